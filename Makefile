@@ -1,0 +1,43 @@
+# Everything here works on a fresh machine with Python 3.11 or newer and bash: it makes its own .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DRIVER ?= claude-code
+
+.PHONY: demo test lint bench lock clean
+
+demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
+	$(BIN)/ralph-bridge demo --driver $(DRIVER)
+
+test: $(VENV)/.dev lint   ## linters, then every test (PYTEST_ARGS=-k... for some)
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/shellcheck --shell=bash drivers/*.sh bridge/shell/prelude.bash .ci/run
+
+bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
+	$(BIN)/python benchmarks/run.py
+
+lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev -o requirements-dev.lock pyproject.toml
+
+clean:                    ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ralph-bridge needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Set PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(VENV)/bin/python requirements.lock pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@

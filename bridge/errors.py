@@ -1,0 +1,187 @@
+"""Everything that ralph-bridge raises: one flat family.
+
+Each class also inherits the builtin that it specialises, so that ``except TimeoutError`` works for
+people who have never heard of us. A message says what happened, shows the evidence, and ends with
+one next step.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BridgeError",
+    "ConfigurationError",
+    "ContractViolation",
+    "HookError",
+    "HookExited",
+    "HookFailed",
+    "HookInterrupted",
+    "HookTimeout",
+    "InvalidName",
+    "OutputLimitExceeded",
+    "ReadonlyVariable",
+    "ScriptInvalid",
+    "ScriptNotFound",
+    "ScriptUnreadable",
+    "ShellClosed",
+    "ShellDied",
+    "ShellStartFailed",
+    "UnknownDriver",
+    "UnsetVariable",
+    "ValueNotAccepted",
+]
+
+_EVIDENCE_LIMIT = 2000
+
+
+class BridgeError(Exception):
+    """Base of the family."""
+
+    exit_code = 1
+    """What the command line returns for it: 1 violated, 2 usage or configuration, 4 environment."""
+
+
+class ConfigurationError(BridgeError, ValueError):
+    """An option, a setting or a file of ours holds something that we can't use."""
+
+    exit_code = 2
+
+
+class InvalidName(ConfigurationError):
+    """A name that is not a shell variable or function name."""
+
+
+class ValueNotAccepted(ConfigurationError):
+    """A value that bash can't hold (NUL byte, wrong type) or that the variable's attribute refuses."""
+
+
+class UnknownDriver(ConfigurationError, LookupError):
+    """No shipped or installed driver has this name."""
+
+
+class ScriptNotFound(ConfigurationError, FileNotFoundError):
+    """The script does not exist."""
+
+
+class ScriptUnreadable(BridgeError, PermissionError):
+    """The script exists and may not be read."""
+
+    exit_code = 4
+
+
+class ScriptInvalid(ConfigurationError):
+    """A directory, a program that is not a bash script, or a script that bash can't parse."""
+
+
+class ContractViolation(BridgeError, TypeError):
+    """The script does not offer what its contract demands; all violations are listed at once."""
+
+
+class ShellStartFailed(BridgeError, OSError):
+    """bash could not be started."""
+
+    exit_code = 4
+
+
+class ShellClosed(BridgeError, ValueError):
+    """The shell was closed and can't be used any more."""
+
+
+class UnsetVariable(BridgeError, KeyError):
+    """The variable is not set in the shell."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class ReadonlyVariable(BridgeError, AttributeError):
+    """The script made the variable readonly; bash refuses to change it."""
+
+
+def _text(data: bytes) -> str:
+    shown = data[-_EVIDENCE_LIMIT:].decode("utf-8", "replace").rstrip("\n")
+    return ("[...] " if len(data) > _EVIDENCE_LIMIT else "") + shown
+
+
+class HookError(BridgeError, RuntimeError):
+    """A call of a shell function did not end as it should have.
+
+    Attributes:
+        hook: the function that was called, or ``source``.
+        arguments: its arguments.
+        script: the script that was sourced last, or None.
+        status: exit status of the function (0 to 255), or None when there is none.
+        stdout: what it had written to stdout, as bytes.
+        stderr: what it had written to stderr, as bytes.
+        state_lost: True when bash had to be replaced: globals set by earlier calls are gone.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        hook: str,
+        arguments: tuple[str, ...] = (),
+        script: str | None = None,
+        status: int | None = None,
+        stdout: bytes = b"",
+        stderr: bytes = b"",
+        state_lost: bool = False,
+        hint: str = "",
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hook = hook
+        self.arguments = arguments
+        self.script = script
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr
+        self.state_lost = state_lost
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.script:
+            lines.append(f"  script: {self.script}")
+        if self.arguments:
+            lines.append("  arguments: " + " ".join(map(_shorten, self.arguments)))
+        for label, data in (("stdout", self.stdout), ("stderr", self.stderr)):
+            if data:
+                lines.append(f"  {label}: " + _text(data).replace("\n", "\n    "))
+        if self.state_lost:
+            lines.append("  bash was replaced: globals set by earlier calls are gone, the script is sourced again")
+        if self.hint:
+            lines.append(f"  next: {self.hint}")
+        return "\n".join(lines)
+
+
+def _shorten(argument: str) -> str:
+    shown = repr(argument)
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+class HookFailed(HookError):
+    """The hook returned a status other than 0."""
+
+
+class HookExited(HookError):
+    """The hook called ``exit``; `status` is what it exited with."""
+
+
+class HookTimeout(HookError, TimeoutError):
+    """The hook did not end before its deadline."""
+
+
+class HookInterrupted(HookError):
+    """The hook was ended by an interrupt that the host had asked for."""
+
+
+class ShellDied(HookError, ConnectionError):
+    """bash itself ended during the call: killed, crashed, or replaced by ``exec``.
+
+    `status` is the exit status, or minus the signal number as in :class:`subprocess.Popen`.
+    """
+
+
+class OutputLimitExceeded(HookError):
+    """The hook wrote more than the output limit; `stdout` and `stderr` hold what fitted."""
