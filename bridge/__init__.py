@@ -1,0 +1,1 @@
+"""ralph-bridge: shell drivers of coding loops, run from Python."""
