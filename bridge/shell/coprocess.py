@@ -61,7 +61,7 @@ class Exchange(NamedTuple):
     stderr: bytes
 
 
-class _Ended(Exception):  # noqa: N818 - an outcome for Shell to translate, not an error of its own
+class _Ended(Exception):
     def __init__(self, stdout: bytes, stderr: bytes, returncode: int | None) -> None:
         super().__init__(returncode)
         self.stdout = stdout

@@ -89,6 +89,9 @@ class Shell:
             visible in ``$-`` and does not act inside them.
         grace: seconds between the rungs of the kill ladder (INT, TERM, KILL).
 
+    Attributes:
+        bash: absolute path of the program.
+
     Raises:
         ShellStartFailed: there is no such bash.
     """
@@ -110,9 +113,10 @@ class Shell:
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
         self._options = tuple(protocol.check_name(option) for option in options)
         self._closed = self._revived = self._dirty = False
+        self.bash = _find_bash(bash)
         self._spawn = functools.partial(
             Coprocess,
-            _find_bash(bash),
+            self.bash,
             env=env,
             cwd=None if cwd is None else os.fspath(cwd),
             output_limit=output_limit,

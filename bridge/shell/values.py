@@ -27,10 +27,35 @@ Kind = Literal["scalar", "array", "map"]
 _FLAGS = re.compile(r"declare -([A-Za-z-]+) ")
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})\Z")
 
-VOLATILE = frozenset(  # noqa: SIM905 - a list of words reads better as words
-    """_ BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_COMMAND BASH_EXECUTION_STRING BASH_LINENO
-    BASH_SOURCE BASH_SUBSHELL BASH_MONOSECONDS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS FUNCNAME
-    GROUPS HISTCMD LINENO PIPESTATUS RANDOM SECONDS SHELLOPTS SRANDOM BASH_TRAPSIG""".split()
+VOLATILE = frozenset(
+    {
+        "_",
+        "BASHOPTS",
+        "BASHPID",
+        "BASH_ARGC",
+        "BASH_ARGV",
+        "BASH_ARGV0",
+        "BASH_COMMAND",
+        "BASH_EXECUTION_STRING",
+        "BASH_LINENO",
+        "BASH_MONOSECONDS",
+        "BASH_SOURCE",
+        "BASH_SUBSHELL",
+        "BASH_TRAPSIG",
+        "COMP_WORDBREAKS",
+        "DIRSTACK",
+        "EPOCHREALTIME",
+        "EPOCHSECONDS",
+        "FUNCNAME",
+        "GROUPS",
+        "HISTCMD",
+        "LINENO",
+        "PIPESTATUS",
+        "RANDOM",
+        "SECONDS",
+        "SHELLOPTS",
+        "SRANDOM",
+    }
 )
 """Variables that bash itself changes all the time: no part of what a hook did."""
 
