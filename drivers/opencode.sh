@@ -108,9 +108,9 @@ driver_extract_session_id_from_output() {
     value="$s:$s\"([A-Za-z0-9][A-Za-z0-9_.:-]*)\""
 
     # A line that is `{` alone begins an event that is printed over several lines, up to a `}` in the first
-    # column: those are collected and read as one.
+    # column: those are collected and read as one (`t scan` forgets the substitutions that joined them).
     ids=$(LC_ALL=C sed -nE \
-        -e ":event" \
+        -e ":event" -e "t scan" -e ":scan" \
         -e "s/^$s\\{$s$skip\"sessionID\"$value.*/\\5/p;t" \
         -e "s/^$s\\{$s$skip\"session\"$s:$s\\{$s$skip\"id\"$value.*/\\9/p;t" \
         -e "s/^$s\\{.*,$s\"sessionID\"$value$s\\}$s\$/\\1/p;t" \
