@@ -47,6 +47,9 @@ def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
     raise UnknownDriver(f"no driver is called {name!r}.{meant} Known: {', '.join(known) or 'none'}")
 
 
+_STUB = "default_of_the_contract"  # stands in each default function, to tell it from a script's own
+
+
 class Driver:
     """One driver in a living bash of its own.
 
@@ -104,7 +107,7 @@ class Driver:
         try:
             for name, hook in contract.hooks.items():
                 if hook.default_stub is not None:
-                    shell.execute(f"{name}() {{\n{hook.default_stub}\n}}")
+                    shell.execute(f"{name}() {{\n: {_STUB}\n{hook.default_stub}\n}}")
             reply = shell.source(path)
             driver = cls(path, shell, contract)
             driver._check(reply, strict=strict)
@@ -167,6 +170,10 @@ class Driver:
     def has(self, hook: str) -> bool:
         """Whether the script (or, for the two defaulted hooks, the stub) defines this function."""
         return hook in self._defined
+
+    def is_own(self, function: str) -> bool:
+        """Whether the script itself defines this function: false for an untouched default stub."""
+        return self.has(function) and _STUB not in self.shell.call("declare", "-f", function).stdout
 
     # -- required hooks ------------------------------------------------------------------------------
 

@@ -28,9 +28,7 @@ def contract_of(data: Any, where: str) -> Contract:
     """Check `data` and build a contract from it; `where` names it in messages."""
     sections = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list}
     missing = [
-        key
-        for key, kind in sections.items()
-        if not isinstance(data, dict) or not isinstance(data.get(key), kind)
+        key for key, kind in sections.items() if not isinstance(data, dict) or not isinstance(data.get(key), kind)
     ]
     if missing:
         raise ConfigurationError(f"{where}: missing or of the wrong shape: " + ", ".join(missing))
@@ -42,8 +40,7 @@ def contract_of(data: Any, where: str) -> Contract:
         session_id_recovery=tuple(
             step
             for step in (
-                _record(RecoveryStep, "session_id_recovery", each, problems)
-                for each in data["session_id_recovery"]
+                _record(RecoveryStep, "session_id_recovery", each, problems) for each in data["session_id_recovery"]
             )
             if step is not None
         ),
@@ -114,9 +111,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is UnionType:
         return any(_fits(value, argument) for argument in arguments)
     if origin is tuple:
-        members = (
-            arguments[:1] * len(value) if arguments[-1] is ... and isinstance(value, tuple) else arguments
-        )
+        members = arguments[:1] * len(value) if arguments[-1] is ... and isinstance(value, tuple) else arguments
         return isinstance(value, tuple) and len(value) == len(members) and all(map(_fits, value, members))
     return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
 
@@ -136,9 +131,7 @@ def _disagreements(contract: Contract) -> Iterator[str]:
             yield f"{where}: class default, absent stub and default_stub go together"
         if hook.required != (absent.error is not None):
             yield f"{where}: absent is an error for required hooks, and only for them"
-        yield from (
-            f"{where}.absent.copy: no global {name}" for name in absent.copy or () if name not in shared
-        )
+        yield from (f"{where}.absent.copy: no global {name}" for name in absent.copy or () if name not in shared)
         for kind, names in (("read_by", hook.reads), ("written_by", hook.writes)):
             for name in names:
                 if name not in shared or hook.name not in getattr(shared[name], kind):
