@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[2]
-BASH = os.environ.get("BRIDGE_TEST_BASH", "bash")
+BASH = shutil.which(os.environ.get("BRIDGE_TEST_BASH", "bash")) or "bash"
 DUMP = 'printf "%s\\0" "${#{name}[@]}" ${{name}[@]+"${{name}[@]}"}'
 
 
