@@ -144,14 +144,14 @@ class TestMatrix:
             assert bash(driver, hook).stdout == f"{text}\n"
 
     def test_live(self, driver: str) -> None:
-        snippet = 'CLAUDE_CMD_ARGS=(x --output-format json); driver_prepare_live_command; [[ "${LIVE_CMD_ARGS[*]}" == "${CLAUDE_CMD_ARGS[*]}" ]]'
+        same = '[[ "${LIVE_CMD_ARGS[*]}" == "${CLAUDE_CMD_ARGS[*]}" ]]'
+        snippet = f"CLAUDE_CMD_ARGS=(x --output-format json); driver_prepare_live_command; {same}"
         status = {"transform": 1, "passthrough": 0, "absent": 127}
         assert bash(driver, snippet).returncode == status[CONTRACT.drivers[driver].live]
 
     def test_filter(self, driver: str) -> None:
         program = bash(driver, "driver_stream_filter").stdout
         assert (program == ".\n") is (CONTRACT.drivers[driver].filter == "passthrough")
-        assert ("[" in program) is (CONTRACT.drivers[driver].filter == "complex") or driver == "opencode"
 
 
 def test_all_problems_are_reported_at_once(data: Any) -> None:

@@ -138,7 +138,8 @@ class TestEveryDriver:
     def test_missing_prompt_file_leaves_nothing_stale(
         self, drivers: Drivers, driver: str, missing: str
     ) -> None:
-        snippet = 'CLAUDE_CMD_ARGS=(stale one); driver_build_command "$1" "" "" && s=0 || s=$?; echo "$s ${#CLAUDE_CMD_ARGS[@]}"'
+        snippet = 'CLAUDE_CMD_ARGS=(stale one); driver_build_command "$1" "" "" && s=0 || s=$?'
+        snippet += '; echo "$s ${#CLAUDE_CMD_ARGS[@]}"'
         done = drivers.run(driver, snippet, missing)
         assert done.stdout == b"1 0\n"
         assert missing.encode() in done.stderr
@@ -256,7 +257,8 @@ def test_d15_copilot_joins_a_prompt_that_begins_with_a_dash_to_its_option(driver
 def test_hooks_start_no_other_program(drivers: Drivers) -> None:
     """Nothing but bash is there, and everything except the two session hooks works."""
     for driver in NAMES:
-        snippet = 'driver_build_command "$1" c s; driver_valid_tools; driver_stream_filter; driver_cli_binary; driver_name'
+        snippet = 'driver_build_command "$1" c s; driver_valid_tools; driver_stream_filter; driver_name'
+        snippet += "; driver_cli_binary"
         settings = {"PATH": str(drivers.bin), "CLAUDE_ALLOWED_TOOLS": " a , b "}
         done = drivers.run(driver, snippet, drivers.prompt(b"x"), settings=settings)
         assert (done.returncode, done.stderr) == (0, b"")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.drivers.conftest import Drivers
 
 EXTRACT = 'driver_extract_session_id_from_output "$1" || echo "status $?"'
@@ -47,7 +48,7 @@ def test_d5_session_id_of_the_events(drivers: Drivers, events: Path, file: str, 
             b"s1\ns3",
         ),
         (
-            b'warning\n{\n"\xff\xe2\n{ "type" : "text", "n": -1.5e3, "ok":true, "no":null , "sessionID" : "s1" }\r\n',
+            b'warning\n{\n"\xff\xe2\n{ "n": -1.5e3, "ok":true, "no":null , "sessionID" : "s1" }\r\n',
             b"s1",
         ),
         (b'{"part":{"sessionID":"inner","input":{"a":1}},"sessionID":"s1"}', b"s1"),
