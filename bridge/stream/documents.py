@@ -95,7 +95,8 @@ def parse_whole(data: bytes) -> list[JsonObject]:
     text = data.decode("utf-8", "replace")
     at = 0
     found: list[JsonObject] = []
-    while at < len(text):
+    budget = 2 * len(text)  # of characters read in vain: a document cut short must not cost its square
+    while at < len(text) and budget >= 0:
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         begin = at + len(text[at:end]) - len(text[at:end].lstrip("\ufeff \t\r"))
@@ -108,6 +109,8 @@ def parse_whole(data: bytes) -> list[JsonObject]:
                 budget -= len(text) - begin
             else:
                 _collect(value, found)
+                at = end
+                continue
         at = end + 1
     return found
 

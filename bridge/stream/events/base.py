@@ -147,7 +147,7 @@ class Family:
         messages = self.texts.all()
         text = SEPARATOR.join(messages)
         # A result repeats the last message, except when that is all there is or its line was damaged.
-        if self.final and self.final.strip() not in text:
+        if self.final and _squeezed(self.final) not in _squeezed(text):
             text = text + SEPARATOR + self.final if text else self.final
         return Answer(
             family=self.name,
@@ -202,6 +202,10 @@ def block_texts(content: object) -> str:
         return content
     texts = (word(block.get("text")) for block in items(content) if kind(block) in ("text", "output_text"))
     return "\n".join(text for text in texts if text)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def clean(text: str) -> str:

@@ -28,7 +28,6 @@ class Claude(Family):
         super().__init__()
         self._block = 0
         self._block_stopped = True
-        self._has_result = False  # its session id is the one to resume
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
@@ -50,7 +49,7 @@ class Claude(Family):
 
     def event(self, event: JsonObject) -> None:
         """Take in one event; what sub-agents say is the output of a tool."""
-        if not self._has_result or kind(event) == "result":
+        if self.session_id is None or kind(event) == "result":
             self.session_id = generic_session_id(event) or self.session_id
         if event.get("parent_tool_use_id"):
             return
@@ -102,7 +101,6 @@ class Claude(Family):
             self.texts.add(("block", self._block), text)
 
     def _result(self, event: JsonObject) -> None:
-        self._has_result = True
         text = word(event.get("result"))
         if event.get("is_error") is True or word(event.get("subtype")).startswith("error"):
             errors = event.get("errors")

@@ -1,7 +1,7 @@
 """cursor-agent: ``--output-format json`` and ``stream-json``, close to claude's.
 
-Not run by us: the shapes are from its public documentation. With partial output a piece of text is an assistant event that has ``timestamp_ms`` and no
-``model_call_id``; the events with the whole message follow.
+Not run by us: the shapes are from its public documentation. With partial output, a piece of text is an
+assistant event that has ``timestamp_ms`` and no ``model_call_id``; events with the whole message follow.
 """
 
 from __future__ import annotations
@@ -42,5 +42,10 @@ class Cursor(Claude):
             self._piece(block_texts(mapping(event.get("message")).get("content")))
             return
         super().event(event)
+        if kind(event) == "result":
+            # All messages in one string without a break; the last one is what `final_text` means.
+            last = "".join("".join(self.texts.all()[-1:]).split())
+            if last and "".join(self.final.split()).endswith(last):
+                self.final = ""
         if kind(event) in ("assistant", "tool_call", "result"):
             self._next_block()
