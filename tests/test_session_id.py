@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from bridge.errors import ConfigurationError, OutputNotFound, OutputUnreadable
 from bridge.session_id import Recovery, extract_session_id, recover, validate_session_id
 from tests.stream import samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def found(*documents: object) -> str | None:
