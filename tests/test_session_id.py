@@ -53,10 +53,7 @@ def test_D5_every_family(name: str) -> None:  # noqa: N802
 )
 @pytest.mark.parametrize("indent", [None, 2])
 def test_one_document(document: object, session_id: str | None, indent: int | None) -> None:
-    assert (
-        extract_session_id(json.dumps(document, indent=indent).encode().splitlines(keepends=True))
-        == session_id
-    )
+    assert extract_session_id(json.dumps(document, indent=indent).encode().splitlines(keepends=True)) == session_id
 
 
 def test_unknown_lines_have_none() -> None:
@@ -177,9 +174,7 @@ def test_no_id_at_all(silent: str) -> None:
 
 def test_what_is_no_id_is_rejected_and_the_chain_goes_on(output: str, silent: str) -> None:
     assert recover(Hooks("null"), output) == Recovery("c-1", "generic", ("null",))
-    assert recover(Hooks("--resume x", "two\nlines"), silent) == Recovery(
-        None, None, ("--resume x", "two\nlines")
-    )
+    assert recover(Hooks("--resume x", "two\nlines"), silent) == Recovery(None, None, ("--resume x", "two\nlines"))
 
 
 def test_a_missing_file_is_an_error_when_the_generic_step_needs_it(tmp_path: Path) -> None:

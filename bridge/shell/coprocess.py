@@ -37,6 +37,7 @@ PRELUDE = Path(__file__).with_name("prelude.bash")
 
 _CHUNK = 1 << 16
 _FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
+_WHOLE, _LATE, _DEAD = range(3)  # how waiting for a reply may end
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
 
 # bash would act on these while it starts, before the prelude can protect itself.
@@ -265,38 +266,43 @@ class Coprocess:
     def _wait(self, reply: bytearray, values: bool, end: float | None) -> bytes:
         """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""
         keepers = [self._o.keeper(), self._e.keeper()]
+        survived = False
         try:
-            if self._pump(reply, values, end):
-                return bytes(reply)
-            survived = self._interrupt(reply, values)
+            state = self._pump(reply, values, end)
+            if state == _LATE:
+                survived = self._interrupt(reply, values)
         finally:
             for fd in keepers:
                 os.close(fd)
-        raise TimedOut(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
+        if state == _WHOLE:
+            return bytes(reply)
+        if state == _DEAD:
+            self.kill()
+        kind = TimedOut if state == _LATE else Died
+        raise kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
 
-    def _pump(self, reply: bytearray, values: bool, end: float | None) -> bool:
-        """Move bytes until the reply is whole (True) or `end` has come (False). Raises Died."""
+    def _pump(self, reply: bytearray, values: bool, end: float | None) -> int:
+        """Move bytes until the reply is whole, bash is dead, or it is later than `end`."""
         poll = select.poll()
         for fd in (self._r, self._o.fd, self._e.fd, *([self._pidfd] if self._pidfd >= 0 else [])):
             poll.register(fd, select.POLLIN)
         while True:
-            wait = None if end is None else end - time.monotonic()
-            if wait is not None and wait <= 0:
-                return False
-            if self._pidfd < 0:
-                wait = _TICK if wait is None else min(_TICK, wait)
-            poll.poll(None if wait is None else max(1.0, wait * 1000))
+            dead = self._dead()
             self._o.drain()
             self._e.drain()
-            dead = self._dead()
             with contextlib.suppress(BlockingIOError):
                 while data := os.read(self._r, _CHUNK):
                     reply += data
             if protocol.complete(reply, self.number, values):
-                return True
+                return _WHOLE
             if dead:
-                self.kill()
-                raise Died(self._o.finish(), self._e.finish(), self._process.returncode)
+                return _DEAD
+            wait = None if end is None else end - time.monotonic()
+            if wait is not None and wait <= 0:
+                return _LATE
+            if self._pidfd < 0:
+                wait = _TICK if wait is None else min(_TICK, wait)
+            poll.poll(None if wait is None else max(1.0, wait * 1000))
 
     def _dead(self) -> bool:
         """Whether bash has ended; it isn't reaped by this, where the system can tell without."""
@@ -314,14 +320,14 @@ class Coprocess:
                 pids = processes.members(self.pid) | {self.pid}
                 processes.send(step, pids)
                 processes.send(signal.SIGCONT, pids)
-                if self._pump(reply, values, time.monotonic() + self._grace):
+                state = self._pump(reply, values, time.monotonic() + self._grace)
+                if state == _WHOLE:
                     return True
-        except Died:
-            return False
-        except BaseException:
-            self.kill()
-            raise
-        self.kill()
+                if state == _DEAD:
+                    break
+        finally:
+            if not protocol.complete(reply, self.number, values):
+                self.kill()
         return False
 
     def kill(self) -> int:

@@ -18,7 +18,8 @@ __rb_n=0    # requests read so far: the reply carries it, the host drops replies
 __rb_l=0    # the BASH_SUBSHELL level at which a call runs: 1 in an isolated call
 __rb_q=     # the request: shell code, quoted by protocol.py
 __rb_w=     # what it wants read back: calls of __rb_v, __rb_a, __rb_f, __rb_F
-__rb_s=0    # status of the call
+__rb_s=0    # status of the call: what it exited with, else __rb_c
+__rb_c=0    # status of the command
 __rb_x=-    # how it left: '-' returned, 'exit', 'int'
 __rb_i=     # set by an isolated call: the subshell may have replied already
 __rb_b=0    # reads in a row that brought nothing
@@ -33,7 +34,7 @@ __rb_a() { \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${$1[@]}\""
 
 # Everything about a variable: its declaration (for the attributes), count, keys, elements.
 __rb_f() {
-    \builtin declare -p "$1"
+    \builtin declare -p "$1" || __rb_t= # errexit acts in here, see the loop
     \builtin printf '\0'
     \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${!$1[@]}\" \"\${$1[@]}\""
 }
@@ -42,9 +43,20 @@ __rb_f() {
 __rb_N() { \builtin compgen -A variable; \builtin printf '\0'; }
 __rb_F() { \builtin compgen -A function; \builtin printf '\0'; }
 
-# The reply to a call that wants values. nounset and a byte 1 in IFS break "${a[@]}", so both step
-# aside meanwhile; a readonly IFS can't, and stays.
+# The reply to a call that wants values. What would spoil it steps aside meanwhile: nounset, a byte 1 in
+# IFS (breaks even a quoted "${a[@]}"), and a DEBUG trap that functions inherit (it could print into it).
 __rb_values() {
+    case $- in
+    *T*)
+        \builtin trap -p DEBUG 1>"$__rb_d/t"
+        \builtin trap - DEBUG
+        __rb_send
+        \builtin . "$__rb_d/t" ;;
+    *) __rb_send ;;
+    esac
+} 2>/dev/null
+
+__rb_send() {
     \builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-"
     case $- in
     *u*) \builtin set +u; \builtin eval "$__rb_w"; \builtin set -u ;;
@@ -54,13 +66,13 @@ __rb_values() {
         esac ;;
     esac
     \builtin printf '=%s\0' "$__rb_n"
-}
+} 1>"$__rb_d/r"
 
 # The end of an isolated call, as the EXIT trap of its subshell: however the hook left, the values are
 # read back before they are gone. The mark tells the parent that a reply was sent.
 __rb_leave() {
-    [[ $__rb_x == - ]] && __rb_s=$1
-    __rb_values 1>"$__rb_d/r" 2>/dev/null
+    case $__rb_x in -) __rb_s=$1 ;; esac
+    __rb_values || :
     : >"$__rb_d/m"
 }
 
@@ -92,25 +104,28 @@ __rb_int() {
 
 __rb_unwind() {
     __rb_T=$-
-    \builtin trap -p DEBUG >"$__rb_d/t"
+    \builtin trap -p DEBUG >"$__rb_d/t" # shows one only with functrace; else bash restores it by itself
     \builtin shopt -s extdebug
     \builtin trap __rb_debug DEBUG
 }
 
 __rb_debug() {
-    case ${FUNCNAME[1]-main} in
-    main | '')
-        \builtin trap - DEBUG
-        \builtin shopt -u extdebug
-        case $__rb_T in *E*) \builtin set -E ;; esac
-        case $__rb_T in *T*) \builtin set -T ;; esac
-        \builtin . "$__rb_d/t"
-        return 0 ;;
-    esac
+    # In the outermost frame the trap goes, so that bash puts the script's own one back on return. (It
+    # can't where exit was the very last command of that frame: then a script's DEBUG trap is lost.)
+    case ${FUNCNAME[2]-main} in main | '') \builtin trap - DEBUG ;; esac
+    case ${FUNCNAME[1]-main} in main | '') return 0 ;; esac
     return 2
 }
 
-\builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_leave __rb_int __rb_unwind __rb_debug
+# After a call that was unwound. Turning extdebug off turns functrace and errtrace off, too.
+__rb_rewind() {
+    \builtin shopt -u extdebug
+    case $__rb_T in *E*) \builtin set -E ;; esac
+    case $__rb_T in *T*) \builtin set -T; \builtin . "$__rb_d/t" ;; esac
+}
+
+\builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_leave __rb_int \
+    __rb_unwind __rb_debug __rb_rewind
 \builtin trap __rb_int INT
 exec 1>&- 2>&-
 
@@ -130,9 +145,11 @@ while :; do
         case $__rb_t in '') \unset POSIXLY_CORRECT ;; esac
         continue ;;
     esac
-    __rb_b=0 __rb_x=- __rb_n=$((__rb_n + 1))
-    builtin eval "$__rb_q" 1>"$__rb_d/o" 2>"$__rb_d/e" && case $__rb_x in -) __rb_s=0 ;; esac ||
-        case $__rb_x in -) __rb_s=$? ;; esac
+    __rb_b=0 __rb_x=- __rb_c=0 __rb_n=$((__rb_n + 1))
+    # In a condition, as the controllers call hooks: errexit is visible in $- and doesn't act. The
+    # condition has to stand inside: bash would not see it behind "builtin eval".
+    builtin eval "$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || case $__rb_c in 0) __rb_c=$? ;; esac
+    case $__rb_x in -) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
     # Is the builtin genuine? By its effect, the one thing that can't be faked cheaply (1 µs).
     __rb_t=
     builtin printf -v __rb_t %s 1
@@ -140,7 +157,7 @@ while :; do
     case $__rb_w$__rb_i in
     '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" ;;
     *)
-        [[ $__rb_i && -e $__rb_d/m ]] || __rb_values 1>"$__rb_d/r" 2>/dev/null
+        [[ $__rb_i && -e $__rb_d/m ]] || __rb_values || :
         __rb_w='' __rb_i='' ;;
     esac
 done

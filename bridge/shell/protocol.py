@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INLINE_LIMIT",
+    "NOTHING",
     "Head",
     "assignment",
     "call",
@@ -30,13 +31,18 @@ __all__ = [
     "isolated",
     "names",
     "parse",
+    "plain",
     "quote",
+    "run",
     "source",
     "take_array",
     "take_scalar",
     "take_variable",
     "want",
 ]
+
+NOTHING = "__rb_c=$?"
+"""The command of a request that has none: it passes on how the code before it ended."""
 
 INLINE_LIMIT = 400
 """Bytes. bash reads a pipe one byte per system call (0.27 µs each); from here on a file is faster."""
@@ -104,7 +110,21 @@ def call(hook: str, arguments: Iterable[str]) -> str:
 
 def source(path: str, arguments: Sequence[str]) -> str:
     """The command that sources a script at the main level, where its ``declare`` makes globals."""
-    return "\\builtin set --\n\\builtin . " + " ".join(quote(w) for w in (path, *arguments))
+    return "\\builtin set --\n\\. " + " ".join(quote(w) for w in (path, *arguments))
+
+
+def run(code: str) -> str:
+    """The command that runs code of the host's own."""
+    return "\\eval " + quote(code)
+
+
+def plain(request: bytes) -> bool:
+    """Whether bash's ``read`` takes these bytes from a pipe unharmed.
+
+    It loses a byte 1 or 127 (its own quoting characters) that follows the start of a broken UTF-8 sequence
+    (bash 5.1 to 5.3); what is parsed from a file is exact.
+    """
+    return b"\1" not in request and b"\x7f" not in request
 
 
 def assignment(name: str, value: str | Sequence[str] | dict[str, str] | dict[int, str]) -> str:

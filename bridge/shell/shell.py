@@ -40,6 +40,7 @@ DEFAULT_TIMEOUT = 60.0
 """Seconds that a call may take unless it says otherwise."""
 
 _UNSET: float = -1.0
+_PIPE_BUF = 4096  # more can't be written to a pipe in one piece
 Stdin = bytes | os.PathLike[str] | IO[bytes] | None
 
 
@@ -159,9 +160,10 @@ class Shell:
             before = self.snapshot() if changes else None
             wants = ["__rb_f " + protocol.check_name(name) for name in read]
             head, frames, out, err = self._run(hook, arguments, wants, stdin, timeout, isolated)
-            found = {}
-            if read:
-                found = self._take_values(read, frames)
+            if isolated and read and not frames:
+                what = f"{hook} was killed in its subshell (status {head.status}); its globals are lost"
+                raise self._error(HookFailed, what, hook, arguments, head.status, out, err)
+            found = self._take_values(read, frames)
             difference = before.changes(self.snapshot()) if before is not None else None
             if check and head.status:
                 raise self._error(
@@ -219,7 +221,7 @@ class Shell:
 
         The code is evaluated: never put into it what came from a file or a program.
         """
-        return self._do(_Step(code, None, ()), timeout)
+        return self._do(_Step(protocol.run(code), None, ()), timeout)
 
     def _do(self, step: _Step, timeout: float | None = _UNSET, *, again: bool = False) -> Reply:
         with self._lock:
@@ -234,7 +236,7 @@ class Shell:
                 if not again:
                     self._steps.remove(step)
                 raise
-            return self._reply(*done)
+            return Reply(done[0].status, "", "", {}, None, False) if again else self._reply(*done)
 
     # -- variables -----------------------------------------------------------------------------------
 
@@ -248,7 +250,7 @@ class Shell:
             return []
         wants = ["__rb_f " + protocol.check_name(name) for name in names]
         with self._lock:
-            _, frames, _, _ = self._send("", "", wants)
+            _, frames, _, _ = self._send("", protocol.NOTHING, wants)
             rest = iter(frames)
             return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
@@ -297,7 +299,7 @@ class Shell:
 
     def _assign(self, code: list[str]) -> Iterable[tuple[protocol.Head, bytes]]:
         for line in code:
-            head, _, _, err = self._send(line + "\n", "", [])
+            head, _, _, err = self._send(line + "\n", protocol.NOTHING, [])
             yield head, err
 
     def _assignment(self, name: str, value: Plain, present: Variable | None) -> str:
@@ -331,13 +333,13 @@ class Shell:
                 raise UnsetVariable(f"{name} is not set in the shell")
             if present.readonly:
                 raise ReadonlyVariable(f"{name} is readonly in the shell; the script made it so")
-            self._send(f"\\builtin unset -v {name}\n", "", [])
+            self._send(f"\\builtin unset -v {name}\n", protocol.NOTHING, [])
             self._settings.pop(name, None)
 
     def snapshot(self) -> Snapshot:
         """All globals with their attributes, without those that bash itself changes all the time."""
         with self._lock:
-            _, frames, _, _ = self._send("", "", ["__rb_N"])
+            _, frames, _, _ = self._send("", protocol.NOTHING, ["__rb_N"])
             names = [n for n in protocol.names(frames[0]) if n not in values.VOLATILE]
             found = self.variables(names)
             return values.Snapshot((v.name, v) for v in found if v is not None)
@@ -345,7 +347,7 @@ class Shell:
     def functions(self) -> list[str]:
         """Names of the functions that scripts have defined, sorted."""
         with self._lock:
-            _, frames, _, _ = self._send("", "", ["__rb_F"])
+            _, frames, _, _ = self._send("", protocol.NOTHING, ["__rb_F"])
             return [name for name in protocol.names(frames[0]) if name != "exit" or self._own_exit()]
 
     def _own_exit(self) -> bool:
@@ -355,7 +357,7 @@ class Shell:
     def version(self) -> tuple[int, ...]:
         """Version of this bash, such as (5, 2, 15)."""
         with self._lock:
-            _, frames, _, _ = self._send("", "", ["__rb_a BASH_VERSINFO"])
+            _, frames, _, _ = self._send("", protocol.NOTHING, ["__rb_a BASH_VERSINFO"])
             return tuple(int(part) for part in frames[1:4])
 
     # -- life ----------------------------------------------------------------------------------------
@@ -441,9 +443,9 @@ class Shell:
             self._write("a", protocol.encode(setup))
             setup = '\\builtin . "$__rb_d/a"\n'
         request = protocol.encode(setup + command) + b"\0"
-        if len(request) > 4096:  # more than a pipe takes in one piece
-            self._write("a2", request[:-1])
-            request = b'\\builtin . "$__rb_d/a2"\0'
+        if len(request) > _PIPE_BUF or not protocol.plain(request):
+            self._write("a2", request[:-1] + b"\n")
+            request = b'\\. "$__rb_d/a2"\0'
         process = self._process
         limit = self._timeout if timeout == _UNSET else timeout
         try:
@@ -520,7 +522,7 @@ class Shell:
 
     def _set_options(self) -> None:
         for option in self._options:
-            head, _, _, err = self._send(f"\\builtin set -o {option}\n", "", [])
+            head, _, _, err = self._send(f"\\builtin set -o {option}\n", protocol.NOTHING, [])
             if head.status:
                 raise ValueNotAccepted(f"{option!r} is no option of bash: {protocol.decode(err).strip()}")
 

@@ -15,9 +15,7 @@ _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPE = re.compile(
     rb'\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(["\\/bfnrt]))'
 )
-_BAD_ESCAPE = re.compile(
-    rb"\\(?!u[0-9a-fA-F]{4}|[\"\\/bfnrt])|\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", re.DOTALL
-)
+_BAD_ESCAPE = re.compile(rb"\\(?!u[0-9a-fA-F]{4}|[\"\\/bfnrt])|\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", re.DOTALL)
 _SINGLE = {
     b'"': b'"',
     b"\\": b"\\",

@@ -73,9 +73,7 @@ class Drivers:
     ) -> list[bytes]:
         """The array after the snippet, which must succeed silently."""
         dump = f"; IFS=' '; {DUMP.replace('{name}', name)}"
-        done = self.run(
-            driver, snippet + dump, *arguments, settings=settings, options=options, drivers=drivers
-        )
+        done = self.run(driver, snippet + dump, *arguments, settings=settings, options=options, drivers=drivers)
         assert (done.returncode, done.stderr) == (0, b"")
         count, *elements = done.stdout.split(b"\0")[:-1]
         assert len(elements) == int(count) or (count == b"0" and elements == [b""])
@@ -117,9 +115,7 @@ class Drivers:
     def shown(self, driver: str, events: bytes) -> str:
         """What the stream filter shows of events, with the jq command."""
         program = self.answer(driver, "driver_stream_filter")
-        done = subprocess.run(
-            ["jq", "-j", program], input=events, capture_output=True, timeout=30, check=False
-        )
+        done = subprocess.run(["jq", "-j", program], input=events, capture_output=True, timeout=30, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout.decode()
 

@@ -135,9 +135,7 @@ class TestEveryDriver:
         assert drivers.array(driver, 'driver_build_command "$@"', path, "C", "S", "more") == three
 
     @pytest.mark.parametrize("missing", ["nowhere.md", "", ".", "two words *"])
-    def test_missing_prompt_file_leaves_nothing_stale(
-        self, drivers: Drivers, driver: str, missing: str
-    ) -> None:
+    def test_missing_prompt_file_leaves_nothing_stale(self, drivers: Drivers, driver: str, missing: str) -> None:
         snippet = 'CLAUDE_CMD_ARGS=(stale one); driver_build_command "$1" "" "" && s=0 || s=$?'
         snippet += '; echo "$s ${#CLAUDE_CMD_ARGS[@]}"'
         done = drivers.run(driver, snippet, missing)
@@ -210,13 +208,9 @@ class TestEveryDriver:
             '{"type":"message.completed","message":{"content":[{"type":"image"},3]}}',
         ],
     )
-    def test_filter_shows_nothing_of_what_it_does_not_know(
-        self, drivers: Drivers, driver: str, line: str
-    ) -> None:
+    def test_filter_shows_nothing_of_what_it_does_not_know(self, drivers: Drivers, driver: str, line: str) -> None:
         if driver == "copilot":
-            assert json.loads(drivers.shown(driver, line.encode()) if line != '"s"' else line) == json.loads(
-                line
-            )
+            assert json.loads(drivers.shown(driver, line.encode()) if line != '"s"' else line) == json.loads(line)
         else:
             assert drivers.shown(driver, line.encode()) == ""
 

@@ -52,9 +52,7 @@ def test_allowlist(drivers: Drivers, setting: str, tools: list[str]) -> None:
 
 
 def test_live_transform(drivers: Drivers) -> None:
-    live = drivers.live(
-        "claude-code", "claude", "--output-format", "json", "--permission-mode", "plan", "-p", "P"
-    )
+    live = drivers.live("claude-code", "claude", "--output-format", "json", "--permission-mode", "plan", "-p", "P")
     assert live == [
         b"claude",
         b"--output-format",

@@ -98,10 +98,7 @@ def test_windows_local_app_data(drivers: Drivers) -> None:
     drivers.program("cygpath", f'[ "$*" = "-u C:\\Users" ] && echo "{drivers.folder}/Local"')
     settings["LOCALAPPDATA"] = "C:\\Users"
     assert drivers.answer("cursor", "driver_cli_binary", **settings) == f"{found}\n".encode()
-    assert (
-        drivers.answer("cursor", "driver_cli_binary", LOCALAPPDATA=settings["LOCALAPPDATA"])
-        == b"cursor-agent\n"
-    )
+    assert drivers.answer("cursor", "driver_cli_binary", LOCALAPPDATA=settings["LOCALAPPDATA"]) == b"cursor-agent\n"
 
 
 def test_windows_command_is_short_and_goes_through_the_wrapper(drivers: Drivers) -> None:
@@ -133,9 +130,7 @@ def test_wrapper_lies_beside_a_driver_that_was_sourced_by_a_relative_path(driver
 def test_wrapper_passes_arguments_and_status_on(drivers: Drivers) -> None:
     agent = cmd_file(drivers.folder / "a b", executable=True)
     wrapper = FOLDER / "cursor-agent-wrapper.sh"
-    done = subprocess.run(
-        [wrapper, agent, "-p", "two words\n*", ""], capture_output=True, check=False, timeout=30
-    )
+    done = subprocess.run([wrapper, agent, "-p", "two words\n*", ""], capture_output=True, check=False, timeout=30)
     assert (done.stdout, done.returncode) == (b"<-p><two words\n*><>", 7)
 
 

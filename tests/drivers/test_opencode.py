@@ -95,9 +95,7 @@ def sessions(*ids: str) -> list[dict[str, object]]:
 )
 def test_fallback(drivers: Drivers, listed: object, found: bytes, indent: int | None) -> None:
     (drivers.folder / "list.json").write_text(json.dumps(listed, indent=indent))
-    drivers.program(
-        "opencode", '[ "$*" = "session list --format json" ] || exit 3; cat list.json; echo noise >&2'
-    )
+    drivers.program("opencode", '[ "$*" = "session list --format json" ] || exit 3; cat list.json; echo noise >&2')
     assert drivers.answer("opencode", FALLBACK) == found
 
 

@@ -32,10 +32,20 @@ def test_t23_nothing_newer_than_bash_3_2(script: Path) -> None:
     found = []
     for number, line in enumerate(script.read_text().splitlines(), 1):
         code = re.sub(r"(^|\s)#.*", "", line)
-        found += [f"{script.name}:{number}: {since}: {line.strip()}" for p, since in NEWER.items() if re.search(p, code)]
+        found += [
+            f"{script.name}:{number}: {since}: {line.strip()}" for p, since in NEWER.items() if re.search(p, code)
+        ]
     assert found == []
 
 
 def test_the_check_can_fail() -> None:
-    samples = ["declare -A x", "mapfile -t x", "${x@Q}", "${x,,}", "printf '%(%s)T'", "read -r -N 3 x", "exec {fd}>x"]
+    samples = [
+        "declare -A x",
+        "mapfile -t x",
+        "${x@Q}",
+        "${x,,}",
+        "printf '%(%s)T'",
+        "read -r -N 3 x",
+        "exec {fd}>x",
+    ]
     assert all(any(re.search(pattern, sample) for pattern in NEWER) for sample in samples)

@@ -21,7 +21,7 @@ def test_decode_and_encode_lose_no_byte(text: str) -> None:
 
 @given(st.lists(texts, max_size=4))
 def test_a_call_is_parsed_by_bash_into_exactly_its_words(words: list[str]) -> None:
-    code = "f() { printf '%s\\0' \"$#\" \"$@\"; }; " + protocol.call("f", words)
+    code = 'f() { printf \'%s\\0\' "$#" "$@"; }; ' + protocol.call("f", words)
     done = subprocess.run(["bash", "-c", protocol.encode(code)], capture_output=True, check=True)
     assert protocol.decode(done.stdout).split("\0")[:-1] == [str(len(words)), *words]
 
@@ -49,8 +49,8 @@ def test_a_hook_name_with_blanks_is_refused() -> None:
         (b"7 0 - hB", False, False),
         (b"7 0 - hB\0", False, True),
         (b"7 0 - hB\0", True, False),
-        (b"7 0 - hB\0" b"1\0x\0=7\0", True, True),
-        (b"7 0 - hB\0" b"1\0=6\0", True, False),
+        (b"7 0 - hB\x00" + b"1\0x\0=7\0", True, True),
+        (b"7 0 - hB\x00" + b"1\0=6\0", True, False),
     ],
 )
 def test_complete(buffer: bytes, values: bool, whole: bool) -> None:
@@ -58,7 +58,7 @@ def test_complete(buffer: bytes, values: bool, whole: bool) -> None:
 
 
 def test_parse_gives_head_and_frames() -> None:
-    head, frames = protocol.parse(b"7 3 exit ehB\0" b"1\0x\0=7\0")
+    head, frames = protocol.parse(b"7 3 exit ehB\x00" + b"1\0x\0=7\0")
     assert head == protocol.Head(7, 3, "exit", "ehB")
     assert frames == ["1", "x"]
 

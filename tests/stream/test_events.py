@@ -107,11 +107,7 @@ def test_an_output_cut_anywhere_is_read(name: str) -> None:
     lines = samples.FAMILIES[name][2]
     for end in range(len(lines)):
         answer = read_output([*lines[:end], lines[end][: len(lines[end]) // 2]])
-        assert (
-            answer.text in ("", samples.TEXT)
-            or samples.TEXT.startswith(answer.text)
-            or answer.family == "text"
-        )
+        assert answer.text in ("", samples.TEXT) or samples.TEXT.startswith(answer.text) or answer.family == "text"
 
 
 @pytest.mark.parametrize("name", [name for name in samples.FAMILIES if "array" not in name])
@@ -148,9 +144,7 @@ def test_claude_one_object() -> None:
 
 
 def test_claude_pieces_count_when_the_stream_is_cut() -> None:
-    answer = read_output(
-        samples.lines(samples.CLAUDE_INIT, samples.message("one"), *samples.pieces("two, and"))
-    )
+    answer = read_output(samples.lines(samples.CLAUDE_INIT, samples.message("one"), *samples.pieces("two, and")))
     assert answer.text == "one\n\ntwo, and"
     assert answer.completed is False
 
@@ -161,9 +155,7 @@ def test_claude_a_message_begun_anew_counts_once() -> None:
 
 
 def test_claude_a_damaged_message_is_replaced_by_its_pieces() -> None:
-    events = samples.lines(
-        *samples.pieces("one"), samples.STOP, *samples.pieces("two"), samples.message("two")
-    )
+    events = samples.lines(*samples.pieces("one"), samples.STOP, *samples.pieces("two"), samples.message("two"))
     assert read_output(events).text == "one\n\ntwo"
 
 

@@ -89,9 +89,7 @@ def test_a_mention_in_prose_is_no_marker() -> None:
 
 
 def test_an_unterminated_block_goes_on_to_the_end() -> None:
-    assert parse_status("---RALPH_STATUS---\nSTATUS: BLOCKED\n\nfoo") == StatusBlock(
-        "BLOCKED", terminated=False
-    )
+    assert parse_status("---RALPH_STATUS---\nSTATUS: BLOCKED\n\nfoo") == StatusBlock("BLOCKED", terminated=False)
 
 
 def test_an_unterminated_block_ends_where_the_next_begins() -> None:
@@ -108,9 +106,9 @@ def test_fields_outside_of_a_block_are_prose() -> None:
 
 
 def test_the_last_readable_value_counts() -> None:
-    assert parse_status(
-        block("EXIT_SIGNAL: true", "EXIT_SIGNAL: false", "EXIT_SIGNAL: perhaps")
-    ) == StatusBlock(exit_signal=False)
+    assert parse_status(block("EXIT_SIGNAL: true", "EXIT_SIGNAL: false", "EXIT_SIGNAL: perhaps")) == StatusBlock(
+        exit_signal=False
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,7 @@ class Claude(Family):
         """Say whether claude, amp or cursor printed it."""
         match kind(event):
             case "result":
-                return "exitCode" not in event and any(
-                    key in event for key in ("result", "subtype", "is_error")
-                )
+                return "exitCode" not in event and any(key in event for key in ("result", "subtype", "is_error"))
             case "assistant" | "user":
                 return isinstance(event.get("message"), dict)
             case "system":
