@@ -8,6 +8,7 @@ one next step.
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentTooLong",
     "BridgeError",
     "ConfigurationError",
     "ContractViolation",
@@ -18,6 +19,9 @@ __all__ = [
     "HookTimeout",
     "InvalidName",
     "OutputLimitExceeded",
+    "ProgramNotFound",
+    "ProgramNotStarted",
+    "ProgramTimeout",
     "ReadonlyVariable",
     "ScriptInvalid",
     "ScriptNotFound",
@@ -149,7 +153,9 @@ class HookError(BridgeError, RuntimeError):
             if data:
                 lines.append(f"  {label}: " + _text(data).replace("\n", "\n    "))
         if self.state_lost:
-            lines.append("  bash was replaced: globals set by earlier calls are gone, the script is sourced again")
+            lines.append(
+                "  bash was replaced: globals set by earlier calls are gone, the script is sourced again"
+            )
         if self.hint:
             lines.append(f"  next: {self.hint}")
         return "\n".join(lines)
@@ -185,3 +191,23 @@ class ShellDied(HookError, ConnectionError):
 
 class OutputLimitExceeded(HookError):
     """The hook wrote more than the output limit; `stdout` and `stderr` hold what fitted."""
+
+
+class ArgumentTooLong(ConfigurationError):
+    """A command line that the operating system refuses: one argument, or all of them, is too large."""
+
+
+class ProgramNotFound(BridgeError, FileNotFoundError):
+    """The program is not there, or PATH does not lead to it."""
+
+    exit_code = 4
+
+
+class ProgramNotStarted(BridgeError, OSError):
+    """The program is there, but the operating system would not start it."""
+
+    exit_code = 4
+
+
+class ProgramTimeout(BridgeError, TimeoutError):
+    """The program ran longer than it may and was ended, together with its process group."""
