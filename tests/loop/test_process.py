@@ -158,13 +158,12 @@ while True:
 
 
 def test_a_timeout_ends_a_group_that_ignores_term(tmp_path: Path) -> None:
-    pids: list[int] = []
+    pids: list[int] = []  # filled although the iteration ends with an error
     running = Program(
         python(STUBBORN), cwd=tmp_path, env=os.environ, stderr_path=tmp_path / "e", timeout=1, graces=Quick
     )
     with running, pytest.raises(ProgramTimeout, match=r"ran longer than 1 s"):
-        for line in running.lines():
-            pids.extend(map(int, line.split()))
+        pids.extend(int(pid) for line in running.lines() for pid in line.split())
     assert running.status == -9
     assert len(pids) == 2
     assert not any(map(_runs, pids))
