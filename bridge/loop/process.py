@@ -18,7 +18,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ProgramNotStarted, ProgramTimeout
-from bridge.loop import program
+from bridge.loop import groups, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ class Program:
         self._command: Any = None
         self.pid = 0
         try:
-            with _signals_held():
+            with groups.signals_held():
                 self._command = _start(self.argv, cwd, env, stderr_path, writer)
                 self.pid = self._command.pid
         except BaseException:
@@ -179,7 +179,7 @@ class Program:
     def _end_group(self, *, gently: bool = True) -> bytes:
         """The kill ladder on the whole group. Returns what it still wrote; a second Ctrl-C skips rungs."""
         written: list[bytes] = []
-        ladder = [(signal.SIGTERM, self._graces.leftover)]
+        ladder: list[tuple[int, float]] = [(signal.SIGTERM, self._graces.leftover)]
         if gently:
             ladder = [(signal.SIGINT, self._graces.interrupt), (signal.SIGTERM, self._graces.terminate)]
         with contextlib.suppress(KeyboardInterrupt):
@@ -195,7 +195,7 @@ class Program:
             os.killpg(self.pid, number)
         deadline = time.monotonic() + grace
         pause = 0.001
-        while (left := self._alive() or _group_lives(self.pid)) and time.monotonic() < deadline:
+        while (left := self._alive() or groups.lives(self.pid)) and time.monotonic() < deadline:
             # Keep reading: a program that is blocked writing its last words can't obey.
             while data := self._read():
                 written.append(data)
@@ -211,7 +211,7 @@ class Program:
         try:
             if self._alive():
                 self._end_group()
-            elif _group_lives(self.pid):
+            elif groups.lives(self.pid):
                 self._end_group(gently=False)
         finally:
             os.close(self._reader)
@@ -244,8 +244,9 @@ def _start(
         # descriptors and executes; there is nothing that the caller could do about it.
         stack.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+        command: Any = sh.Command(argv[0])
         try:
-            return sh.Command(argv[0])(
+            return command(
                 argv[1:],  # as one list: sh passes its elements on as they are
                 _in=stdin,
                 _out=writer,
@@ -277,47 +278,6 @@ def _clean_up_failed_exec(error: BaseException) -> None:
             with contextlib.suppress(OSError):
                 os.waitpid(names["self"].pid, 0)
         trace = trace.tb_next
-
-
-@contextlib.contextmanager
-def _signals_held() -> Iterator[None]:
-    """Hold Ctrl-C and TERM back while a process is being started, so that none is lost track of."""
-    came: list[int] = []
-    held: dict[int, Any] = {}
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            handler = signal.getsignal(number)
-            if callable(handler):
-                held[number] = signal.signal(number, lambda got, _frame: came.append(got))
-    except ValueError:  # not the main thread, which alone gets signals
-        pass
-    try:
-        yield
-    finally:
-        for number, handler in held.items():
-            signal.signal(number, handler)
-    for number in came:
-        signal.raise_signal(number)
-
-
-def _group_lives(group: int) -> bool:
-    """Say whether the process group has a member that is not a zombie."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    if not os.path.isdir("/proc/self"):
-        return True
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as file:
-                # The name in parentheses may hold anything; behind it: state, parent, group.
-                state, _parent, member_of = file.read().rpartition(b")")[2].split()[:3]
-                if int(member_of) == group and state not in (b"Z", b"X"):
-                    return True
-    return False
 
 
 def run_cli(

@@ -1,0 +1,96 @@
+"""The files of a project that the loop reads and writes, under ``.ralph/``."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bridge.files import write_atomic
+from bridge.loop.plan import Plan, parse_plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["ProjectFiles", "sane_session_id"]
+
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}")
+
+
+def sane_session_id(text: str) -> str | None:
+    """Return the session id in `text`, or None unless it is one plausible token.
+
+    It becomes an argument of a command: it may not start with a dash, nor hold blanks or control bytes.
+    """
+    token = text.strip()
+    return token if token != "null" and _TOKEN.fullmatch(token) else None
+
+
+class ProjectFiles:
+    """Where things lie in a project, and how they are read and written.
+
+    Args:
+        project: the project's folder.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.folder = project / ".ralph"
+        self.logs = self.folder / "logs"
+        self.session_file = self.folder / ".claude_session_id"
+        self.status_file = self.folder / "status.json"
+
+    def prepare(self) -> None:
+        """Create the folders that are missing."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+
+    def new_log(self, kind: str, iteration: int) -> Path:
+        """Return a log path that no earlier run has used."""
+        stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+        path = self.logs / f"driver_{kind}_{iteration}_{stamp}.log"
+        number = 1
+        while path.exists():
+            number += 1
+            path = self.logs / f"driver_{kind}_{iteration}_{stamp}-{number}.log"
+        return path
+
+    def read_plan(self) -> Plan | None:
+        """Read the fix plan: in ``.ralph/``, else in the project's folder, else None."""
+        for folder in (self.folder, self.project):
+            with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                return parse_plan((folder / "@fix_plan.md").read_text("utf-8", "replace"))
+        return None
+
+    def read_session(self) -> tuple[str | None, bool]:
+        """Return the saved session id, and whether the file holds something that is none."""
+        try:
+            text = self.session_file.read_text("utf-8", "replace").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            return None, False
+        if text.startswith("{"):  # what older installations wrote
+            with suppress(ValueError):
+                record = json.loads(text)
+                text = str(record.get("session_id") or record.get("sessionId") or "")
+        first = text.splitlines()[0] if text else ""
+        found = sane_session_id(first)
+        return found, bool(first) and found is None
+
+    def save_session(self, session_id: str | None) -> None:
+        """Save the session for the next run, or forget it."""
+        if session_id is None:
+            self.session_file.unlink(missing_ok=True)
+        else:
+            write_atomic(self.session_file, session_id + "\n")
+
+    def write_status(self, loop_count: int, last_action: str, status: str, exit_reason: str = "") -> None:
+        """Write ``status.json``, which dashboards and `ralph-bridge status` read."""
+        record = {
+            "timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
+            "loop_count": loop_count,
+            "last_action": last_action,
+            "status": status,
+            "exit_reason": exit_reason,
+        }
+        write_atomic(self.status_file, json.dumps(record, indent=2) + "\n")
