@@ -21,7 +21,7 @@ from bridge.errors import ProgramNotStarted, ProgramTimeout
 from bridge.loop import groups, program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from types import TracebackType
 
 __all__ = ["Graces", "Program", "run_cli"]
@@ -109,7 +109,7 @@ class Program:
         finally:
             os.close(writer)
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self) -> Generator[bytes, None, None]:
         """Yield stdout line by line, each with its newline (the last perhaps without), byte for byte.
 
         Ends when the program has ended and its output is read; a child of it that still holds stdout

@@ -6,7 +6,6 @@ import os
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bridge.errors import BridgeError, ProgramTimeout
@@ -18,6 +17,7 @@ from bridge.loop.state import ProjectFiles, sane_session_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
+    from pathlib import Path
 
     from bridge.stream.events import Answer
 
@@ -87,7 +87,7 @@ def prepare_command(
     if live:
         # The live transform adds options that the CLI only accepts together with JSON output.
         driver.set("CLAUDE_OUTPUT_FORMAT", "json")
-    context = loop_context(iteration, plan, resumed=session_id is not None) if settings.resume else ""
+    context = loop_context(iteration, plan, resumed=session_id is not None)
     command = driver.build_command(settings.prompt, context, session_id or "")
     return (driver.prepare_live_command() if live else command), live
 
@@ -206,7 +206,9 @@ class _Loop:
         try:
             return Filter(self.driver.stream_filter()).apply
         except (ValueError, BridgeError) as error:
-            yield Notice(f"the driver's stream filter is not usable, output comes at the end of a run: {error}")
+            yield Notice(
+                f"the driver's stream filter is not usable, output comes at the end of a run: {error}"
+            )
             return None
 
     def _outcome(self, status: int, timed_out: bool, answer: Answer, log: Path, errors: Path) -> Outcome:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProjectFiles", "sane_session_id"]
 
-_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}")
 
 
 def sane_session_id(text: str) -> str | None:
@@ -24,8 +24,8 @@ def sane_session_id(text: str) -> str | None:
 
     It becomes an argument of a command: it may not start with a dash, nor hold blanks or control bytes.
     """
-    token = text.strip()
-    return token if token != "null" and _TOKEN.fullmatch(token) else None
+    word = text.strip()
+    return word if word != "null" and _WORD.fullmatch(word) else None
 
 
 class ProjectFiles:
