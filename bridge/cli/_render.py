@@ -58,6 +58,8 @@ class Renderer:
         if isinstance(event, IterationStarted):
             session = f"resumes {event.session_id}" if event.session_id else "new session"
             task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""
+            if style.terminal and event.iteration > 1:
+                say("")
             say(f"{where} {event.argv[0]} started · {session}{task}")
             return
         took = duration(event.seconds)

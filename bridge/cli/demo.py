@@ -65,9 +65,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
 
     delay = 0.03 if sys.stdout.isatty() else 0.0
     project = make_project(base, driver, iterations=iterations, delay=delay)
-    say(
-        f"A project with {iterations} open tasks, and a scripted stand-in for {DRIVERS[driver]}: {project.folder}"
-    )
+    say(f"{iterations} open tasks, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
     limits = Limits(max_iterations=iterations + 2)
     renderer = Renderer(max_iterations=limits.max_iterations)
     started: list[IterationStarted] = []
@@ -151,4 +149,5 @@ def _report(
 def _session(before: str | None, after: str | None) -> str:
     if after is None:
         return "none"
-    return f"{after[:12]} {'resumed' if before == after else 'new'}"
+    short = after[:12] if after.startswith("ses_") else after[:8]
+    return f"{short} {'resumed' if before == after else 'new'}"

@@ -143,7 +143,8 @@ def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
     most = settings.limits.max_iterations
     if not quiet:
         say(
-            f"{script.display_name()} · driver {script.script} · prompt {settings.prompt} · at most {most} iterations"
+            f"{script.display_name()} · driver {script.script} · prompt {settings.prompt}"
+            f" · at most {most} iterations"
         )
     renderer = Renderer(max_iterations=most, quiet=quiet)
     verdict = Verdict.INCOMPLETE

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["lives", "signals_held"]
+__all__ = ["end", "lives", "signals_held"]
 
 
 @contextlib.contextmanager
@@ -52,3 +53,43 @@ def lives(group: int) -> bool:
                 if int(member_of) == group and state not in (b"Z", b"X"):
                     return True
     return False
+
+
+def end(group: int, rungs: Sequence[tuple[int, float]], alive: Callable[[], bool]) -> None:
+    """Climb the kill ladder until `alive` says no.
+
+    Args:
+        group: process group to signal.
+        rungs: signals with the seconds that each may take, the sure one last.
+        alive: asked again and again; may do what the group needs in order to obey.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: came meanwhile. The rungs before the last were skipped for it, and
+            it is raised when the ladder has been climbed.
+    """
+    came: BaseException | None = None
+    *gentle, last = rungs
+    try:
+        for number, grace in gentle:
+            if not _signal(group, number, grace, alive):
+                return
+    except (KeyboardInterrupt, SystemExit) as error:
+        came = error
+    with signals_held():
+        _signal(group, *last, alive)
+    if came is not None:
+        raise came
+
+
+def _signal(group: int, number: int, grace: float, alive: Callable[[], bool]) -> bool:
+    """Signal the group and return whether it is alive after `grace`."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+    deadline = time.monotonic() + grace
+    pause = 0.001
+    while left := alive():
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(pause)
+        pause = min(pause * 2, 0.05)
+    return left

@@ -8,7 +8,6 @@ the callback is lost; and a child that keeps stdout open would delay the end by 
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import os
 import select
@@ -29,7 +28,7 @@ __all__ = ["Graces", "Program", "run_cli"]
 _SLICE = 0.05
 _READ = 65_536
 _MOST_A_PIPE_HOLDS = 1024 * 1024
-_ENCODING = "bridge_filesystem"
+_LAST_WORDS = 16 * 1024 * 1024
 
 
 class Graces:
@@ -40,23 +39,6 @@ class Graces:
     kill = 2.0
     leftover = 0.5
     """For what a program leaves running when it ends: it gets TERM, then KILL."""
-
-
-def _codec(name: str) -> codecs.CodecInfo | None:
-    """File-system encoding as a codec: sh encodes arguments with a named codec and strict errors."""
-    if name != _ENCODING:
-        return None
-
-    def encode(text: str, _errors: str = "strict") -> tuple[bytes, int]:
-        return os.fsencode(text), len(text)
-
-    def decode(data: Any, _errors: str = "strict") -> tuple[str, int]:
-        return os.fsdecode(bytes(data)), len(data)
-
-    return codecs.CodecInfo(encode, decode, name=_ENCODING)
-
-
-codecs.register(_codec)
 
 
 class Program:
@@ -150,14 +132,13 @@ class Program:
             return None
 
     def _split(self, data: bytes) -> Iterator[bytes]:
-        head, newline, rest = data.partition(b"\n")
-        while newline:
-            # A line of megabytes comes in hundreds of pieces: joined once, searched once.
-            yield b"".join((*self._pending, head, newline))
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            # A line of megabytes comes in hundreds of pieces: searched piece by piece, joined once.
+            yield b"".join((*self._pending, end, b"\n"))
             self._pending.clear()
-            head, newline, rest = rest.partition(b"\n")
-        if head:
-            self._pending.append(head)
+        if rest:
+            self._pending.append(rest)
 
     def _rest(self) -> Iterator[bytes]:
         if self._pending:
@@ -177,31 +158,28 @@ class Program:
             pause = min(pause * 2, _SLICE)
 
     def _end_group(self, *, gently: bool = True) -> bytes:
-        """The kill ladder on the whole group. Returns what it still wrote; a second Ctrl-C skips rungs."""
-        written: list[bytes] = []
-        ladder: list[tuple[int, float]] = [(signal.SIGTERM, self._graces.leftover)]
+        """End the whole group and return what it still wrote."""
+        graces = self._graces
+        rungs: list[tuple[int, float]] = [(signal.SIGTERM, graces.leftover), (signal.SIGKILL, graces.kill)]
         if gently:
-            ladder = [(signal.SIGINT, self._graces.interrupt), (signal.SIGTERM, self._graces.terminate)]
-        with contextlib.suppress(KeyboardInterrupt):
-            for number, grace in ladder:
-                if not self._signal(number, grace, written):
-                    return b"".join(written)
-        self._signal(signal.SIGKILL, self._graces.kill, written)
-        return b"".join(written)
+            rungs[:1] = [(signal.SIGINT, graces.interrupt), (signal.SIGTERM, graces.terminate)]
+        written: list[bytes] = []
+        kept = 0
 
-    def _signal(self, number: int, grace: float, written: list[bytes]) -> bool:
-        """Signal the group and return whether any of it is left after `grace`."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
-        deadline = time.monotonic() + grace
-        pause = 0.001
-        while (left := self._alive() or groups.lives(self.pid)) and time.monotonic() < deadline:
+        def lives() -> bool:
+            nonlocal kept
             # Keep reading: a program that is blocked writing its last words can't obey.
-            while data := self._read():
-                written.append(data)
-            time.sleep(pause)
-            pause = min(pause * 2, _SLICE)
-        return left
+            if data := self._read():
+                kept += len(data)
+                if kept <= _LAST_WORDS:
+                    written.append(data)
+            return self._alive() or groups.lives(self.pid)
+
+        groups.end(self.pid, rungs, lives)
+        while kept <= _LAST_WORDS and (data := self._read()):
+            kept += len(data)
+            written.append(data)
+        return b"".join(written)
 
     def close(self) -> None:
         """End what is left of the process group, reap it and let go of every descriptor."""
@@ -216,7 +194,7 @@ class Program:
         finally:
             os.close(self._reader)
             if self._alive():  # unkillable (a process in the kernel's hands); never wait for ever
-                raise ProgramNotStarted(f"{self.argv[0]} (process {self.pid}) does not end, even after KILL")
+                raise ProgramTimeout(f"{self.argv[0]} (process {self.pid}) does not end, even after KILL")
             self._command.wait()
 
     def __enter__(self) -> Program:
@@ -258,7 +236,7 @@ def _start(
                 _ok_code=range(-64, 256),  # the status is data here, never an exception
                 _env=dict(env),
                 _cwd=os.fspath(cwd),
-                _encoding=_ENCODING,
+                _encoding=program.EXACT,
             )
         except sh.ForkException as error:
             _clean_up_failed_exec(error)

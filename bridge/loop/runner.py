@@ -223,7 +223,7 @@ class _Loop:
             is_error=answer.is_error,
             error=answer.error or (_last_line(errors) if status or answer.is_error else None),
             exit_signal=block.exit_signal if block else None,
-            promised=bool(promise) and find_promise(answer.text, promise),
+            promised=promise is not None and find_promise(answer.text, promise),
             plan=self.files.read_plan(),
             resumed=self.state.session_id is not None,
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["choose_driver", "driver_settings", "find_prompt", "find_rc", "parse_rc", "project_driver"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import signal
 import subprocess
@@ -295,3 +296,39 @@ def _runs(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def test_a_second_ctrl_c_skips_to_kill_and_is_not_lost(tmp_path: Path) -> None:
+    """While the ladder waits for a stubborn group, an interrupt ends the waiting, and then the caller."""
+
+    class Patient(Graces):
+        interrupt = 3600.0
+        terminate = 3600.0
+
+    # The program answers the ladder's SIGINT with one to us: no guess at when the ladder is waiting.
+    code = STUBBORN.replace(
+        "child = os.fork()",
+        "signal.signal(signal.SIGINT, lambda *_: os.kill(os.getppid(), signal.SIGINT))\nchild = os.fork()",
+    ).replace("if child == 0:", "if child == 0:\n    signal.signal(signal.SIGINT, signal.SIG_IGN)")
+    running = Program(
+        python(code), cwd=tmp_path, env=os.environ, stderr_path=tmp_path / "e", timeout=1, graces=Patient
+    )
+    pids: list[int] = []
+    with running, pytest.raises(KeyboardInterrupt):
+        pids.extend(int(pid) for line in running.lines() for pid in line.split())
+    assert len(pids) == 2
+    assert not any(map(_runs, pids))
+
+
+def test_a_flood_does_not_keep_the_ladder_from_its_end(tmp_path: Path) -> None:
+    running = Program(
+        ["bash", "-c", "trap '' INT TERM; yes"],
+        cwd=tmp_path,
+        env=os.environ,
+        stderr_path=tmp_path / "e",
+        timeout=0.3,
+        graces=Quick,
+    )
+    with running, pytest.raises(ProgramTimeout):
+        collections.deque(running.lines(), maxlen=0)
+    assert running.status is not None
