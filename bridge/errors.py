@@ -76,7 +76,7 @@ class ScriptInvalid(ConfigurationError):
     """A directory, a program that is not a bash script, or a script that bash can't parse."""
 
 
-class ContractViolation(BridgeError, TypeError):
+class ContractViolation(ConfigurationError):
     """The script does not offer what its contract demands; all violations are listed at once."""
 
 
@@ -101,8 +101,8 @@ class ReadonlyVariable(BridgeError, AttributeError):
     """The script made the variable readonly; bash refuses to change it."""
 
 
-def _text(data: bytes) -> str:
-    shown = data[-_EVIDENCE_LIMIT:].decode("utf-8", "replace").rstrip("\n")
+def _text(data: str) -> str:
+    shown = data[-_EVIDENCE_LIMIT:].encode("utf-8", "surrogateescape").decode("utf-8", "replace").rstrip("\n")
     return ("[...] " if len(data) > _EVIDENCE_LIMIT else "") + shown
 
 
@@ -114,8 +114,8 @@ class HookError(BridgeError, RuntimeError):
         arguments: its arguments.
         script: the script that was sourced last, or None.
         status: exit status of the function (0 to 255), or None when there is none.
-        stdout: what it had written to stdout, as bytes.
-        stderr: what it had written to stderr, as bytes.
+        stdout: what it had written to stdout until then (text with surrogateescape).
+        stderr: the same for stderr.
         state_lost: True when bash had to be replaced: globals set by earlier calls are gone.
     """
 
@@ -127,8 +127,8 @@ class HookError(BridgeError, RuntimeError):
         arguments: tuple[str, ...] = (),
         script: str | None = None,
         status: int | None = None,
-        stdout: bytes = b"",
-        stderr: bytes = b"",
+        stdout: str = "",
+        stderr: str = "",
         state_lost: bool = False,
         hint: str = "",
     ) -> None:

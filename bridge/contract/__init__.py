@@ -1,0 +1,25 @@
+"""What a script must offer, as data."""
+
+from __future__ import annotations
+
+from bridge.contract.model import (
+    Absent,
+    Argument,
+    Contract,
+    DriverCapabilities,
+    Global,
+    Hook,
+    RecoveryStep,
+    driver_contract,
+)
+
+__all__ = [
+    "Absent",
+    "Argument",
+    "Contract",
+    "DriverCapabilities",
+    "Global",
+    "Hook",
+    "RecoveryStep",
+    "driver_contract",
+]

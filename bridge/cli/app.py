@@ -1,0 +1,106 @@
+"""The click application: commands by name, and what each kind of failure means outside."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+import traceback
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge._version import __version__
+from bridge.errors import BridgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "cli", "run_app"]
+
+COMMANDS = {
+    "call": ("bridge.cli.call", "Call one function of a script and show what it did."),
+    "command": ("bridge.cli.command", "Print the command line that a driver builds."),
+    "demo": ("bridge.cli.demo", "Watch a whole loop in a throw-away project."),
+    "inspect": ("bridge.cli.inspect", "Show what a driver script offers."),
+    "run": ("bridge.cli.run", "Run the loop in this project."),
+    "session-id": ("bridge.cli.session_id", "Find the session id in a CLI's output."),
+}
+"""Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""
+
+
+class _Lazy(click.Group):
+    """Imports a command's module only when that command is used."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[name][0])
+        command: click.Command = getattr(module, name.replace("-", "_"))
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, 1)
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {close[0]}?" if close else ""))
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="ralph-bridge", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Runs the shell scripts of ralph coding loops unchanged.
+
+    Results go to stdout, everything else to stderr. Exit codes: 0 fine, 1 violated or the loop ended
+    incomplete, 2 usage or configuration, 3 a bug of ralph-bridge, 4 the environment is not ready,
+    130 and 143 ended by a signal.
+    """
+
+
+def run_app(arguments: Sequence[str]) -> int:
+    """Run one command line; every failure becomes one message and an exit code."""
+    try:
+        result = cli.main(list(arguments), prog_name="ralph-bridge", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BridgeError as error:
+        click.echo(f"ralph-bridge: error: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not complain about it when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        return _bug(error)
+
+
+def _bug(error: Exception) -> int:
+    """Exit code 3, with everything that we need to know in a file."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="ralph-bridge-crash-", suffix=".txt", delete=False, encoding="utf-8", errors="surrogateescape"
+    ) as file:
+        file.write(f"ralph-bridge {__version__}\nPython {sys.version}\n{sys.platform}\n{sys.argv!r}\n\n")
+        traceback.print_exception(error, file=file)
+    click.echo(
+        f"ralph-bridge: a bug of ours: {type(error).__name__}: {error}\n  next: please report it with {file.name}",
+        err=True,
+    )
+    return 3

@@ -1,0 +1,105 @@
+"""``ralph-bridge call``: one function of a script."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.common import as_shell, os_text, print_json, settings_option, write
+from bridge.errors import ConfigurationError
+from bridge.shell import DEFAULT_TIMEOUT
+
+if TYPE_CHECKING:
+    from bridge.driver import Driver
+    from bridge.shell import Reply
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("script")
+@click.argument("hook")
+@click.argument("arguments", nargs=-1, metavar="[ARG]...", type=click.UNPROCESSED)
+@settings_option
+@click.option(
+    "--read", "names", metavar="NAME", multiple=True, help="Show this global afterwards; may be repeated."
+)
+@click.option("--stdin", "stdin_file", type=click.Path(exists=True, dir_okay=False), help="What the hook reads.")
+@click.option("--timeout", type=float, default=DEFAULT_TIMEOUT, show_default=True, help="Seconds for the call.")
+@click.option("--isolated", is_flag=True, help="Call it in a forked subshell.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def call(
+    script: str,
+    hook: str,
+    arguments: tuple[str, ...],
+    settings: dict[str, str],
+    names: tuple[str, ...],
+    stdin_file: str | None,
+    timeout: float,
+    isolated: bool,
+    as_json: bool,
+) -> int:
+    """Call HOOK of SCRIPT (a path, or the name of a shipped driver) with the given arguments.
+
+    Prints what the hook printed, then the globals that it answers in. The exit code is 0 when the hook
+    returned 0, and 1 otherwise; --json has the exact status. Put "--" before arguments that look like options.
+    """
+    from bridge.driver import Driver
+
+    with Driver.load(script, strict=False, timeout=timeout) as driver:
+        _check_hook(driver, hook)
+        driver.shell.update({name: os_text(value) for name, value in settings.items()})
+        known = driver.contract.hooks.get(hook)
+        read = list(dict.fromkeys([*(known.writes if known else ()), *names]))
+        reply = driver.shell.call(
+            hook,
+            *map(os_text, arguments),
+            stdin=Path(stdin_file) if stdin_file else None,
+            isolated=isolated,
+            read=read,
+            changes=as_json and not isolated,
+        )
+        if as_json:
+            _print_json(driver, hook, arguments, reply)
+        else:
+            write(reply.stdout)
+            sys.stderr.write(reply.stderr.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+            for name in read:
+                write(as_shell(name, reply.values[name]) + "\n")
+    return 0 if reply.ok else 1
+
+
+def _check_hook(driver: Driver, hook: str) -> None:
+    if driver.has(hook):
+        return
+    defined = driver.shell.functions()
+    known = driver.contract.hooks.get(hook)
+    if known is not None:
+        raise ConfigurationError(
+            f"{driver.script} does not define {hook}, a {known.hook_class} hook of the contract"
+        )
+    close = difflib.get_close_matches(hook, [*defined, *driver.contract.names], 1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    raise ConfigurationError(f"{driver.script} has no function {hook}.{meant} It has: {', '.join(defined)}")
+
+
+def _print_json(driver: Driver, hook: str, arguments: tuple[str, ...], reply: Reply) -> None:
+    changed: dict[str, object] = {}
+    if reply.changes is not None:
+        changed = {name: v.value for name, v in reply.changes.added.items()}
+        changed |= {name: after.value for name, (_, after) in reply.changes.changed.items()}
+        changed |= dict.fromkeys(reply.changes.removed)
+    print_json(
+        {
+            "script": str(driver.script),
+            "hook": hook,
+            "arguments": list(arguments),
+            "status": reply.status,
+            "stdout": reply.stdout,
+            "stderr": reply.stderr,
+            "globals": {**changed, **reply.values},
+            "changed": sorted(changed),
+        }
+    )

@@ -1,0 +1,70 @@
+"""What several commands share: options, and values on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.shell import Value
+
+__all__ = ["as_shell", "os_text", "print_json", "settings_option", "write"]
+
+
+def _settings(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    from bridge.shell.protocol import check_name
+
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--set {pair!r}: expected NAME=VALUE, such as CLAUDE_USE_CONTINUE=true")
+        settings[check_name(name)] = value
+    return settings
+
+
+settings_option = click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_settings,
+    help="Set a global before the call; may be repeated.",
+)
+
+
+def write(text: str | bytes) -> None:
+    """Write a result to stdout exactly: text that came from bytes goes out as those bytes."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def print_json(document: Mapping[str, object]) -> None:
+    """Print a document with its schema number; bytes that are not UTF-8 appear as lone surrogates (\\udcXX)."""
+    write(json.dumps({"schema": 1, **document}, indent=2) + "\n")
+
+
+def os_text(text: str) -> str:
+    """An argument as the shell side has it: UTF-8 with surrogateescape, whatever the locale says."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+def as_shell(name: str, value: Value | None) -> str:
+    """A variable as a line that bash would read."""
+    if value is None:
+        return f"unset {name}"
+    if isinstance(value, str):
+        return f"{name}={shlex.quote(value)}"
+    if isinstance(value, dict):
+        return f"{name}=({' '.join(f'[{shlex.quote(k)}]={shlex.quote(v)}' for k, v in value.items())})"
+    return f"{name}=({' '.join(map(shlex.quote, value))})"

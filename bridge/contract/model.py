@@ -1,0 +1,171 @@
+"""The driver contract as frozen dataclasses; `driver.yaml` holds the data, `reading.py` checks it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HookClass = Literal["required", "default", "capability", "metadata"]
+Answer = Literal["stdout", "status", "globals"]
+GlobalType = Literal["string", "boolean", "array"]
+Role = Literal["output", "setting", "derived", "environment"]
+
+_FILE = Path(__file__).with_name("driver.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One positional argument of a hook. Hosts always pass all of them, empty ones included."""
+
+    name: str
+    meaning: str
+    may_be_empty: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """What a host does when a script doesn't define a hook; exactly one attribute is set.
+
+    Attributes:
+        error: the script can't be used; why.
+        status: the hook counts as having returned this.
+        stdout: the hook counts as having printed this.
+        copy: (from, to): the global array that is copied, and the one it is copied to.
+        skip: the step is left out; what happens instead.
+        stub: the host defines the hook with its `default_stub` before the script is sourced.
+    """
+
+    error: str | None = None
+    status: int | None = None
+    stdout: str | None = None
+    copy: tuple[str, str] | None = None
+    skip: str | None = None
+    stub: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One function that a driver defines."""
+
+    name: str
+    hook_class: HookClass
+    answers: tuple[Answer, ...]
+    absent: Absent
+    doc: str
+    arguments: tuple[Argument, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    default_stub: str | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether a script without it is not to contract."""
+        return self.hook_class == "required"
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """One shell variable that a host and its drivers share."""
+
+    name: str
+    type: GlobalType
+    role: Role
+    meaning: str
+    default: str | None = None
+    choices: tuple[str, ...] = ()
+    written_by: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    """The only drivers that read it; empty where all may."""
+    from_hook: str | None = None
+    """The hook whose output the host keeps in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryStep:
+    """One place where a session id is looked for: a hook, or keys of the output that the host knows."""
+
+    hook: str | None = None
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCapabilities:
+    """One column of the capability matrix."""
+
+    name: str
+    display_name: str
+    file: str
+    cli: tuple[str, ...]
+    binary: Literal["static", "dynamic"]
+    min_version: str
+    allowlist: bool
+    sessions: bool
+    live_output: bool
+    live: Literal["transform", "passthrough", "absent"]
+    filter: Literal["complex", "select", "passthrough"]
+    extracts_session_id: bool
+    falls_back: bool
+    helpers: tuple[str, ...] = ()
+    helper_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """The whole contract. Mappings keep the order of the file."""
+
+    hooks: Mapping[str, Hook]
+    globals: Mapping[str, Global]
+    session_id_recovery: tuple[RecoveryStep, ...]
+    drivers: Mapping[str, DriverCapabilities]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all hooks."""
+        return tuple(self.hooks)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of the hooks that a script must define."""
+        return tuple(name for name, hook in self.hooks.items() if hook.required)
+
+    def hook(self, name: str) -> Hook:
+        """Return the hook of that name, or say which one was likely meant."""
+        try:
+            return self.hooks[name]
+        except KeyError:
+            meant = self.suggest(name)
+            hint = f"did you mean {meant}?" if meant else "hooks are: " + ", ".join(self.hooks)
+            raise ConfigurationError(f"no hook is called {name}; {hint}") from None
+
+    def suggest(self, name: str) -> str | None:
+        """Return the hook whose name is close to `name`, which is none itself."""
+        # Without the prefix, or every driver_* name would look much like every other.
+        stems = {hook.removeprefix("driver_"): hook for hook in self.hooks}
+        close = difflib.get_close_matches(name.removeprefix("driver_"), stems, n=1, cutoff=0.7)
+        return stems[close[0]] if close else None
+
+
+@cache
+def driver_contract() -> Contract:
+    """Return the contract of drivers, read once per process.
+
+    Raises:
+        ConfigurationError: the file is not what this module understands; all problems are listed.
+    """
+    # Here, because they take longer than anything that only asks for a hook's name.
+    import yaml
+
+    from bridge.contract.reading import contract_of
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    with _FILE.open(encoding="utf-8") as file:
+        return contract_of(yaml.load(file, loader), _FILE.name)  # noqa: S506 - both loaders are safe ones

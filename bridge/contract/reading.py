@@ -1,0 +1,155 @@
+"""Builds the contract from parsed YAML and reports everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from functools import partial
+from types import MappingProxyType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from bridge.contract.model import (
+    Absent,
+    Argument,
+    Contract,
+    DriverCapabilities,
+    Global,
+    Hook,
+    RecoveryStep,
+)
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_T = TypeVar("_T")
+
+
+def contract_of(data: Any, where: str) -> Contract:
+    """Check `data` and build a contract from it; `where` names it in messages."""
+    sections = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list}
+    missing = [
+        key for key, kind in sections.items() if not isinstance(data, dict) or not isinstance(data.get(key), kind)
+    ]
+    if missing:
+        raise ConfigurationError(f"{where}: missing or of the wrong shape: " + ", ".join(missing))
+    problems: list[str] = []
+    contract = Contract(
+        hooks=_records(_hook, "hooks", data, problems),
+        globals=_records(partial(_record, Global), "globals", data, problems),
+        drivers=_records(partial(_record, DriverCapabilities), "drivers", data, problems),
+        session_id_recovery=tuple(
+            step
+            for step in (
+                _record(RecoveryStep, "session_id_recovery", each, problems) for each in data["session_id_recovery"]
+            )
+            if step is not None
+        ),
+    )
+    if not problems:  # a hook that could not be read would only be reported again, as an unknown name
+        problems.extend(_disagreements(contract))
+    if problems:
+        raise ConfigurationError(f"{where}: {len(problems)} problem(s)\n  " + "\n  ".join(problems))
+    return contract
+
+
+def _records(
+    build: Callable[[str, Mapping[str, Any], list[str]], _T | None],
+    section: str,
+    data: Any,
+    problems: list[str],
+) -> Mapping[str, _T]:
+    built = {
+        n: build(f"{section}.{n}", {"name": n} | (each if isinstance(each, dict) else {}), problems)
+        for n, each in data[section].items()
+    }
+    return MappingProxyType({name: record for name, record in built.items() if record is not None})
+
+
+def _hook(where: str, data: Mapping[str, Any], problems: list[str]) -> Hook | None:
+    renamed = {"hook_class" if key == "class" else key: value for key, value in data.items()}
+    renamed["absent"] = _absent(f"{where}.absent", data.get("absent"), problems)
+    renamed["arguments"] = tuple(
+        _record(Argument, f"{where}.arguments", argument, problems) for argument in data.get("arguments", ())
+    )
+    return _record(Hook, where, renamed, problems)
+
+
+def _absent(where: str, data: Any, problems: list[str]) -> Absent | None:
+    if not isinstance(data, dict) or len(data) != 1:
+        problems.append(f"{where}: exactly one of error, status, stdout, copy, skip, stub")
+        return None
+    if isinstance(ends := data.get("copy"), dict):
+        data = {"copy": (ends.get("from"), ends.get("to"))}
+    return _record(Absent, where, data, problems)
+
+
+def _record(kind: type[_T], where: str, data: Any, problems: list[str]) -> _T | None:
+    """Build a dataclass of strings, numbers and lists, or note what is wrong with its fields."""
+    if not isinstance(data, dict):
+        problems.append(f"{where}: {data!r} is no mapping")
+        return None
+    hints = get_type_hints(kind)
+    wrong = [f"{where}: unknown key {key!r}" for key in data if key not in hints]
+    values: dict[str, Any] = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.name not in data:
+            if field.default is MISSING:
+                wrong.append(f"{where}: {field.name} is missing")
+            continue
+        value = data[field.name]
+        values[field.name] = value = tuple(value) if isinstance(value, list) else value
+        if not _fits(value, hints[field.name]):
+            wrong.append(f"{where}.{field.name}: {value!r} is no {_wanted(hints[field.name])}")
+    problems.extend(wrong)
+    return None if wrong else kind(**values)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return value in arguments
+    if origin is UnionType:
+        return any(_fits(value, argument) for argument in arguments)
+    if origin is tuple:
+        members = arguments[:1] * len(value) if arguments[-1] is ... and isinstance(value, tuple) else arguments
+        return isinstance(value, tuple) and len(value) == len(members) and all(map(_fits, value, members))
+    return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
+
+
+def _wanted(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(get_args(hint))
+    return getattr(hint, "__name__", str(hint)) if get_origin(hint) is None else str(hint)
+
+
+def _disagreements(contract: Contract) -> Iterator[str]:
+    """Yield what two places of the contract say differently."""
+    hooks, shared, drivers = contract.hooks, contract.globals, contract.drivers
+    for hook in hooks.values():
+        where, absent = f"hooks.{hook.name}", hook.absent
+        if (hook.hook_class == "default") != absent.stub or absent.stub != (hook.default_stub is not None):
+            yield f"{where}: class default, absent stub and default_stub go together"
+        if hook.required != (absent.error is not None):
+            yield f"{where}: absent is an error for required hooks, and only for them"
+        yield from (f"{where}.absent.copy: no global {name}" for name in absent.copy or () if name not in shared)
+        for kind, names in (("read_by", hook.reads), ("written_by", hook.writes)):
+            for name in names:
+                if name not in shared or hook.name not in getattr(shared[name], kind):
+                    yield f"{where}: globals.{name}.{kind} doesn't name it"
+    for variable in shared.values():
+        where = f"globals.{variable.name}"
+        for kind, names in (("reads", variable.read_by), ("writes", variable.written_by)):
+            for name in names:
+                if name not in hooks or variable.name not in getattr(hooks[name], kind):
+                    yield f"{where}: hooks.{name}.{kind} doesn't name it"
+        if variable.choices and variable.default not in variable.choices:
+            yield f"{where}: default {variable.default!r} is none of its choices"
+        if variable.from_hook is not None and variable.from_hook not in hooks:
+            yield f"{where}.from_hook: no hook {variable.from_hook}"
+        yield from (f"{where}.drivers: no driver {name}" for name in variable.drivers if name not in drivers)
+    for step in contract.session_id_recovery:
+        if (step.hook is None) != bool(step.keys) or (step.hook is not None and step.hook not in hooks):
+            yield f"session_id_recovery: {step.hook or step.keys} is neither a hook nor keys"
+    for driver in drivers.values():
+        if driver.file != f"{driver.name}.sh":
+            yield f"drivers.{driver.name}: the file of a driver is called {driver.name}.sh"

@@ -1,0 +1,318 @@
+"""`Driver`: a platform driver script with one method per hook of its contract.
+
+What each hook is called with, answers, and counts as when it is absent comes from ``contract/driver.yaml``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from bridge import resources
+from bridge.contract import driver_contract
+from bridge.errors import ContractViolation, HookFailed, ScriptInvalid, UnknownDriver
+from bridge.shell import DEFAULT_TIMEOUT, Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from bridge.contract import Contract
+    from bridge.shell import Reply
+
+__all__ = ["Driver", "find"]
+
+NOT_DRIVERS = frozenset({"cursor-agent-wrapper"})
+"""Helper scripts that lie beside drivers and are none (they would end the shell that sources them)."""
+
+
+def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
+    """The script of the driver called `name`: in `folders` (a project's own ``.ralph/drivers``), then shipped.
+
+    Raises:
+        UnknownDriver: there is none, or the name holds ``/`` or ``..`` (as the bash controller refuses it).
+    """
+    if not name or "/" in name or ".." in name or "\0" in name:
+        raise UnknownDriver(f"{name!r} is not a driver name: it must not be empty or contain '/' or '..'")
+    places = [*map(Path, folders), resources.shipped("drivers")]
+    for folder in places:
+        if (found := folder / f"{name}.sh").is_file() and name not in NOT_DRIVERS:
+            return found
+    known = sorted({path.stem for folder in places for path in folder.glob("*.sh")} - NOT_DRIVERS)
+    close = difflib.get_close_matches(name, known, 1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    raise UnknownDriver(f"no driver is called {name!r}.{meant} Known: {', '.join(known) or 'none'}")
+
+
+_STUB = "default_of_the_contract"  # stands in each default function, to tell it from a script's own
+
+
+class Driver:
+    """One driver in a living bash of its own.
+
+    A fresh shell per driver: nothing unsets functions, so a second driver would inherit the optional hooks
+    of the first (contract, section 7.1 of the controller's loading sequence).
+
+    Attributes:
+        script: absolute path of the script.
+        shell: the shell, for everything that has no method here.
+        contract: what the script is held against.
+    """
+
+    def __init__(self, script: Path, shell: Shell, contract: Contract) -> None:
+        self.script = script
+        self.shell = shell
+        self.contract = contract
+        self._defined = frozenset(shell.functions())
+        self._start: dict[str, list[str]] = {}
+
+    # -- loading -------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        script: str | os.PathLike[str],
+        *,
+        settings: Mapping[str, object] | None = None,
+        folders: Sequence[str | os.PathLike[str]] = (),
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        bash: str | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        strict: bool = True,
+    ) -> Self:
+        """Load a driver in the sequence of the contract: default stubs, the script, then valid tools, CLI
+        binary and display name into their globals.
+
+        Args:
+            script: a path (anything with a ``/`` or a ``.sh``), or the name of a driver, looked for in
+                `folders` and among the shipped ones.
+            settings: globals to set after the script is sourced (``{"CLAUDE_USE_CONTINUE": True}``).
+            folders: where to look for names first.
+            env, cwd, bash, timeout: of the shell.
+            strict: with False, missing required hooks and failing ones among the last three are tolerated
+                (to look at a script that is not to contract yet).
+
+        Raises:
+            ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownDriver: nothing has run.
+            ContractViolation: required hooks are missing; all are named.
+            HookFailed, HookExited, HookTimeout, ShellDied: the script or one of the three hooks failed.
+        """
+        path = _locate(script, folders)
+        contract = driver_contract()
+        shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout)
+        try:
+            for name, hook in contract.hooks.items():
+                if hook.default_stub is not None:
+                    shell.execute(f"{name}() {{\n: {_STUB}\n{hook.default_stub}\n}}")
+            reply = shell.source(path)
+            driver = cls(path, shell, contract)
+            driver._check(reply, strict=strict)
+            if settings:
+                shell.update(settings)
+            driver._fill_globals(strict=strict)
+        except BaseException:
+            shell.close()
+            raise
+        return driver
+
+    def _check(self, sourced: Reply, *, strict: bool) -> None:
+        missing = [name for name in self.contract.required if name not in self._defined]
+        if not missing or (sourced.ok and not strict):
+            return
+        parsed = subprocess.run(
+            [self.shell.bash, "-n", str(self.script)], capture_output=True, text=True, errors="replace", check=False
+        )
+        if parsed.returncode:
+            raise ScriptInvalid(f"{self.script} is not valid bash:\n{parsed.stderr.rstrip()}")
+        if strict:
+            own = [name for name in self._defined if name.startswith("driver_")]
+            lines = [f"{self.script} is not a driver: required hooks are missing"]
+            for name in missing:
+                meant = difflib.get_close_matches(name, own, 1, 0.85)
+                lines.append(f"  {name}" + (f" (there is {meant[0]}: a slip of the pen?)" if meant else ""))
+            if sourced.stderr:
+                lines.append("  sourcing it printed: " + sourced.stderr.strip()[:500])
+            lines.append("  next: define them; drivers/codex.sh is a short example")
+            raise ContractViolation("\n".join(lines))
+
+    def _fill_globals(self, *, strict: bool) -> None:
+        self._array("driver_valid_tools", "VALID_TOOL_PATTERNS", strict=strict)
+        for name, entry in self.contract.globals.items():
+            if entry.from_hook is not None and self.has(entry.from_hook):
+                reply = self._call(entry.from_hook, check=strict)
+                self.shell.update({name: _text(reply.stdout)})
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End its shell. May be repeated."""
+        self.shell.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Driver {self.script}{' (closed)' if self.shell.closed else ''}>"
+
+    def set(self, name: str, value: object) -> None:
+        """Set a global that the hooks read, such as ``CLAUDE_USE_CONTINUE``; bool becomes true or false."""
+        self.shell[name] = value
+
+    def has(self, hook: str) -> bool:
+        """Whether the script (or, for the two defaulted hooks, the stub) defines this function."""
+        return hook in self._defined
+
+    def is_own(self, function: str) -> bool:
+        """Whether the script itself defines this function: false for an untouched default stub."""
+        return self.has(function) and _STUB not in self.shell.call("declare", "-f", function).stdout
+
+    # -- required hooks ------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """``driver_name``: the short lower-case identifier."""
+        return _text(self._call("driver_name").stdout)
+
+    def display_name(self) -> str:
+        """``driver_display_name``: the name for people."""
+        return _text(self._call("driver_display_name").stdout)
+
+    def cli_binary(self) -> str:
+        """``driver_cli_binary``: name or path of the CLI."""
+        return _text(self._call("driver_cli_binary").stdout)
+
+    def valid_tools(self) -> list[str]:
+        """``driver_valid_tools``: the tool patterns that it puts into ``VALID_TOOL_PATTERNS``."""
+        return self._array("driver_valid_tools", "VALID_TOOL_PATTERNS")
+
+    def build_command(
+        self, prompt_file: str | os.PathLike[str], loop_context: str = "", session_id: str = "", *extra: str
+    ) -> list[str]:
+        """``driver_build_command``: the argv that it puts into ``CLAUDE_CMD_ARGS``, exactly as bash has it.
+
+        Args:
+            prompt_file: path of the prompt, as the script shall see it.
+            loop_context: text for this iteration; may be empty.
+            session_id: session to resume; empty for a new one. It takes effect only while
+                ``CLAUDE_USE_CONTINUE`` is ``true``.
+            extra: more arguments; some scripts in the field take a fourth.
+
+        Raises:
+            HookFailed: status other than 0 (the prompt is missing), with status and stderr. What an earlier call
+                had left in the array is never returned.
+        """
+        arguments = (os.fspath(prompt_file), loop_context, session_id, *extra)
+        return self._array("driver_build_command", "CLAUDE_CMD_ARGS", *arguments)
+
+    # -- defaulted hooks -----------------------------------------------------------------------------
+
+    def supports_tool_allowlist(self) -> bool:
+        """``driver_supports_tool_allowlist``; absent: False."""
+        return self._boolean("driver_supports_tool_allowlist")
+
+    def permission_denial_help(self) -> str:
+        """``driver_permission_denial_help``: what to tell people; absent: generic guidance."""
+        return self._call("driver_permission_denial_help").stdout
+
+    # -- capability hooks ----------------------------------------------------------------------------
+
+    def supports_sessions(self) -> bool:
+        """``driver_supports_sessions``; absent: True."""
+        return self._boolean("driver_supports_sessions")
+
+    def supports_live_output(self) -> bool:
+        """``driver_supports_live_output``; absent: True."""
+        return self._boolean("driver_supports_live_output")
+
+    def prepare_live_command(self) -> list[str]:
+        """``driver_prepare_live_command``: ``LIVE_CMD_ARGS`` made from the last built command; absent: a copy."""
+        if self.has("driver_prepare_live_command"):
+            return self._array("driver_prepare_live_command", "LIVE_CMD_ARGS")
+        copied = self.shell.get("CLAUDE_CMD_ARGS", [])
+        self.shell["LIVE_CMD_ARGS"] = copied
+        return [copied] if isinstance(copied, str) else list(copied or [])
+
+    def stream_filter(self) -> str:
+        """``driver_stream_filter``: a jq program for the CLI's events; absent: ``empty``."""
+        if not self.has("driver_stream_filter"):
+            return self.contract.hook("driver_stream_filter").absent.stdout or "empty"
+        return _text(self._call("driver_stream_filter").stdout)
+
+    def extract_session_id(self, output_file: str | os.PathLike[str]) -> str | None:
+        """``driver_extract_session_id_from_output``; None when absent or when it printed nothing."""
+        return self._session_id("driver_extract_session_id_from_output", output_file)
+
+    def fallback_session_id(self, output_file: str | os.PathLike[str]) -> str | None:
+        """``driver_fallback_session_id``: asks the CLI itself; None when absent or when it printed nothing."""
+        return self._session_id("driver_fallback_session_id", output_file)
+
+    def recover_session_id(self, output_file: str | os.PathLike[str]) -> str | None:
+        """The session of a finished run: the three-step chain of `bridge.session_id.recover`."""
+        from bridge.session_id import recover
+
+        return recover(self, os.fspath(output_file)).session_id
+
+    # -- metadata hooks ------------------------------------------------------------------------------
+
+    def min_version(self) -> str | None:
+        """``driver_min_version``: lowest CLI version that works; None when the script doesn't say."""
+        return _text(self._call("driver_min_version").stdout) if self.has("driver_min_version") else None
+
+    def check_available(self) -> bool | None:
+        """``driver_check_available``: is the CLI installed? None when the script can't tell."""
+        return self._call("driver_check_available", check=False).ok if self.has("driver_check_available") else None
+
+    # -- how hooks answer ----------------------------------------------------------------------------
+
+    def _call(self, hook: str, *arguments: str, check: bool = True) -> Reply:
+        return self.shell.call(hook, *arguments, check=check)
+
+    def _boolean(self, hook: str) -> bool:
+        if not self.has(hook):
+            return self.contract.hook(hook).absent.status == 0
+        return self._call(hook, check=False).ok
+
+    def _array(self, hook: str, array: str, *arguments: str, strict: bool = True) -> list[str]:
+        """Call a hook that answers in a global array, which starts as it was after loading."""
+        start = self._start.get(array)
+        if start is None:
+            before = self.shell.get(array, [])
+            start = self._start[array] = [before] if isinstance(before, str) else list(before or [])
+        reply, elements = self.shell.call_for_array(hook, *arguments, array=array, start=start)
+        if reply.status and strict:
+            raise HookFailed(
+                f"{hook} failed with status {reply.status}",
+                hook=hook,
+                arguments=arguments,
+                script=str(self.script),
+                status=reply.status,
+                stdout=reply.stdout,
+                stderr=reply.stderr,
+            )
+        return elements
+
+    def _session_id(self, hook: str, output_file: str | os.PathLike[str]) -> str | None:
+        # As the controller has it: what was printed counts, whatever the status; stderr is dropped.
+        if not self.has(hook):
+            return None
+        found = _text(self._call(hook, os.fspath(output_file), check=False).stdout)
+        return found if found not in ("", "null") else None
+
+
+def _text(stdout: str) -> str:
+    """What ``$(hook)`` would give: without trailing newlines and NUL bytes."""
+    return stdout.replace("\0", "").rstrip("\n")
+
+
+def _locate(script: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]]) -> Path:
+    text = os.fspath(script)
+    is_name = isinstance(script, str) and "/" not in text and not text.endswith(".sh") and text not in (".", "..")
+    return find(text, folders) if is_name else Path(os.path.abspath(text))

@@ -1,0 +1,358 @@
+"""The bash process: its private folder of FIFOs, one exchange at a time, and how it is ended.
+
+Thin IO round `protocol`. How a call goes, and why:
+
+* The host holds q and r open for reading and writing, so that neither side ever sees end-of-file there:
+  bash's death is told by its process (a pidfd where there are any), never by a pipe.
+* bash opens q, r, o and e by path for each call and holds none of them while a hook runs, so that nothing
+  a hook starts can read, forge or hold the channel.
+* After the reply, end-of-file on o and e says that nobody holds them any more; if somebody does (a
+  background job), that FIFO is put aside and a fresh one takes its name: what the job writes later is
+  drained and dropped, and never shows up in a later call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import ShellStartFailed
+from bridge.shell import processes, protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Coprocess", "Died", "Exchange", "TimedOut"]
+
+PRELUDE = Path(__file__).with_name("prelude.bash")
+
+_CHUNK = 1 << 16
+_FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
+_TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
+
+# bash would act on these while it starts, before the prelude can protect itself.
+_UNSAFE_AT_START = (
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_ENV",
+    "ENV",
+    "FUNCNEST",
+    "TMOUT",
+    "POSIXLY_CORRECT",
+    "PS4",
+    "IFS",
+)
+
+
+class Exchange(NamedTuple):
+    """One finished exchange: the reply, and what the call wrote."""
+
+    reply: bytes
+    stdout: bytes
+    stderr: bytes
+
+
+class _Ended(Exception):
+    def __init__(self, stdout: bytes, stderr: bytes, returncode: int | None) -> None:
+        super().__init__(returncode)
+        self.stdout = stdout
+        self.stderr = stderr
+        self.returncode = returncode
+
+
+class Died(_Ended):
+    """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`."""
+
+
+class TimedOut(_Ended):
+    """The deadline passed; `returncode` is None when bash survived (an interrupt was enough)."""
+
+
+class _Output:
+    """The reading end of one output FIFO."""
+
+    def __init__(self, path: str, limit: int) -> None:
+        self._path = path
+        self._limit = limit
+        self._aside: list[int] = []
+        self._buffer = bytearray()
+        self.overflow = False
+        os.mkfifo(path, 0o600)
+        self.fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def keeper(self) -> int:
+        """A writing end for the host itself: while it is open, poll() reports no hang-up."""
+        return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+
+    def drain(self) -> bool:
+        """Read what is there. True at end-of-file, False when somebody still holds the other end."""
+        try:
+            while data := os.read(self.fd, _CHUNK):
+                if len(self._buffer) < self._limit:
+                    self._buffer += data
+                else:
+                    self.overflow = True
+        except BlockingIOError:
+            return False
+        return True
+
+    def finish(self) -> bytes:
+        """The output of the call that ended."""
+        try:
+            data = os.read(self.fd, _CHUNK)
+            if not data and not self._buffer:
+                return b""
+            self._buffer += data
+        except BlockingIOError:
+            pass
+        if not self.drain():
+            self._put_aside()
+        if self._aside:
+            self._drop()
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        return data
+
+    def _put_aside(self) -> None:
+        self._aside.append(self.fd)
+        os.unlink(self._path)
+        os.mkfifo(self._path, 0o600)
+        self.fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        if len(self._aside) > 32:  # the oldest stranger gets SIGPIPE if it ever writes again
+            os.close(self._aside.pop(0))
+
+    def _drop(self) -> None:
+        """Let strangers go on writing: throw away what they wrote, forget those that are gone."""
+        for fd in list(self._aside):
+            try:
+                while os.read(fd, _CHUNK):
+                    pass
+            except BlockingIOError:
+                continue
+            os.close(fd)
+            self._aside.remove(fd)
+
+    def close(self) -> None:
+        for fd in (self.fd, *self._aside):
+            os.close(fd)
+        self._aside.clear()
+
+
+class Coprocess:
+    """One bash, from start to end. Not thread-safe: `Shell` holds the lock.
+
+    Raises (from the constructor):
+        ShellStartFailed: there is no such bash, or it can't be started here.
+    """
+
+    def __init__(
+        self,
+        bash: str,
+        *,
+        env: Mapping[str, str] | None,
+        cwd: str | None,
+        output_limit: int,
+        grace: float,
+    ) -> None:
+        self.number = 0
+        self._grace = grace
+        self._alive = False
+        self._pidfd = -1
+        self.folder = tempfile.mkdtemp(prefix="ralph-bridge-")
+        with contextlib.ExitStack() as undo:
+            undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            self._q = self._channel("q", undo)
+            self._r = self._channel("r", undo)
+            self._o = _Output(f"{self.folder}/o", output_limit)
+            undo.callback(self._o.close)
+            self._e = _Output(f"{self.folder}/e", output_limit)
+            undo.callback(self._e.close)
+            self._process = self._start(bash, env, cwd)
+            self._alive = True
+            if hasattr(os, "pidfd_open"):
+                with contextlib.suppress(OSError):
+                    self._pidfd = os.pidfd_open(self.pid)
+                    undo.callback(os.close, self._pidfd)
+            # Runs when this object goes, at the latest when the interpreter ends: no shell is left behind.
+            self._dispose = weakref.finalize(self, _dispose, self._process, undo.pop_all())
+        self._poll = select.poll()
+        self._poll.register(self._r, select.POLLIN)
+        if self._pidfd >= 0:
+            self._poll.register(self._pidfd, select.POLLIN)
+
+    def _channel(self, name: str, undo: contextlib.ExitStack) -> int:
+        path = f"{self.folder}/{name}"
+        os.mkfifo(path, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        undo.callback(os.close, fd)
+        return fd
+
+    def _start(self, bash: str, env: Mapping[str, str] | None, cwd: str | None) -> subprocess.Popen[bytes]:
+        environment = dict(os.environ if env is None else env)
+        for name in _UNSAFE_AT_START:
+            environment.pop(name, None)
+        try:
+            return subprocess.Popen(
+                [bash, "--noprofile", "--norc", str(PRELUDE), self.folder],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            what = f"working folder {cwd}" if cwd and not Path(cwd).is_dir() else bash
+            raise ShellStartFailed(
+                f"bash could not be started: {what}: {error.strerror}. Install bash, or say which one to use "
+                "(Shell(bash=...) or RALPH_BRIDGE_BASH)"
+            ) from error
+
+    @property
+    def pid(self) -> int:
+        """Process id of bash, which also leads its session."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """False once an exchange has found bash dead, or `close` was called."""
+        return self._alive
+
+    @property
+    def overflow(self) -> bool:
+        """Whether an output passed the limit since this was asked last."""
+        if not (self._o.overflow or self._e.overflow):
+            return False
+        self._o.overflow = self._e.overflow = False
+        return True
+
+    def exchange(self, request: bytes, *, values: bool, timeout: float | None) -> Exchange:
+        """Send one request (at most PIPE_BUF bytes, with its NUL) and wait for its reply.
+
+        Raises:
+            Died, TimedOut: see there. Any other exception (Ctrl-C) interrupts the hook first.
+        """
+        self.number = number = self.number + 1
+        try:
+            os.write(self._q, request)
+            # The fast path: only the reply is watched; whoever fills a pipe first is served 2 ms later.
+            if self._poll.poll(_FAST):
+                try:
+                    reply = os.read(self._r, _CHUNK)
+                except BlockingIOError:
+                    reply = b""
+                if protocol.complete(reply, number, values):
+                    return Exchange(reply, self._o.finish(), self._e.finish())
+            else:
+                reply = b""
+            end = None if timeout is None else time.monotonic() + timeout
+            return Exchange(self._wait(bytearray(reply), values, end), self._o.finish(), self._e.finish())
+        except _Ended:
+            raise
+        except BaseException:
+            self._interrupt(bytearray(), values)
+            raise
+
+    def _wait(self, reply: bytearray, values: bool, end: float | None) -> bytes:
+        """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""
+        keepers = [self._o.keeper(), self._e.keeper()]
+        try:
+            if self._pump(reply, values, end):
+                return bytes(reply)
+            survived = self._interrupt(reply, values)
+        finally:
+            for fd in keepers:
+                os.close(fd)
+        raise TimedOut(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
+
+    def _pump(self, reply: bytearray, values: bool, end: float | None) -> bool:
+        """Move bytes until the reply is whole (True) or `end` has come (False). Raises Died."""
+        poll = select.poll()
+        for fd in (self._r, self._o.fd, self._e.fd, *([self._pidfd] if self._pidfd >= 0 else [])):
+            poll.register(fd, select.POLLIN)
+        while True:
+            wait = None if end is None else end - time.monotonic()
+            if wait is not None and wait <= 0:
+                return False
+            if self._pidfd < 0:
+                wait = _TICK if wait is None else min(_TICK, wait)
+            poll.poll(None if wait is None else max(1.0, wait * 1000))
+            self._o.drain()
+            self._e.drain()
+            dead = self._dead()
+            with contextlib.suppress(BlockingIOError):
+                while data := os.read(self._r, _CHUNK):
+                    reply += data
+            if protocol.complete(reply, self.number, values):
+                return True
+            if dead:
+                self.kill()
+                raise Died(self._o.finish(), self._e.finish(), self._process.returncode)
+
+    def _dead(self) -> bool:
+        """Whether bash has ended; it isn't reaped by this, where the system can tell without."""
+        if self._pidfd >= 0:
+            return bool(select.select([self._pidfd], [], [], 0)[0])
+        if hasattr(os, "waitid"):
+            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self.pid, flags) is not None
+        return self._process.poll() is not None
+
+    def _interrupt(self, reply: bytearray, values: bool) -> bool:
+        """The kill ladder: INT, which ends the hook and spares the shell (True); TERM; KILL (False)."""
+        try:
+            for step in (signal.SIGINT, signal.SIGTERM):
+                pids = processes.members(self.pid) | {self.pid}
+                processes.send(step, pids)
+                processes.send(signal.SIGCONT, pids)
+                if self._pump(reply, values, time.monotonic() + self._grace):
+                    return True
+        except Died:
+            return False
+        except BaseException:
+            self.kill()
+            raise
+        self.kill()
+        return False
+
+    def kill(self) -> int:
+        """End bash and everything in its session at once; reap it; return its status."""
+        if self._alive:
+            self._alive = False
+            processes.end_session(self._process)
+        return self._process.returncode
+
+    def _await_death(self, patience: float) -> bool:
+        end = time.monotonic() + patience
+        while not self._dead():
+            if (left := end - time.monotonic()) <= 0:
+                return False
+            if self._pidfd >= 0:
+                select.select([self._pidfd], [], [], left)
+            else:
+                time.sleep(min(_TICK, left))
+        return True
+
+    def close(self) -> None:
+        """End bash in good order (its EXIT trap runs), then whatever is left of its session; free everything."""
+        if self._alive:
+            with contextlib.suppress(OSError):
+                os.write(self._q, b"exec 1>/dev/null 2>&1\n\\builtin exit 0\0")
+                self._await_death(self._grace)
+            self.kill()
+        self._dispose()
+
+
+def _dispose(process: subprocess.Popen[bytes], undo: contextlib.ExitStack) -> None:
+    if process.returncode is None:
+        processes.end_session(process)
+    undo.close()

@@ -1,0 +1,169 @@
+"""What the host and the prelude say to each other. Pure: no descriptors, no clock.
+
+A request is shell code, ended by a NUL. Every value in it is single-quoted, so that nothing from a value
+is ever evaluated; every name is checked first. A reply is NUL-framed::
+
+    <number> <status> <how it left> <$->\\0  [values]  [=<number>\\0 when there were values]
+
+Counts come before elements, because ``printf '%s\\0' "${a[@]}"`` prints one NUL for an empty array.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import InvalidName, ValueNotAccepted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = [
+    "INLINE_LIMIT",
+    "Head",
+    "assignment",
+    "call",
+    "check_name",
+    "complete",
+    "decode",
+    "encode",
+    "isolated",
+    "names",
+    "parse",
+    "quote",
+    "source",
+    "take_array",
+    "take_scalar",
+    "take_variable",
+    "want",
+]
+
+INLINE_LIMIT = 400
+"""Bytes. bash reads a pipe one byte per system call (0.27 µs each); from here on a file is faster."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_CONTROL = re.compile(r"[\0\n\t ]")
+
+
+class Head(NamedTuple):
+    """The first frame of a reply.
+
+    number: of the request that it answers, counted from 1 in each bash.
+    status: 0 to 255.
+    left: ``-`` the call returned, ``exit`` it called exit, ``int`` an interrupt ended it.
+    options: the value of ``$-`` after the call.
+    """
+
+    number: int
+    status: int
+    left: str
+    options: str
+
+
+def encode(text: str) -> bytes:
+    """Text to the bytes that bash sees (UTF-8, lone surrogates as the bytes that they stand for)."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(data: bytes) -> str:
+    """Bytes from bash to text; a byte that is not UTF-8 becomes a lone surrogate and survives the way back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def check_name(name: str) -> str:
+    """Return `name` if it is the name of a shell variable.
+
+    Raises:
+        InvalidName: anything else, because names are put into code as they are.
+    """
+    if not _NAME.match(name):
+        raise InvalidName(f"{name!r} is not a shell variable name (a letter or _, then letters, digits, _)")
+    if name.startswith("__rb_"):
+        raise InvalidName(f"{name!r} is reserved: names that begin with __rb_ belong to the bridge")
+    return name
+
+
+def quote(text: str) -> str:
+    """`text` as one shell word.
+
+    Raises:
+        ValueNotAccepted: a NUL byte, which no shell value can hold.
+    """
+    if "\0" in text:
+        raise ValueNotAccepted(f"{text[:60]!r} has a NUL byte; a shell value can't hold one")
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def call(hook: str, arguments: Iterable[str]) -> str:
+    """The command that calls a function, builtin or program. Quoting keeps aliases and keywords out."""
+    if not hook or _CONTROL.search(hook):
+        raise InvalidName(f"{hook!r} is not the name of a function or command")
+    words = [hook, *arguments]
+    return "'" + "' '".join([w.replace("'", "'\\''") for w in words]) + "'"
+
+
+def source(path: str, arguments: Sequence[str]) -> str:
+    """The command that sources a script at the main level, where its ``declare`` makes globals."""
+    return "\\builtin set --\n\\builtin . " + " ".join(quote(w) for w in (path, *arguments))
+
+
+def assignment(name: str, value: str | Sequence[str] | dict[str, str] | dict[int, str]) -> str:
+    """The code that sets a variable: scalar, indexed array (also sparse), or associative array."""
+    check_name(name)
+    if isinstance(value, str):
+        return f"{name}={quote(value)}"
+    if not isinstance(value, dict):
+        return f"{name}=({' '.join(map(quote, value))})"
+    keys = ((f"[{key}]" if isinstance(key, int) else f"[{quote(key)}]") for key in value)
+    return f"{name}=({' '.join(f'{k}={quote(v)}' for k, v in zip(keys, value.values(), strict=True))})"
+
+
+def want(code: Sequence[str]) -> str:
+    """The part of a request that names what the reply shall carry."""
+    return f"__rb_w={quote(';'.join(code))}\n" if code else ""
+
+
+def isolated(command: str, wants: Sequence[str]) -> str:
+    """A call in a forked subshell, which sends the values itself before they are gone with it."""
+    trap = "\\builtin trap '__rb_leave $?' EXIT"
+    return f"__rb_i=1\n(__rb_l=1;__rb_w={quote(';'.join(wants))};{trap};{command})"
+
+
+def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:
+    """Whether `buffer` ends with the end of reply `number` (`values`: the request wanted some)."""
+    if not buffer.endswith(b"\0"):
+        return False
+    return not values or buffer.endswith(b"\0=%d\0" % number)
+
+
+def parse(reply: bytes) -> tuple[Head, list[str]]:
+    """A whole reply to its head and the frames of its values.
+
+    Raises:
+        ValueError: it isn't one.
+    """
+    head, *frames = decode(reply).split("\0")
+    number, status, left, options = head.split(" ")
+    return Head(int(number), int(status), left, options), frames[:-2]
+
+
+def names(frame: str) -> list[str]:
+    """The names in one frame of ``compgen``, without ours, sorted."""
+    return sorted({name for name in frame.split("\n") if name and not name.startswith("__rb_")})
+
+
+def take_scalar(frames: Iterator[str]) -> str | None:
+    """The next scalar of a reply, None when it is unset."""
+    is_set, value = next(frames), next(frames)
+    return value if is_set else None
+
+
+def take_array(frames: Iterator[str]) -> list[str]:
+    """The next array of a reply."""
+    return [next(frames) for _ in range(int(next(frames)))]
+
+
+def take_variable(frames: Iterator[str]) -> tuple[str, list[str], list[str]]:
+    """The next variable of a reply: the text of its declaration, its keys, its elements."""
+    declaration, count = next(frames), int(next(frames))
+    return declaration, [next(frames) for _ in range(count)], [next(frames) for _ in range(count)]

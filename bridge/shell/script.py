@@ -1,0 +1,48 @@
+"""Is this file something that bash can source? Answered before anything of it runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable
+
+__all__ = ["check"]
+
+_SHELLS = re.compile(rb"(^|/)(ba|da|k|a|)sh[0-9.]*$")
+
+
+def check(path: str | os.PathLike[str]) -> str:
+    """The absolute path of a script that may be sourced. Symbolic links stay: BASH_SOURCE shows the given name.
+
+    Raises:
+        ScriptNotFound: there is no such file.
+        ScriptUnreadable: it may not be read.
+        ScriptInvalid: a folder, a device, a binary file, or a script for another interpreter.
+    """
+    real = os.path.abspath(os.fspath(path))
+    if "\0" in real:
+        raise ScriptInvalid(f"{real!r} can't be a path: it has a NUL byte")
+    try:
+        mode = os.stat(real).st_mode
+        if stat.S_ISDIR(mode):
+            raise ScriptInvalid(f"{path} is a directory; give the .sh file in it")
+        if not stat.S_ISREG(mode):
+            raise ScriptInvalid(f"{path} is not a regular file; give the path of a bash script")
+        with open(real, "rb") as file:
+            start = file.read(4096)
+    except PermissionError as error:
+        raise ScriptUnreadable(f"{path} may not be read ({error.strerror}); check its permissions") from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ScriptNotFound(f"{path} does not exist; check the path") from error
+    if b"\0" in start:
+        raise ScriptInvalid(f"{path} is a binary file, not a bash script")
+    if start.startswith(b"#!"):
+        words = start.split(b"\n", 1)[0][2:].split()
+        if words and words[0].rpartition(b"/")[2] == b"env":
+            words = [w for w in words[1:] if not w.startswith(b"-") and b"=" not in w]
+        if words and not _SHELLS.search(words[0]):
+            line = start.split(b"\n", 1)[0].decode("utf-8", "replace")
+            raise ScriptInvalid(f"{path}:1: {line!r} asks for another interpreter; expected a bash script")
+    return real
