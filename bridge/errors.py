@@ -153,9 +153,7 @@ class HookError(BridgeError, RuntimeError):
             if data:
                 lines.append(f"  {label}: " + _text(data).replace("\n", "\n    "))
         if self.state_lost:
-            lines.append(
-                "  bash was replaced: globals set by earlier calls are gone, the script is sourced again"
-            )
+            lines.append("  bash was replaced: globals set by earlier calls are gone, the script is sourced again")
         if self.hint:
             lines.append(f"  next: {self.hint}")
         return "\n".join(lines)

@@ -74,9 +74,7 @@ class Renderer:
         complete = event.verdict is Verdict.COMPLETE
         if complete and self._quiet:
             return
-        word = (
-            self._style("complete", "green", "bold") if complete else self._style("incomplete", "red", "bold")
-        )
+        word = self._style("complete", "green", "bold") if complete else self._style("incomplete", "red", "bold")
         runs = "1 iteration" if event.iterations == 1 else f"{event.iterations} iterations"
         say(f"{word} after {runs}, {duration(event.seconds)}: {event.detail} ({event.reason})")
 

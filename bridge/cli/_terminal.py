@@ -8,8 +8,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from bridge.errors import BridgeError
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -55,7 +53,7 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Turn errors and signals within the block into one clear message and the documented exit status.
+    """End the block in order when a signal comes, or the reader of our output leaves.
 
     TERM and HUP end the process the way Ctrl-C does: everything that was started goes first.
     """
@@ -66,9 +64,6 @@ def guarded() -> Iterator[None]:
     before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
-    except BridgeError as error:
-        say(f"{Style(sys.stderr)('error:', 'red', 'bold')} {error}")
-        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         say("interrupted: the CLI and everything it had started were ended")
         sys.exit(130)

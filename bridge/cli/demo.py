@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,6 @@ import click
 from bridge.cli._terminal import Style, duration, guarded, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from bridge.demo.project import DemoProject
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
 
@@ -27,32 +25,23 @@ _NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor")
 
 
 @click.command()
-@click.option(
-    "--driver", type=click.Choice(_NAMES), default="claude-code", show_default=True, help="Which one."
-)
-@click.option(
-    "--keep/--no-keep", default=True, show_default=True, help="Leave the project behind to look at."
-)
+@click.option("--driver", type=click.Choice(_NAMES), default="claude-code", show_default=True, help="Which one.")
+@click.option("--keep/--no-keep", default=True, show_default=True, help="Leave the project behind to look at.")
 @click.option("--dir", "folder", metavar="DIR", help="Make it there.  [default: a new temporary folder]")
-@click.option(
-    "--iterations", type=click.IntRange(1, 50), default=4, show_default=True, help="Tasks in the plan."
-)
-def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> None:
+@click.option("--iterations", type=click.IntRange(1, 50), default=4, show_default=True, help="Tasks in the plan.")
+def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> int:
     """Watch a loop run to its end: a real driver script and a real git project, no model, no network.
 
     A scripted stand-in for the driver's CLI does one task of the plan per iteration and commits it.
     """
     with guarded():
-        base = (
-            Path(os.path.abspath(folder)) if folder else Path(tempfile.mkdtemp(prefix="ralph-bridge-demo-"))
-        )
+        base = Path(os.path.abspath(folder)) if folder else Path(tempfile.mkdtemp(prefix="ralph-bridge-demo-"))
         fresh = not folder or not base.exists()
         try:
-            status = _demo(base, driver, iterations, keep=keep)
+            return _demo(base, driver, iterations, keep=keep)
         finally:
             if not keep and fresh:
                 shutil.rmtree(base, ignore_errors=True)
-        sys.exit(status)
 
 
 def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
@@ -71,7 +60,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     started: list[IterationStarted] = []
     ended: list[IterationEnded] = []
     end: LoopEnded | None = None
-    with _inside(project.folder, project.env), Driver.load(driver) as script:
+    with Driver.load(driver, cwd=project.folder, env=project.env) as script:
         say(f"{script.display_name()} · driver {script.script}")
         settings = LoopSettings(project=project.folder, limits=limits, env=project.env)
         with closing(run_loop(script, settings)) as events:
@@ -86,21 +75,6 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     assert end is not None
     _report(project, started, ended, end, keep=keep)
     return 0 if end.verdict is Verdict.COMPLETE else 1
-
-
-@contextmanager
-def _inside(folder: Path, env: Mapping[str, str]) -> Iterator[None]:
-    """Be in the project, with its environment: the driver's bash inherits both."""
-    where, before = os.getcwd(), dict(os.environ)
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(env)
-    try:
-        yield
-    finally:
-        os.chdir(where)
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def _report(

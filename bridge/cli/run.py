@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._terminal import guarded, say
+from bridge.cli.common import os_text, settings_option, write
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -21,19 +22,16 @@ __all__ = ["run"]
 
 
 @click.command()
-@click.option(
-    "--driver", metavar="NAME|PATH", help="Driver script, or the name of one.  [default: claude-code]"
-)
+@click.option("--driver", metavar="NAME|PATH", help="Driver script, or the name of one.  [default: claude-code]")
 @click.option("--prompt", metavar="FILE", help="Prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
 @click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
 @click.option("--max-iterations", type=click.IntRange(1), default=50, show_default=True, help="Then give up.")
-@click.option(
-    "--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]"
-)
+@click.option("--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]")
 @click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
 @click.option("--dry-run", is_flag=True, help="Print the command that would run, and stop.")
+@settings_option
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
 def run(
     *,
@@ -47,7 +45,8 @@ def run(
     no_continue: bool,
     dry_run: bool,
     quiet: bool,
-) -> None:
+    settings: dict[str, str],
+) -> int:
     """Run the coding CLI again and again until the work is done.
 
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
@@ -61,34 +60,22 @@ def run(
         from bridge.loop.runner import LoopSettings
         from bridge.loop.settings import find_prompt
 
-        given_prompt = os.path.abspath(prompt) if prompt else None
-        given_driver = os.path.abspath(driver) if driver and _is_path(driver) else driver
-        _enter(project)
-        folder = Path.cwd()
-        settings = LoopSettings(
+        folder = Path(os.path.abspath(project))
+        if not folder.is_dir():
+            raise ConfigurationError(f"--project {project}: there is no such folder")
+        loop_settings = LoopSettings(
             project=folder,
-            prompt=find_prompt(folder, given_prompt and _seen_from(folder, given_prompt)),
+            prompt=os_text(find_prompt(folder, prompt and _seen_from(folder, os.path.abspath(prompt)))),
             limits=Limits(max_iterations=max_iterations),
             live=live,
             promise=completion_promise,
             timeout=None if timeout is None else timeout * 60,
             resume=not no_continue,
         )
-        with _load(given_driver, folder) as script:
-            status = _dry_run(script, settings) if dry_run else _loop(script, settings, quiet=quiet)
-        sys.exit(status)
-
-
-def _is_path(driver: str) -> bool:
-    return "/" in driver or driver.endswith(".sh")
-
-
-def _enter(project: str) -> None:
-    """Go to the project: drivers and CLIs look at the current folder."""
-    try:
-        os.chdir(project)
-    except OSError as error:
-        raise ConfigurationError(f"--project {project}: {error.strerror}") from None
+        with _load(driver, folder, settings) as script:
+            if dry_run:
+                return _dry_run(script, loop_settings)
+            return _loop(script, loop_settings, quiet=quiet)
 
 
 def _seen_from(folder: Path, path: str) -> str:
@@ -98,23 +85,27 @@ def _seen_from(folder: Path, path: str) -> str:
         return path
 
 
-def _load(driver: str | None, folder: Path) -> Driver:
+def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
     """Load the driver that the option, the environment or the project's settings name."""
     from bridge.driver import Driver
-    from bridge.loop.settings import choose_driver, driver_settings, find_rc, parse_rc, project_driver
+    from bridge.loop.settings import choose_driver, driver_settings, find_rc, parse_rc
 
     rc_file = find_rc(folder)
     rc = parse_rc(rc_file.read_text("utf-8", "surrogateescape"), os.environ) if rc_file else {}
     chosen = choose_driver(driver, os.environ, rc)
-    if not driver and _is_path(chosen):
+    if not driver and ("/" in chosen or ".." in chosen):
         source = "the environment" if os.environ.get("PLATFORM_DRIVER") else str(rc_file)
         raise ConfigurationError(
             f"PLATFORM_DRIVER is {chosen!r} in {source}: it is the name of a driver, not a path\n"
             "  next: name a path with --driver"
         )
     seen = rc_file.relative_to(folder) if rc_file else None
+    wanted = driver_settings(os.environ, rc, seen) | settings
     return Driver.load(
-        project_driver(folder, chosen) or chosen, settings=driver_settings(os.environ, rc, seen)
+        chosen,
+        folders=[folder / ".ralph" / "drivers"],
+        cwd=folder,
+        settings={name: os_text(value) for name, value in wanted.items()},
     )
 
 
@@ -129,7 +120,7 @@ def _dry_run(script: Driver, settings: LoopSettings) -> int:
     if settings.resume and script.supports_sessions():
         session, _ = files.read_session()
     argv, _ = prepare_command(script, settings, iteration=1, plan=files.read_plan(), session_id=session)
-    sys.stdout.buffer.write(os.fsencode(shlex.join(argv)) + b"\n")
+    write(os.fsencode(shlex.join(argv)) + b"\n")
     return 0
 
 

@@ -143,9 +143,7 @@ def run_claude(run: Run) -> None:
             model="stand-in",
         )
     for index, text in enumerate(run.texts if live else []):
-        emit(
-            type="stream_event", event={"type": "message_start", "message": {"role": "assistant"}}, **session
-        )
+        emit(type="stream_event", event={"type": "message_start", "message": {"role": "assistant"}}, **session)
         block: dict[str, Any] = {"type": "text", "text": ""}
         emit(
             type="stream_event",
@@ -377,13 +375,10 @@ def check(run: Run) -> str:
         if "--include-partial-messages" in options and not streams:
             fail("Error: --include-partial-messages requires --print and --output-format=stream-json")
         free = (
-            "--dangerously-skip-permissions" in options
-            or options.get("--permission-mode") == "bypassPermissions"
+            "--dangerously-skip-permissions" in options or options.get("--permission-mode") == "bypassPermissions"
         )
         if free and os.geteuid() == 0 and os.environ.get("IS_SANDBOX") != "1":
-            fail(
-                "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
-            )
+            fail("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
     if run.name in ("claude", "cursor-agent") and not {"-p", "--print"} & options.keys():
         fail("this stand-in only runs without a terminal: -p is missing")
     if run.name == "codex" and "--skip-git-repo-check" not in options and not git("rev-parse", "--git-dir"):
@@ -414,10 +409,7 @@ def open_session(cli: Cli, run: Run, resume: str) -> None:
 def git(*arguments: str) -> bool:
     """Run git quietly in the project and say whether it succeeded."""
     quiet = subprocess.DEVNULL
-    return (
-        subprocess.run(["git", *arguments], stdin=quiet, stdout=quiet, stderr=quiet, check=False).returncode
-        == 0
-    )
+    return subprocess.run(["git", *arguments], stdin=quiet, stdout=quiet, stderr=quiet, check=False).returncode == 0
 
 
 def work(run: Run) -> None:

@@ -141,9 +141,5 @@ def failure_of(outcome: Outcome) -> str | None:
 def _plan_done(plan: Plan | None) -> Decision | None:
     if plan is None or not plan.complete:
         return None
-    boxes = (
-        "the only task of the fix plan is"
-        if plan.total == 1
-        else f"all {plan.total} tasks of the fix plan are"
-    )
+    boxes = "the only task of the fix plan is" if plan.total == 1 else f"all {plan.total} tasks of the fix plan are"
     return Decision(Verdict.COMPLETE, "plan_complete", f"{boxes} ticked")

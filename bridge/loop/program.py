@@ -47,9 +47,7 @@ def resolve(argv: Sequence[str], *, cwd: str | os.PathLike[str], env: Mapping[st
         raise ConfigurationError("the command is empty: the driver built no program to run")
     for number, argument in enumerate(argv):
         if "\0" in argument:
-            raise ConfigurationError(
-                f"argument {number} of {argv[0]} holds a NUL byte, which no program can get"
-            )
+            raise ConfigurationError(f"argument {number} of {argv[0]} holds a NUL byte, which no program can get")
     if not os.path.isdir(cwd):
         raise ProgramNotStarted(f"the folder to run {argv[0]} in does not exist: {os.fspath(cwd)}")
     path = _find(argv[0], cwd=os.path.abspath(cwd), env=env)

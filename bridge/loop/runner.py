@@ -13,7 +13,7 @@ from bridge.loop.decide import Decision, Limits, Outcome, State, Verdict, begin,
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.plan import Plan, loop_context
 from bridge.loop.process import Program
-from bridge.loop.state import ProjectFiles, sane_session_id
+from bridge.loop.state import ProjectFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -89,7 +89,10 @@ def prepare_command(
         driver.set("CLAUDE_OUTPUT_FORMAT", "json")
     context = loop_context(iteration, plan, resumed=session_id is not None)
     command = driver.build_command(settings.prompt, context, session_id or "")
-    return (driver.prepare_live_command() if live else command), live
+    if live:
+        command = driver.prepare_live_command()
+    # Drivers speak UTF-8; what the system passes on is whatever the locale says. The bytes stay the same.
+    return [os.fsdecode(argument.encode("utf-8", "surrogateescape")) for argument in command], live
 
 
 def run_loop(driver: LoopDriver, settings: LoopSettings) -> Generator[LoopEvent, None, None]:
@@ -148,9 +151,7 @@ class _Loop:
     def _iterate(self) -> Generator[LoopEvent, None, Decision]:
         iteration, session = self.state.iteration + 1, self.state.session_id
         plan = self.files.read_plan()
-        argv, live = prepare_command(
-            self.driver, self.settings, iteration=iteration, plan=plan, session_id=session
-        )
+        argv, live = prepare_command(self.driver, self.settings, iteration=iteration, plan=plan, session_id=session)
         log = self.files.new_log("output", iteration)
         self.files.write_status(iteration, "executing", "running")
         yield IterationStarted(iteration, tuple(argv), session, live, plan, log)
@@ -160,15 +161,11 @@ class _Loop:
         if self.sessions:
             self.files.save_session(self.state.session_id)
         failed = failure_of(outcome) is not None
-        self.files.write_status(
-            iteration, "failed" if failed else "completed", "running" if failed else "success"
-        )
+        self.files.write_status(iteration, "failed" if failed else "completed", "running" if failed else "success")
         yield IterationEnded(iteration, outcome, decision, time.monotonic() - began, log)
         return decision
 
-    def _run(
-        self, iteration: int, argv: list[str], live: bool, log: Path
-    ) -> Generator[LoopEvent, None, Outcome]:
+    def _run(self, iteration: int, argv: list[str], live: bool, log: Path) -> Generator[LoopEvent, None, Outcome]:
         from bridge.stream.events import Reader
 
         show = None
@@ -194,7 +191,7 @@ class _Loop:
             except ProgramTimeout:
                 timed_out = True
         answer = reader.answer()
-        words = answer.final_text or answer.text
+        words = answer.text or answer.final_text
         if words and not shown:
             yield OutputText(iteration, words if words.endswith("\n") else words + "\n")
         assert program.status is not None
@@ -206,9 +203,7 @@ class _Loop:
         try:
             return Filter(self.driver.stream_filter()).apply
         except (ValueError, BridgeError) as error:
-            yield Notice(
-                f"the driver's stream filter is not usable, output comes at the end of a run: {error}"
-            )
+            yield Notice(f"the driver's stream filter is not usable, output comes at the end of a run: {error}")
             return None
 
     def _outcome(self, status: int, timed_out: bool, answer: Answer, log: Path, errors: Path) -> Outcome:
@@ -229,8 +224,7 @@ class _Loop:
         )
         if not self.sessions or failure_of(outcome):
             return outcome
-        recovered = self.driver.recover_session_id(str(log))
-        return replace(outcome, session_id=sane_session_id(recovered) if recovered else None)
+        return replace(outcome, session_id=self.driver.recover_session_id(str(log)))
 
 
 def _last_line(path: Path) -> str | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["choose_driver", "driver_settings", "find_prompt", "find_rc", "parse_rc", "project_driver"]
+__all__ = ["choose_driver", "driver_settings", "find_prompt", "find_rc", "parse_rc"]
 
 DEFAULT_DRIVER = "claude-code"
 _LINE = re.compile(r"(?:export[ \t]+)?([A-Z_][A-Z0-9_]*)=(.*)")
@@ -61,14 +61,6 @@ def choose_driver(option: str | None, env: Mapping[str, str], rc: Mapping[str, s
     return option or env.get("PLATFORM_DRIVER") or rc.get("PLATFORM_DRIVER") or DEFAULT_DRIVER
 
 
-def project_driver(project: Path, name: str) -> Path | None:
-    """Return the project's own script for a driver name, which wins over the shipped one, or None."""
-    if "/" in name or ".." in name:
-        return None
-    path = project / ".ralph" / "drivers" / f"{name}.sh"
-    return path if path.is_file() else None
-
-
 def driver_settings(env: Mapping[str, str], rc: Mapping[str, str], rc_file: Path | None) -> dict[str, str]:
     """Return the globals that the driver is to be loaded with; the environment wins over the file."""
     settings = {
@@ -94,6 +86,4 @@ def find_prompt(project: Path, option: str | None) -> str:
     if option and (project / option).is_dir():
         raise ConfigurationError(f"the prompt {option} is a directory\n  next: name a file with --prompt")
     looked = " and ".join(str(project / candidate) for candidate in candidates)
-    raise ConfigurationError(
-        f"no prompt file: looked for {looked}\n  next: write one, or name one with --prompt"
-    )
+    raise ConfigurationError(f"no prompt file: looked for {looked}\n  next: write one, or name one with --prompt")

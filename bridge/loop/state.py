@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bridge.files import write_atomic
 from bridge.loop.plan import Plan, parse_plan
+from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ProjectFiles", "sane_session_id"]
-
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}")
-
-
-def sane_session_id(text: str) -> str | None:
-    """Return the session id in `text`, or None unless it is one plausible token.
-
-    It becomes an argument of a command: it may not start with a dash, nor hold blanks or control bytes.
-    """
-    word = text.strip()
-    return word if word != "null" and _WORD.fullmatch(word) else None
+__all__ = ["ProjectFiles"]
 
 
 class ProjectFiles:
@@ -74,7 +63,7 @@ class ProjectFiles:
                 record = json.loads(text)
                 text = str(record.get("session_id") or record.get("sessionId") or "")
         first = text.splitlines()[0] if text else ""
-        found = sane_session_id(first)
+        found = validate_session_id(first.strip())
         return found, bool(first) and found is None
 
     def save_session(self, session_id: str | None) -> None:

@@ -107,9 +107,7 @@ def call(stand_in: tuple[Path, dict[str, str], str], *arguments: str) -> subproc
     folder, env, name = stand_in
     program = shutil.which(name, path=env["PATH"])
     assert program is not None
-    return subprocess.run(
-        [program, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
+    return subprocess.run([program, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("stand_in", DRIVERS, indirect=True)

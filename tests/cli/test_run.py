@@ -42,10 +42,10 @@ def status_of(project: Project) -> dict[str, object]:
 
 
 def test_a_loop_to_its_end(project: Project) -> None:
-    project.cli("claude", CLAUDE + f'[[ $(wc -l <calls) == 1 ]] && answer "one" || answer "two {DONE}"')
+    project.cli("claude", CLAUDE + f'[[ $(wc -l <calls) == 1 ]] && answer "one" || answer "two\\\\n{DONE}"')
     done = project.run("run", "--no-live")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("one\ntwo ---RALPH_STATUS---\n")
+    assert done.stdout.startswith("one\ntwo\n---RALPH_STATUS---\n")
     lines = done.stderr.splitlines()
     assert "[1/50] claude started · new session" in lines
     assert "[2/50] claude started · resumes s-1" in lines
@@ -94,9 +94,7 @@ def test_dry_run_starts_and_writes_nothing(project: Project) -> None:
 
 def test_a_driver_of_the_project_wins_and_is_named_by_the_settings_file(project: Project) -> None:
     project.write(".ralph/drivers/codex.sh", MINE)
-    project.write(
-        ".ralph/.ralphrc", 'PLATFORM_DRIVER="codex"\nALLOWED_TOOLS="Read,Edit"\nX=$(touch executed)\n'
-    )
+    project.write(".ralph/.ralphrc", 'PLATFORM_DRIVER="codex"\nALLOWED_TOOLS="Read,Edit"\nX=$(touch executed)\n')
     done = project.run("run", "--dry-run")
     assert shlex.split(done.stdout) == ["my-cli", "Do the next task.", "", "Read,Edit"], done.stderr
     assert not (project.folder / "executed").exists()
@@ -129,9 +127,7 @@ def test_driver_and_prompt_as_paths_from_where_the_user_is(project: Project) -> 
         (["--driver", "codex"], {"PATH": "/usr/bin:/bin"}, 4, "npm install -g @openai/codex"),
     ],
 )
-def test_bad_input(
-    project: Project, arguments: list[str], env: dict[str, str], status: int, said: str
-) -> None:
+def test_bad_input(project: Project, arguments: list[str], env: dict[str, str], status: int, said: str) -> None:
     done = project.run("run", *arguments, **env)
     assert (done.returncode, said in done.stderr) == (status, True), done.stderr
     assert done.stdout == ""
@@ -162,9 +158,7 @@ def test_a_prompt_that_linux_would_refuse(project: Project) -> None:
 def test_signals_end_the_whole_group_first(
     project: Project, number: signal.Signals, status: int, reason: str
 ) -> None:
-    project.cli(
-        "claude", 'sleep 300 & printf \'{"type":"system","pids":[%d,%d]}\\n\' $$ $! >> pids; echo; wait'
-    )
+    project.cli("claude", 'sleep 300 & printf \'{"type":"system","pids":[%d,%d]}\\n\' $$ $! >> pids; echo; wait')
     project.write("filter.sh", MINE.replace("my-cli", "claude").replace("return 1", "return 0"))
     os.mkfifo(project.folder / "pids")
     process = project.start("run", "--driver", "./filter.sh")

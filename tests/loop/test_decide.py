@@ -117,9 +117,7 @@ def test_a_decision_depends_on_nothing_of_an_earlier_run(first: Outcome, second:
 
 
 def test_plans() -> None:
-    text = (
-        "# Plan\n- [x] one\n  - [X] sub\n- [ ]   two  \n* [ ] no\n-[ ] no\n- [-] no\n1. [ ] no\n- [ ] three"
-    )
+    text = "# Plan\n- [x] one\n  - [X] sub\n- [ ]   two  \n* [ ] no\n-[ ] no\n- [-] no\n1. [ ] no\n- [ ] three"
     assert parse_plan(text) == Plan(2, 4, "two")
     assert parse_plan("") == NO_BOXES
     assert parse_plan("- [x] a\r\n- [x] b\r\n").complete

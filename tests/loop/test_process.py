@@ -235,9 +235,7 @@ def test_ctrl_c_while_it_is_silent(tmp_path: Path) -> None:
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ProgramNotFound, match="codex was not found on PATH") as caught:
-        run_cli(
-            ["codex"], cwd=tmp_path, env={"PATH": "/nowhere"}, on_stdout=print, stderr_path=tmp_path / "e"
-        )
+        run_cli(["codex"], cwd=tmp_path, env={"PATH": "/nowhere"}, on_stdout=print, stderr_path=tmp_path / "e")
     assert "npm install -g @openai/codex" in str(caught.value)
     assert caught.value.exit_code == 4
 
