@@ -19,6 +19,8 @@ __all__ = [
     "HookTimeout",
     "InvalidName",
     "OutputLimitExceeded",
+    "OutputNotFound",
+    "OutputUnreadable",
     "ProgramNotFound",
     "ProgramNotStarted",
     "ProgramTimeout",
@@ -68,6 +70,16 @@ class ScriptNotFound(ConfigurationError, FileNotFoundError):
 
 class ScriptUnreadable(BridgeError, PermissionError):
     """The script exists and may not be read."""
+
+    exit_code = 4
+
+
+class OutputNotFound(ConfigurationError, FileNotFoundError):
+    """The file that should hold a CLI's output does not exist."""
+
+
+class OutputUnreadable(BridgeError, PermissionError):
+    """The file that holds a CLI's output may not be read."""
 
     exit_code = 4
 
@@ -153,7 +165,9 @@ class HookError(BridgeError, RuntimeError):
             if data:
                 lines.append(f"  {label}: " + _text(data).replace("\n", "\n    "))
         if self.state_lost:
-            lines.append("  bash was replaced: globals set by earlier calls are gone, the script is sourced again")
+            lines.append(
+                "  bash was replaced: globals set by earlier calls are gone, the script is sourced again"
+            )
         if self.hint:
             lines.append(f"  next: {self.hint}")
         return "\n".join(lines)

@@ -99,7 +99,8 @@ def _record(kind: type[_T], where: str, data: Any, problems: list[str]) -> _T | 
         value = data[field.name]
         values[field.name] = value = tuple(value) if isinstance(value, list) else value
         if not _fits(value, hints[field.name]):
-            wrong.append(f"{where}.{field.name}: {value!r} is no {_wanted(hints[field.name])}")
+            key = field.name.removeprefix("hook_")
+            wrong.append(f"{where}.{key}: {value!r} is not {_wanted(hints[field.name])}")
     problems.extend(wrong)
     return None if wrong else kind(**values)
 

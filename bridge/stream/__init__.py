@@ -1,0 +1,1 @@
+"""What the coding CLIs print: filters, readers, status blocks. Pure functions; nothing here prints."""

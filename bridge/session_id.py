@@ -1,0 +1,129 @@
+"""Session ids: found in an output, checked, and recovered through a driver's three steps.
+
+The chain is the contract's: the driver's own extractor, the generic one here, the driver's fallback.
+The first that gives a usable id wins. An id ends up on a command line and in state files, so what
+isn't one plain token is rejected, and the chain goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from bridge.errors import OutputNotFound, OutputUnreadable
+from bridge.stream.documents import HELD_LIMIT
+from bridge.stream.events import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Recovery", "SessionHooks", "Step", "extract_session_id", "recover", "validate_session_id"]
+
+Step = Literal["driver", "generic", "fallback"]
+
+# UUIDs, `ses_...`, `T-...`, `conv_...`, e-mail-like and versioned ids. No slash (ids become file names),
+# nothing that a shell, JSON or an option parser reads in its own way.
+_SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:@=+~-]{0,255}")
+
+
+class SessionHooks(Protocol):
+    """What the chain asks a driver; a hook that the driver doesn't have gives None.
+
+    What a hook prints counts even when its status isn't 0.
+    """
+
+    def extract_session_id(self, output_file: str) -> str | None:
+        """Call driver_extract_session_id_from_output."""
+
+    def fallback_session_id(self, output_file: str) -> str | None:
+        """Call driver_fallback_session_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What the chain found.
+
+    Attributes:
+        session_id: the id, or None.
+        step: which step gave it, or None.
+        rejected: what earlier steps (or all) gave instead of an id, in order.
+    """
+
+    session_id: str | None = None
+    step: Step | None = None
+    rejected: tuple[str, ...] = ()
+
+
+def validate_session_id(text: str) -> str | None:
+    """Give the text back when it is usable as a session id, else None.
+
+    1 to 256 characters out of ``A-Z a-z 0-9 . _ : @ = + ~ -``, the first a letter, a digit or ``_``;
+    ``null`` is what jq prints for none.
+    """
+    return text if _SESSION_ID.fullmatch(text) and text != "null" else None
+
+
+def extract_session_id(lines: Iterable[bytes]) -> str | None:
+    """Find the session id in an output, whichever CLI printed it.
+
+    One object: the first of ``.sessionId``, ``.metadata.session_id``, ``.session_id``. An array: from its
+    last element of type result, else from the others (system/init first). JSON lines: what the family
+    calls it, as ``thread_id`` of codex or ``sessionID`` of opencode (drift D5). Memory stays bounded:
+    text is not gathered, and what is no event is kept up to 64 MiB.
+
+    Returns:
+        The id without carriage returns, not validated; None when there is none.
+    """
+    reader = Reader(text=False)
+    for line in lines:
+        reader.feed(line)
+    return (reader.session_id() or "").replace("\r", "") or None
+
+
+def recover(hooks: SessionHooks, output_file: str) -> Recovery:
+    """Go through the three steps until one gives a usable id.
+
+    Args:
+        hooks: the driver.
+        output_file: the log of one run of its CLI.
+
+    Raises:
+        OutputNotFound: the generic step was reached and there is no such file.
+        OutputUnreadable: it may not be read.
+    """
+    rejected: list[str] = []
+    steps: tuple[Step, ...] = ("driver", "generic", "fallback")
+    for step in steps:
+        match step:
+            case "driver":
+                found = hooks.extract_session_id(output_file)
+            case "generic":
+                found = extract_session_id(_lines(output_file))
+            case "fallback":
+                found = hooks.fallback_session_id(output_file)
+        # As `$(...)` and `tr -d '\r'` would have it.
+        token = (found or "").replace("\r", "").strip()
+        if not token:
+            continue
+        if validate_session_id(token):
+            return Recovery(token, step, tuple(rejected))
+        rejected.append(token)
+    return Recovery(rejected=tuple(rejected))
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            # A line longer than anything we'd parse comes in pieces.
+            while line := file.readline(HELD_LIMIT):
+                yield line
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise OutputNotFound(
+            f"there is no output file {path!r} ({error.strerror})\n"
+            "  next: give the file that the CLI's stdout was written to"
+        ) from error
+    except PermissionError as error:
+        raise OutputUnreadable(
+            f"the output file {path!r} may not be read\n  next: check its permissions"
+        ) from error

@@ -1,0 +1,141 @@
+"""JSON documents out of lines that may hold anything: warnings, halves of events, Latin-1, NUL bytes.
+
+Nothing here raises for what a line contains. Shared by the readers of :mod:`bridge.stream.events` and
+by :mod:`bridge.session_id`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any
+
+__all__ = ["HELD_LIMIT", "Held", "JsonObject", "parse_line", "parse_whole"]
+
+JsonObject = dict[str, Any]
+
+HELD_LIMIT = 64 * 1024 * 1024
+"""How many bytes of unrecognised output are kept to be tried as one document, and how long a line may be."""
+
+_BOM = b"\xef\xbb\xbf"
+_DECODER = json.JSONDecoder()
+# A document that Python's parser refuses by something else than its text: nesting.
+_REFUSED = (ValueError, RecursionError)
+
+
+def parse_line(line: bytes) -> list[JsonObject] | None:
+    """Give the JSON objects on one line; those inside an array count one by one.
+
+    Tolerated: a BOM, several documents on the line, invalid UTF-8 (as U+FFFD), an array that is
+    written one element a line (``[{...},`` ... ``{...}]``).
+
+    Returns:
+        The objects (none for a blank line or a bare scalar), or None when the line is not JSON.
+    """
+    stripped = line.removeprefix(_BOM).strip()
+    if not stripped:
+        return []
+    if stripped[:1] not in b"{[,":
+        return _scalar(stripped)
+    if len(stripped) > HELD_LIMIT:
+        return None
+    text = stripped.decode("utf-8", "replace")
+    for candidate in (
+        text,
+        text.strip(","),
+        text.removeprefix("[").rstrip(","),
+        text.removesuffix("]").strip(","),
+    ):
+        try:
+            return _objects(candidate)
+        except _REFUSED:
+            continue
+    return None
+
+
+def _scalar(stripped: bytes) -> list[JsonObject] | None:
+    """``null`` and its like are JSON, and no event."""
+    if len(stripped) > 64:
+        return None
+    try:
+        json.loads(stripped)
+    except _REFUSED:
+        return None
+    return []
+
+
+def _objects(text: str) -> list[JsonObject]:
+    """Parse one document or several in a row.
+
+    Raises:
+        ValueError: something in it is not JSON.
+    """
+    found: list[JsonObject] = []
+    at = 0
+    while at < len(text):
+        value, at = _DECODER.raw_decode(text, at)
+        _collect(value, found)
+        while at < len(text) and text[at] in " \t\r\n":
+            at += 1
+    return found
+
+
+def _collect(value: object, found: list[JsonObject]) -> None:
+    if isinstance(value, dict):
+        found.append(value)
+    elif isinstance(value, list):
+        found.extend(item for item in value if isinstance(item, dict))
+
+
+def parse_whole(data: bytes) -> list[JsonObject]:
+    """Parse documents that are spread over lines (a wrapper may have indented them).
+
+    What stands before the first line that opens a document, and after the last document, is passed over.
+    """
+    text = data.decode("utf-8", "replace")
+    at = 0
+    found: list[JsonObject] = []
+    budget = 2 * len(text)  # of characters read in vain: a document cut short must not cost its square
+    while at < len(text) and budget >= 0:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        begin = at + len(text[at:end]) - len(text[at:end].lstrip("\ufeff \t\r"))
+        if text[begin : begin + 1] in ("{", "["):
+            try:
+                value, end = _DECODER.raw_decode(text, begin)
+            except json.JSONDecodeError as error:
+                budget -= error.pos - begin
+            except _REFUSED:
+                budget -= len(text) - begin
+            else:
+                _collect(value, found)
+                at = end
+                continue
+        at = end + 1
+    return found
+
+
+class Held:
+    """Lines kept for a second look: the last ones, up to :data:`HELD_LIMIT` bytes."""
+
+    def __init__(self, limit: int = HELD_LIMIT) -> None:
+        self._lines: deque[bytes] = deque()
+        self._size = 0
+        self._limit = limit
+
+    def add(self, line: bytes) -> None:
+        """Keep a line; its newline is added when it has none."""
+        kept = line if line.endswith(b"\n") else line + b"\n"
+        self._lines.append(kept)
+        self._size += len(kept)
+        while self._size > self._limit:
+            self._size -= len(self._lines.popleft())
+
+    def clear(self) -> None:
+        """Forget all lines."""
+        self._lines.clear()
+        self._size = 0
+
+    def data(self) -> bytes:
+        """Give the lines, each with its newline."""
+        return b"".join(self._lines)

@@ -1,0 +1,217 @@
+"""What all families of output have in common: the answer, and how its text is gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from bridge.stream.documents import JsonObject
+
+__all__ = [
+    "Answer",
+    "Family",
+    "NoTexts",
+    "Texts",
+    "block_texts",
+    "clean",
+    "generic_session_id",
+    "items",
+    "kind",
+    "mapping",
+    "word",
+]
+
+SEPARATOR = "\n\n"
+"""Between two messages in :attr:`Answer.text`, as copilot prints them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a CLI's output says.
+
+    Attributes:
+        family: ``claude``, ``cursor``, ``codex``, ``opencode``, ``copilot``, ``cline``, ``json`` (one
+            object of no known CLI) or ``text``.
+        text: all the assistant's own text in order, newlines as they were (trap T4): never tool output,
+            the user's prompt, thinking, or what a sub-agent said.
+        final_text: the result, or the last message.
+        session_id: as the output has it, unchecked (bridge.session_id validates), or None.
+        completed: True when the event was seen that ends a turn well; exit status 0 alone is no proof,
+            claude returns it after an interrupt. None when the family has no such event (plain text).
+        is_error: the CLI said that the turn failed.
+        error: its words for that, or None.
+        reset_at: when a rejected usage limit ends, in seconds since the epoch, or None.
+        malformed: lines that were neither blank nor JSON among JSON events.
+    """
+
+    family: str
+    text: str
+    final_text: str
+    session_id: str | None = None
+    completed: bool | None = None
+    is_error: bool = False
+    error: str | None = None
+    reset_at: float | None = None
+    malformed: int = 0
+
+
+class Texts:
+    """Messages in the order of their first piece; a complete message replaces its pieces."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[Hashable, list[str]] = {}
+
+    def put(self, key: Hashable, text: str) -> None:
+        """Set a message, in the place where its first piece arrived."""
+        if text or key in self._pieces:
+            self._pieces[key] = [text]
+
+    def put_or_say(self, key: tuple[object, str], text: str) -> None:
+        """Set a message by its id, or add it when the id is missing."""
+        if key[1]:
+            self.put(key, text)
+        else:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Add a message that has no key and won't change."""
+        self.put(("said", len(self._pieces)), text)
+
+    def add(self, key: Hashable, piece: str) -> None:
+        """Add a piece to a message."""
+        self._pieces.setdefault(key, []).append(piece)
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a message: its complete form arrives by another name, or it was begun anew."""
+        if key in self._pieces:
+            self._pieces[key] = []  # kept in place: `say` counts on a length that only grows
+
+    def all(self) -> list[str]:
+        """Give the messages that aren't empty."""
+        return [text for pieces in self._pieces.values() if (text := "".join(pieces))]
+
+
+class NoTexts(Texts):
+    """Keeps nothing, for whoever wants the session id only."""
+
+    def put(self, key: Hashable, text: str) -> None:
+        """Forget a message."""
+
+    def add(self, key: Hashable, piece: str) -> None:
+        """Forget a piece."""
+
+
+class Family:
+    """Reads the events of one CLI. Subclasses implement `claims` and `event`.
+
+    Fields of unexpected types count as missing: what a CLI prints tomorrow must not end a loop.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.texts = Texts()
+        self.final = ""
+        self.session_id: str | None = None
+        self.completed: bool | None = False
+        self.is_error = False
+        self.error: str | None = None
+        self.reset_at: float | None = None
+
+    @staticmethod
+    def claims(event: JsonObject) -> bool:
+        """Say whether only this family prints such an event."""
+        raise NotImplementedError
+
+    def event(self, event: JsonObject) -> None:
+        """Take in one event."""
+        raise NotImplementedError
+
+    def failed(self, error: str) -> None:
+        """Note that the turn did not end well."""
+        self.completed = False
+        self.is_error = True
+        self.error = error or self.error
+
+    def ended(self) -> None:
+        """Note that the turn ended well, after whatever had gone wrong on the way."""
+        self.completed = True
+        self.is_error = False
+        self.error = None
+
+    def answer(self, malformed: int = 0) -> Answer:
+        """Give what the events so far amount to."""
+        messages = self.texts.all()
+        text = SEPARATOR.join(messages)
+        # A result repeats the last message, except when that is all there is or its line was damaged.
+        if self.final and _squeezed(self.final) not in _squeezed(text):
+            text = text + SEPARATOR + self.final if text else self.final
+        return Answer(
+            family=self.name,
+            text=clean(text),
+            final_text=clean(self.final or (messages[-1] if messages else "")),
+            session_id=self.session_id,
+            completed=self.completed,
+            is_error=self.is_error,
+            error=None if self.error is None else clean(self.error),
+            reset_at=self.reset_at,
+            malformed=malformed,
+        )
+
+
+def kind(event: JsonObject) -> str:
+    """Give the event's type, or ''."""
+    return word(event.get("type"))
+
+
+def word(value: object) -> str:
+    """Give a string as it is, anything else as ''."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Give an object as it is, anything else as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[dict[str, Any]]:
+    """Give the objects in an array; none of anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def generic_session_id(event: JsonObject) -> str | None:
+    """Give the first of the three fields that bmalph's generic extractor looks at, or None."""
+    fields = (
+        event.get("sessionId"),
+        mapping(event.get("metadata")).get("session_id"),
+        event.get("session_id"),
+    )
+    return next((text for value in fields if (text := _token(value))), None)
+
+
+def _token(value: object) -> str:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else word(value)
+
+
+def block_texts(content: object) -> str:
+    """Give the text of a message's content: a string, or blocks of which only text ones count."""
+    if isinstance(content, str):
+        return content
+    texts = (word(block.get("text")) for block in items(content) if kind(block) in ("text", "output_text"))
+    return "\n".join(text for text in texts if text)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def clean(text: str) -> str:
+    """Make text encodable: JSON may spell half a surrogate pair."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -1,0 +1,116 @@
+"""Claude Code: ``--output-format json`` (one object, or an array with ``--verbose``) and ``stream-json``.
+
+Amp prints the same events. Measured with claude 2.1: the session id is on every line; ``subtype`` says
+"success" even when ``is_error`` is true; an interrupt ends the stream without a result, status 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.stream.events.base import Family, block_texts, generic_session_id, kind, mapping, word
+
+if TYPE_CHECKING:
+    from bridge.stream.documents import JsonObject
+
+__all__ = ["Claude"]
+
+SYNTHETIC = "<synthetic>"
+"""The model's name on messages that the CLI wrote itself: errors, notices of limits."""
+
+
+class Claude(Family):
+    """Reads claude's events."""
+
+    name = "claude"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._block = 0
+        self._block_stopped = True
+
+    @staticmethod
+    def claims(event: JsonObject) -> bool:
+        """Say whether claude, amp or cursor printed it."""
+        match kind(event):
+            case "result":
+                return "exitCode" not in event and any(
+                    key in event for key in ("result", "subtype", "is_error")
+                )
+            case "assistant" | "user":
+                return isinstance(event.get("message"), dict)
+            case "system":
+                return "subtype" in event and "session_id" in event
+            case "stream_event":
+                return isinstance(event.get("event"), dict)
+            case "rate_limit_event":
+                return "rate_limit_info" in event
+        return False
+
+    def event(self, event: JsonObject) -> None:
+        """Take in one event; what sub-agents say is the output of a tool."""
+        if self.session_id is None or kind(event) == "result":
+            self.session_id = generic_session_id(event) or self.session_id
+        if event.get("parent_tool_use_id"):
+            return
+        match kind(event):
+            case "assistant":
+                self._assistant(event)
+            case "stream_event":
+                self._delta(mapping(event.get("event")))
+            case "result":
+                self._result(event)
+            case "system" if event.get("subtype") == "api_retry":
+                self.error = word(event.get("error")) or self.error
+            case "rate_limit_event":
+                self._limit(mapping(event.get("rate_limit_info")))
+
+    def _assistant(self, event: JsonObject) -> None:
+        message = mapping(event.get("message"))
+        text = block_texts(message.get("content"))
+        if not text:
+            return
+        self.texts.drop(("block", self._block))
+        if message.get("model") != SYNTHETIC:
+            self.texts.say(text)
+
+    def _delta(self, event: JsonObject) -> None:
+        """Pieces of a message count until the message itself arrives, so a cut stream keeps its text."""
+        match kind(event):
+            case "message_start":
+                if not self._block_stopped:  # begun anew after a cut connection
+                    self.texts.drop(("block", self._block))
+                self._next_block()
+            case "content_block_start":
+                self._next_block()
+                self._block_stopped = False
+                self._piece(word(mapping(event.get("content_block")).get("text")))
+            case "content_block_delta":
+                delta = mapping(event.get("delta"))
+                if kind(delta) == "text_delta":
+                    self._piece(word(delta.get("text")))
+            case "content_block_stop":
+                self._block_stopped = True
+
+    def _next_block(self) -> None:
+        self._block += 1
+        self._block_stopped = True
+
+    def _piece(self, text: str) -> None:
+        if text:
+            self.texts.add(("block", self._block), text)
+
+    def _result(self, event: JsonObject) -> None:
+        text = word(event.get("result"))
+        if event.get("is_error") is True or word(event.get("subtype")).startswith("error"):
+            errors = event.get("errors")
+            listed = "\n".join(filter(None, map(word, errors))) if isinstance(errors, list) else ""
+            self.failed(text or listed or word(event.get("subtype")))
+            return
+        self.final = text
+        self.ended()
+
+    def _limit(self, info: JsonObject) -> None:
+        resets = info.get("resetsAt")
+        rejected = info.get("status") == "rejected" and isinstance(resets, int | float)
+        self.reset_at = float(resets) if rejected and resets is not None else None

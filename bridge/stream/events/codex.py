@@ -1,0 +1,83 @@
+"""Codex: ``codex exec --json``, one event a line (measured with 0.169), and the older ``msg`` envelope.
+
+An item of type error before the turn is a warning; an error event may be a reconnect that succeeds.
+Only turn.completed and turn.failed are final.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.stream.events.base import Family, block_texts, kind, mapping, word
+
+if TYPE_CHECKING:
+    from bridge.stream.documents import JsonObject
+
+__all__ = ["Codex"]
+
+_MESSAGE = ("agent_message", "assistant_message")
+_OLD = ("session_configured", "agent_message", "task_complete", "task_started", "error", "stream_error")
+
+
+class Codex(Family):
+    """Reads codex's events."""
+
+    name = "codex"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turn = 0
+
+    @staticmethod
+    def claims(event: JsonObject) -> bool:
+        """Say whether codex printed it."""
+        match kind(event):
+            case "thread.started":
+                return "thread_id" in event
+            case "turn.started" | "turn.completed" | "turn.failed":
+                return True
+            case "item.started" | "item.updated" | "item.completed":
+                return isinstance(event.get("item"), dict)
+        return kind(mapping(event.get("msg"))) in _OLD
+
+    def event(self, event: JsonObject) -> None:
+        """Take in one event."""
+        match kind(event):
+            case "thread.started":
+                self.session_id = self.session_id or word(event.get("thread_id")) or None
+            case "item.started" | "item.updated" | "item.completed":
+                self._item(mapping(event.get("item")))
+            case "turn.completed":
+                self.ended()
+            case "turn.failed":
+                self.failed(_message(event))
+            case "turn.started":
+                self.completed = False
+                self._turn += 1
+            case "error":
+                self.failed(_message(event))
+            case "":
+                self._old(mapping(event.get("msg")))
+
+    def _item(self, item: JsonObject) -> None:
+        if (kind(item) or word(item.get("item_type"))) in _MESSAGE:
+            text = word(item.get("text")) or block_texts(item.get("content"))
+            # Ids start anew at every turn: a log may hold several.
+            self.texts.put_or_say((self._turn, word(item.get("id"))), text)
+
+    def _old(self, msg: JsonObject) -> None:
+        match kind(msg):
+            case "session_configured":
+                self.session_id = self.session_id or word(msg.get("session_id")) or None
+            case "agent_message":
+                self.texts.say(word(msg.get("message")))
+            case "task_complete":
+                self.final = word(msg.get("last_agent_message"))
+                self.ended()
+            case "error":
+                self.failed(word(msg.get("message")))
+
+
+def _message(event: JsonObject) -> str:
+    error = event.get("error")
+    return word(mapping(error).get("message")) or word(error) or word(event.get("message"))

@@ -1,0 +1,160 @@
+"""A jq filter that runs in this process and prints what the ``jq`` command prints for one line.
+
+The drivers' filters are written for ``jq -j`` and ``jq -r``. Starting that command costs 15 ms, and
+one line that is not JSON ends it, and with it the run (trap T13). Here a program is compiled once
+(about 1 ms) and each line stands alone: what went wrong on it is counted, and the next line is fresh.
+
+The engine is the PyPI binding ``jq``, which bundles libjq 1.8; the installed command may be older.
+What a filter prints is byte for byte the output of a command of that version. Rules on versions,
+found by running random programs and lines through both (tests/stream/test_jq.py):
+
+1. Numbers. 1.7 and 1.8 print a literal as it was written (``1.0``, ``12345678901234567890``; ``1E5``
+   as ``1E+5``) until arithmetic touches it; 1.6 prints the double behind it (``1``,
+   ``12345678901234567000``, ``100000``) and ``1e1000`` as ``1.7976931348623157e+308``. Integers up to
+   2**53 and short fractions such as ``0.5`` are the same everywhere.
+2. A bare ``nan`` is ``null`` from 1.7 on, an error in 1.6. 1.6 drops a form feed before a number.
+3. Nesting: 1.6 refuses more than 256 levels, 1.8 more than 10,000.
+4. Built-ins that were changed: ``ltrimstr`` and ``rtrimstr`` of a non-string are an error in 1.8 and
+   the identity before; ``limit(0; f)`` was the first output of f in 1.6; ``"a" * 0`` was null.
+5. The wording of errors (``last_error``), which the command prints on stderr.
+
+And on this class, whatever the version:
+
+6. A line is the whole input: a value that goes on in the next line is an error on both lines.
+7. ``input`` finds nothing (an error, recorded), ``inputs`` is empty, ``halt`` and ``halt_error`` end
+   the line and not the stream, ``debug`` and ``stderr`` pass their input on and print nothing,
+   ``$ENV`` and ``env`` are this process's environment. :attr:`Filter.host_words` names those that a
+   program mentions, so that a caller can prefer the command for it.
+8. A filter that never ends can't be interrupted: the binding holds the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import ConfigurationError
+from bridge.stream.jsontext import pretty, readable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Filter"]
+
+# Strings leave the engine as strings, everything else as [JSON text], because the binding would turn
+# 1.0 into 1 and round big integers; an error is caught as [message, null], because the binding drops
+# the rest of the line at an error where the command goes on with the line's next value. The line
+# breaks end a trailing comment, even one that a backslash continues. The parentheses keep the
+# program's own definitions (of `tojson`, say) away from ours.
+_WRAPPED = 'try (({}\n\n) | if type == "string" then . else [tojson] end) catch [., null]'
+_QUOTED = "try (({}\n\n) | [tojson]) catch [., null]"
+
+_BLANKS = " \t\r\n"  # not str.isspace: a no-break space is an error to jq
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*', re.DOTALL)
+_HOST_WORDS = re.compile(
+    r"\$ENV|(?<![\w.$])(?:debug|env|get_search_list|halt|halt_error|input|input_filename"
+    r"|input_line_number|inputs|stderr)(?!\w)"
+)
+
+
+class Filter:
+    """One compiled jq program.
+
+    Args:
+        program: the jq program.
+        raw: print strings without quotes (``-r``; ``-j`` implies it).
+        join: print no newline after a value (``-j``). False prints one (``-r``).
+        compact: print arrays and objects on one line (``-c``) and not indented by two blanks.
+
+    Raises:
+        ConfigurationError: the program does not compile.
+
+    Attributes:
+        errors: how many errors there were so far (the command would have printed one line for each).
+        last_error: text of the latest, or None.
+    """
+
+    def __init__(self, program: str, *, raw: bool = True, join: bool = True, compact: bool = False) -> None:
+        self.program = program
+        self.errors = 0
+        self.last_error: str | None = None
+        self._compact = compact
+        self._end = "" if join else "\n"
+        self._engine = _compile(program, _WRAPPED if raw or join else _QUOTED)
+
+    @property
+    def host_words(self) -> frozenset[str]:
+        """Words in the program whose meaning depends on the process around it (rule 7)."""
+        return frozenset(_HOST_WORDS.findall(_STRING_OR_COMMENT.sub(" ", self.program)))
+
+    def apply(self, line: bytes) -> bytes:
+        """Give what the command prints for this one line.
+
+        Never raises for what is in the line: errors are counted, and what was printed before them stays.
+
+        Args:
+            line: one line of input, with or without its newline; invalid UTF-8 is read as jq reads it.
+
+        Returns:
+            The output; empty for a blank line.
+        """
+        text = readable(line)
+        if not text.strip(_BLANKS):
+            return b""
+        out: list[str] = []
+        try:
+            for value in self._engine.input_text(text):
+                if isinstance(value, str):
+                    out.append(value)
+                elif len(value) == 1:
+                    out.append(value[0] if self._compact else pretty(value[0]))
+                else:
+                    self._failed(value[0])
+                    continue
+                out.append(self._end)
+        except ValueError as error:  # a parse error, or a break without its label
+            self._failed(str(error))
+        return "".join(out).encode()
+
+    def stream(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Apply the filter to each line, giving the output of those that print something."""
+        for line in lines:
+            printed = self.apply(line)
+            if printed:
+                yield printed
+
+    def _failed(self, message: object) -> None:
+        self.errors += 1
+        self.last_error = message if isinstance(message, str) else f"{message!r} (not a string)"
+
+
+def _compile(program: str, wrapper: str) -> Any:
+    # 30 ms on a cold start: only whoever filters pays for it.
+    import jq
+
+    try:
+        if "\0" in program:
+            raise ValueError("a NUL byte ends the program")
+        # First as it stands: `.) | (.` compiles within our parentheses only.
+        program = _checked(program)
+        return jq.compile(wrapper.format(program))
+    except ValueError as error:
+        first = next((line for line in program.splitlines() if line.strip()), "")
+        said = str(error).replace("\n", "\n    ")
+        raise ConfigurationError(
+            f"this jq filter does not compile: {first.strip()}\n  jq says: {said}\n"
+            "  next: try it with `jq -n` and correct it in the script that prints it"
+        ) from error
+
+
+def _checked(program: str) -> str:
+    import jq
+
+    try:
+        jq.compile(program)
+    except ValueError as error:
+        if "Top-level program not given" not in str(error):
+            raise
+        program += "\n\n."  # blanks, comments or definitions alone: the command takes it for the identity
+        jq.compile(program)
+    return program

@@ -1,0 +1,118 @@
+"""What an assistant says about its own progress: the RALPH_STATUS block, and completion promises.
+
+Both look at the assistant's own text (:attr:`bridge.stream.events.Answer.text`), never at raw output:
+the prompt spells out the block and the promise, so a raw search ends a loop in its first iteration.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["StatusBlock", "find_promise", "parse_status"]
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# What markdown puts around a line: quote marks, bullets, numbers, emphasis, code.
+_BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"
+_START = re.compile(_BEFORE + r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*")
+_END = re.compile(_BEFORE + r"-{3}\s*END_RALPH_STATUS\s*-{3}[\s*_`]*")
+_FIELD = re.compile(_BEFORE + r"(?P<key>[A-Za-z][A-Za-z_ -]*?)[\s*_`]*[:=](?P<value>.*)")
+_TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
+_BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
+_INT = re.compile(r"(\d{1,9})(?:\s+[A-Za-z(].*|[.,;])?$")
+_WORD = re.compile(r"([A-Za-z][A-Za-z_ -]*?)" + _TAIL)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusBlock:
+    """One RALPH_STATUS block. A field that is missing or unreadable is None.
+
+    Attributes:
+        status: IN_PROGRESS, COMPLETE, BLOCKED or another word, in capitals.
+        exit_signal: whether the loop shall end.
+        tasks_completed: tasks completed in this loop.
+        tests_status: PASSING, FAILING, NOT_RUN or another word, in capitals.
+        files_modified: how many.
+        work_type: IMPLEMENTATION, TESTING or another word, in capitals.
+        recommendation: one line of prose.
+        terminated: False when the end marker is missing.
+    """
+
+    status: str | None = None
+    exit_signal: bool | None = None
+    tasks_completed: int | None = None
+    tests_status: str | None = None
+    files_modified: int | None = None
+    work_type: str | None = None
+    recommendation: str | None = None
+    terminated: bool = True
+
+
+def parse_status(text: str) -> StatusBlock | None:
+    """Give the last RALPH_STATUS block of a text that says something, or None.
+
+    The markers stand on lines of their own. Quotes, bullets, emphasis, code fences and ANSI colours
+    around lines and values don't matter, nor does the case of a key. The last block counts, so an
+    example quoted earlier doesn't; a template (``STATUS: IN_PROGRESS | COMPLETE``) has no values and is
+    passed over. A block without an end marker goes on to the next start or the end of the text. Of a
+    key given twice, the last readable value counts.
+    """
+    last: StatusBlock | None = None
+    fields: dict[str, str | bool | int] | None = None
+    for line in _ANSI.sub("", text).splitlines():
+        if _START.fullmatch(line):
+            last = _block(fields, terminated=False) or last
+            fields = {}
+        elif fields is not None and _END.fullmatch(line):
+            last = _block(fields, terminated=True) or last
+            fields = None
+        elif fields is not None and (match := _FIELD.fullmatch(line)):
+            _read(match["key"], match["value"], fields)
+    return _block(fields, terminated=False) or last
+
+
+def _block(fields: dict[str, str | bool | int] | None, *, terminated: bool) -> StatusBlock | None:
+    return StatusBlock(**fields, terminated=terminated) if fields else None  # type: ignore[arg-type]
+
+
+def _read(key: str, value: str, fields: dict[str, str | bool | int]) -> None:
+    value = value.strip().strip("*_`\"'").strip()
+    match re.sub(r"[ -]", "_", key.upper()):
+        case "STATUS" | "TESTS_STATUS" | "WORK_TYPE" as name:
+            if found := _WORD.match(value):
+                fields[name.lower()] = re.sub(r"[ -]+", "_", found[1].strip("*_`").upper())
+        case "EXIT_SIGNAL":
+            if found := _BOOL.match(value):
+                fields["exit_signal"] = found[1].lower() == "true"
+        case "TASKS_COMPLETED_THIS_LOOP":
+            if found := _INT.match(value):
+                fields["tasks_completed"] = int(found[1])
+        case "FILES_MODIFIED":
+            if found := _INT.match(value):
+                fields["files_modified"] = int(found[1])
+        case "RECOMMENDATION":
+            # Placeholder of the template: <one line> or [one line].
+            if value and not re.fullmatch(r"<.*>|\[.*\]", value):
+                fields["recommendation"] = value
+
+
+def find_promise(text: str, promise: str = "COMPLETE") -> bool:
+    """Say whether the text holds ``<promise>PROMISE</promise>``.
+
+    Literal and case-sensitive, never a pattern; white space inside the tags is collapsed. Another
+    promise in front doesn't hide the right one, nor does a tag that was never closed. Anywhere in the
+    text counts, in prose, quotes and code fences too, as in the controllers that brought the
+    convention: a model that is told to print the tag often puts it into backquotes.
+
+    Args:
+        text: the assistant's own text; for a Stop hook, that of its last message.
+        promise: what stands between the tags.
+    """
+    wanted = " ".join(promise.split())
+    if not wanted:
+        return False
+    for piece in text.split("<promise>")[1:]:
+        found, closed, _ = piece.partition("</promise>")
+        if closed and " ".join(found.split()) == wanted:
+            return True
+    return False

@@ -1,0 +1,73 @@
+"""Shared by all tests: the bashes to run on, leak checks, and the rule about skips."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from bridge import Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALLOWED_SKIPS: tuple[str, ...] = ("this bash has no associative arrays",)
+"""In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
+
+
+def bashes() -> list[str]:
+    """``bash`` and those that RALPH_BRIDGE_BASHES lists, separated by colons."""
+    listed = [path for path in os.environ.get("RALPH_BRIDGE_BASHES", "").split(":") if path]
+    system = shutil.which("bash")
+    assert system is not None
+    return list(dict.fromkeys([system, *listed]))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "bash" in metafunc.fixturenames:
+        metafunc.parametrize("bash", bashes(), ids=[Path(path).name for path in bashes()])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report: pytest.TestReport = yield  # type: ignore[misc,assignment]
+    if report.skipped and os.environ.get("RALPH_BRIDGE_CI") and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not any(allowed in reason for allowed in ALLOWED_SKIPS):
+            report.outcome = "failed"
+            report.longrepr = f"skipped in CI, and not on the list of allowed skips: {reason}"
+    return report  # type: ignore[return-value]
+
+
+@pytest.fixture
+def shell(bash: str) -> Iterator[Shell]:
+    with Shell(bash=bash, timeout=20, grace=0.3) as living:
+        yield living
+
+
+@pytest.fixture
+def leaks() -> Iterator[None]:
+    """Fails when a test leaves a descriptor, a child or a temporary folder behind."""
+    before = _belongings()
+    yield
+    after = _belongings()
+    assert after == before
+
+
+def _belongings() -> dict[str, object]:
+    me = psutil.Process()
+    own = {"ralph-bridge-"}
+    return {
+        "descriptors": me.num_fds(),
+        "children": sorted(child.pid for child in me.children(recursive=True)),
+        "temporary": sorted(
+            name for name in os.listdir(tempfile.gettempdir()) if any(name.startswith(prefix) for prefix in own)
+        )
+        if "PYTEST_XDIST_WORKER" not in os.environ
+        else [],
+    }

@@ -1,0 +1,200 @@
+"""Status blocks and promises in an assistant's text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.stream.status import StatusBlock, find_promise, parse_status
+
+BLOCK = """\
+---RALPH_STATUS---
+STATUS: IN_PROGRESS
+TASKS_COMPLETED_THIS_LOOP: 1
+FILES_MODIFIED: 3
+TESTS_STATUS: FAILING
+WORK_TYPE: IMPLEMENTATION
+EXIT_SIGNAL: false
+RECOMMENDATION: continue: task 2
+---END_RALPH_STATUS---
+"""
+FULL = StatusBlock(
+    status="IN_PROGRESS",
+    exit_signal=False,
+    tasks_completed=1,
+    tests_status="FAILING",
+    files_modified=3,
+    work_type="IMPLEMENTATION",
+    recommendation="continue: task 2",
+)
+TEMPLATE = """\
+---RALPH_STATUS---
+STATUS: IN_PROGRESS | COMPLETE | BLOCKED
+TASKS_COMPLETED_THIS_LOOP: <number>
+EXIT_SIGNAL: false | true
+RECOMMENDATION: <one line summary>
+---END_RALPH_STATUS---
+"""
+
+
+def block(*fields: str) -> str:
+    return "\n".join(["---RALPH_STATUS---", *fields, "---END_RALPH_STATUS---"])
+
+
+def test_every_field() -> None:
+    assert parse_status("Some prose.\n\n" + BLOCK) == FULL
+
+
+@pytest.mark.parametrize("prefix", ["> ", "- ", "  ", "* ", "\t", "> > ", "\x1b[32m", "| "])
+def test_what_markdown_puts_in_front(prefix: str) -> None:
+    assert parse_status("".join(prefix + line + "\n" for line in BLOCK.splitlines())) == FULL
+
+
+@pytest.mark.parametrize(
+    "form", ["**{}:** {}", "**{}**: {}", "- **{}:** {}", "`{}`: {}", "{} : {}", "1. {}: **{}**", "{}: `{}`"]
+)
+def test_emphasis(form: str) -> None:
+    fields = [form.format(*line.split(": ", 1)) for line in BLOCK.splitlines()[1:-1]]
+    assert parse_status(block(*fields)) == FULL
+
+
+@pytest.mark.parametrize("form", ["**{}**", "`{}`", "### {}", "{}  \r"])
+def test_emphasis_on_the_markers(form: str) -> None:
+    lines = BLOCK.splitlines()
+    lines[0], lines[-1] = form.format(lines[0]), form.format(lines[-1])
+    assert parse_status("\n".join(lines)) == FULL
+
+
+def test_code_fence_and_crlf() -> None:
+    assert parse_status(("```\n" + BLOCK + "```\n").replace("\n", "\r\n")) == FULL
+
+
+def test_keys_in_any_case() -> None:
+    assert parse_status(block("Status: complete", "exit signal: TRUE")) == StatusBlock("COMPLETE", True)
+
+
+def test_T4_the_last_block_counts() -> None:  # noqa: N802
+    quoted = block("STATUS: COMPLETE", "EXIT_SIGNAL: true")
+    assert parse_status(f"As in the example:\n{quoted}\nNow mine:\n{BLOCK}") == FULL
+
+
+def test_a_template_is_no_block() -> None:
+    assert parse_status(TEMPLATE) is None
+    assert parse_status(BLOCK + TEMPLATE) == FULL
+
+
+def test_a_mention_in_prose_is_no_marker() -> None:
+    assert parse_status(BLOCK + "I ended with the ---RALPH_STATUS--- block.\nSTATUS: COMPLETE\n") == FULL
+
+
+def test_an_unterminated_block_goes_on_to_the_end() -> None:
+    assert parse_status("---RALPH_STATUS---\nSTATUS: BLOCKED\n\nfoo") == StatusBlock(
+        "BLOCKED", terminated=False
+    )
+
+
+def test_an_unterminated_block_ends_where_the_next_begins() -> None:
+    assert parse_status("---RALPH_STATUS---\nEXIT_SIGNAL: true\n" + BLOCK) == FULL
+
+
+def test_an_empty_start_at_the_end_does_not_hide_the_block() -> None:
+    assert parse_status(BLOCK + "---RALPH_STATUS---") == FULL
+
+
+def test_fields_outside_of_a_block_are_prose() -> None:
+    assert parse_status("STATUS: COMPLETE\nEXIT_SIGNAL: true\n") is None
+    assert parse_status(BLOCK + "\nEXIT_SIGNAL: true\n") == FULL
+
+
+def test_the_last_readable_value_counts() -> None:
+    assert parse_status(
+        block("EXIT_SIGNAL: true", "EXIT_SIGNAL: false", "EXIT_SIGNAL: perhaps")
+    ) == StatusBlock(exit_signal=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [
+        ("true", True),
+        ("False", False),
+        ("true.", True),
+        ("true (all done)", True),
+        ("false - two tasks left", False),
+        ("true | false", None),
+        ("true/false", None),
+        ("true or false", None),
+        ("trueish", None),
+        ("yes", None),
+        ("", None),
+    ],
+)
+def test_exit_signal(value: str, meant: bool | None) -> None:
+    found = parse_status(block(f"EXIT_SIGNAL: {value}", "STATUS: X"))
+    assert found is not None
+    assert found.exit_signal is meant
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [("2", 2), ("2 tasks", 2), ("2 (of 5)", 2), ("2/5", None), ("two", None), ("-1", None)],
+)
+def test_tasks_completed(value: str, meant: int | None) -> None:
+    found = parse_status(block(f"TASKS_COMPLETED_THIS_LOOP: {value}", "STATUS: X"))
+    assert found is not None
+    assert found.tasks_completed == meant
+
+
+@given(st.text())
+def test_no_text_raises(text: str) -> None:
+    parse_status(text)
+    parse_status("---RALPH_STATUS---\n" + text)
+    find_promise(text)
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_prose_around_a_block_changes_nothing(before: str, after: str) -> None:
+    assert parse_status(f"{before}\n{BLOCK}{after}") == FULL
+
+
+# promises (reference: the contradictions 12 and 13 of wiggum, and the official plugin's quirks)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<promise>COMPLETE</promise>",
+        "Done. <promise> COMPLETE\n</promise> Bye.",
+        "`<promise>COMPLETE</promise>`",
+        "```\n<promise>COMPLETE</promise>\n```",
+        "<promise>REPLAN</promise> <promise>COMPLETE</promise>",
+        "an open <promise> tag, then <promise>COMPLETE</promise>",
+    ],
+)
+def test_promise_kept(text: str) -> None:
+    assert find_promise(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "COMPLETE",
+        "<promise>complete</promise>",
+        "<promise>COMPLETE",
+        "<promise>NOT COMPLETE</promise>",
+        "<promise></promise>",
+    ],
+)
+def test_promise_not_kept(text: str) -> None:
+    assert not find_promise(text)
+
+
+def test_a_promise_is_literal() -> None:
+    assert find_promise("<promise>a.b  c</promise>", "a.b c")
+    assert not find_promise("<promise>aXb c</promise>", "a.b c")
+    assert not find_promise("<promise></promise>", " ")
+
+
+def test_many_open_tags_cost_no_square() -> None:
+    assert not find_promise("<promise>" * 200_000)

@@ -1,0 +1,205 @@
+"""Session ids: found in every output, checked, and recovered step by step."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.errors import ConfigurationError, OutputNotFound, OutputUnreadable
+from bridge.session_id import Recovery, extract_session_id, recover, validate_session_id
+from tests.stream import samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def found(*documents: object) -> str | None:
+    return extract_session_id(samples.lines(*documents))
+
+
+@pytest.mark.parametrize("name", samples.FAMILIES)
+def test_D5_every_family(name: str) -> None:  # noqa: N802
+    _, session_id, lines = samples.FAMILIES[name]
+    assert extract_session_id(lines) == session_id
+
+
+@pytest.mark.parametrize(
+    ("document", "session_id"),
+    [
+        ({"sessionId": "a", "metadata": {"session_id": "b"}, "session_id": "c"}, "a"),
+        ({"metadata": {"session_id": "b"}, "session_id": "c"}, "b"),
+        ({"session_id": "c"}, "c"),
+        ({"sessionId": "", "metadata": None, "session_id": "c"}, "c"),
+        ({"sessionId": None, "session_id": 17}, "17"),
+        ({"type": "result", "sessionId": "a", "result": "x", "session_id": "c"}, "a"),
+        ({"sessionId": True}, None),
+        ({"session": "x"}, None),
+        ([{"type": "system", "subtype": "init", "session_id": "i"}, {"type": "result", "result": "x"}], "i"),
+        (
+            [
+                {"type": "result", "result": "x", "session_id": "r1"},
+                {"type": "system", "subtype": "init", "session_id": "i"},
+                {"type": "result", "result": "y", "session_id": "r2"},
+            ],
+            "r2",
+        ),
+        ([{"session_id": "nobody's"}], None),
+        ({"sessionId": "a\r"}, "a"),
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_document(document: object, session_id: str | None, indent: int | None) -> None:
+    assert (
+        extract_session_id(json.dumps(document, indent=indent).encode().splitlines(keepends=True))
+        == session_id
+    )
+
+
+def test_unknown_lines_have_none() -> None:
+    assert found({"session_id": "a"}, {"session_id": "b"}) is None
+    assert extract_session_id([b"I used session_id abc\n", b'{"session_id":"a"}\n']) is None
+
+
+def test_warnings_and_damage_around_it() -> None:
+    lines = [b"\xef\xbb\xbf\n", b"Warning\n", *samples.FAMILIES["codex"][2], b'{"type":"thread.started"']
+    assert extract_session_id(lines) == "x-1"
+
+
+def test_an_output_without_a_result() -> None:
+    assert found(samples.CLAUDE_INIT) == "c-1"
+    assert found(samples.message("x")) == "c-1"
+
+
+@given(st.lists(st.binary(max_size=60)))
+def test_no_bytes_raise(lines: list[bytes]) -> None:
+    extract_session_id(lines)
+
+
+GOOD = [
+    "108212ca-6555-4fcd-a302-0ddef0745b49",
+    "ses_e06ea19ebffeVR5bw0BfWzahEF",
+    "T-1.2",
+    "a",
+    "_x",
+    "0",
+    "a:b@c=~+",
+    "x" * 256,
+]
+BAD = [
+    "",
+    "null",
+    "-x",
+    "--resume",
+    "a b",
+    "a\n",
+    "a\nb",
+    "a\0b",
+    "a;b",
+    "$(x)",
+    "`x`",
+    "a/b",
+    "..",
+    ".x",
+    "é",
+    "a'b",
+    'a"b',
+    "x" * 257,
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_valid(text: str) -> None:
+    assert validate_session_id(text) == text
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_invalid(text: str) -> None:
+    assert validate_session_id(text) is None
+
+
+class Hooks:
+    """A driver whose hooks print what they are told to, and note that they were called."""
+
+    def __init__(self, own: str | None = None, fallback: str | None = None) -> None:
+        self.own = own
+        self.fallback = fallback
+        self.calls: list[tuple[str, str]] = []
+
+    def extract_session_id(self, output_file: str) -> str | None:
+        self.calls.append(("driver", output_file))
+        return self.own
+
+    def fallback_session_id(self, output_file: str) -> str | None:
+        self.calls.append(("fallback", output_file))
+        return self.fallback
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> str:
+    path = tmp_path / "output.log"
+    path.write_bytes(b"".join(samples.FAMILIES["claude stream"][2]))
+    return str(path)
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> str:
+    path = tmp_path / "silent.log"
+    path.write_text("no id here\n")
+    return str(path)
+
+
+def test_the_drivers_own_extractor_comes_first(output: str) -> None:
+    hooks = Hooks("own-1", "fallback-1")
+    assert recover(hooks, output) == Recovery("own-1", "driver")
+    assert hooks.calls == [("driver", output)]
+
+
+@pytest.mark.parametrize("own", [None, "", "\n", "\r\n"])
+def test_then_the_generic_one(own: str | None, output: str) -> None:
+    hooks = Hooks(own, "fallback-1")
+    assert recover(hooks, output) == Recovery("c-1", "generic")
+    assert hooks.calls == [("driver", output)]
+
+
+def test_then_the_fallback(silent: str) -> None:
+    hooks = Hooks(fallback="fallback-1\r\n")
+    assert recover(hooks, silent) == Recovery("fallback-1", "fallback")
+    assert hooks.calls == [("driver", silent), ("fallback", silent)]
+
+
+def test_no_id_at_all(silent: str) -> None:
+    assert recover(Hooks(), silent) == Recovery(None, None, ())
+
+
+def test_what_is_no_id_is_rejected_and_the_chain_goes_on(output: str, silent: str) -> None:
+    assert recover(Hooks("null"), output) == Recovery("c-1", "generic", ("null",))
+    assert recover(Hooks("--resume x", "two\nlines"), silent) == Recovery(
+        None, None, ("--resume x", "two\nlines")
+    )
+
+
+def test_a_missing_file_is_an_error_when_the_generic_step_needs_it(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.log")
+    assert recover(Hooks("own-1"), missing).step == "driver"
+    with pytest.raises(OutputNotFound, match=r"missing\.log") as caught:
+        recover(Hooks(), missing)
+    assert isinstance(caught.value, ConfigurationError)
+    assert isinstance(caught.value, FileNotFoundError)
+
+
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    with pytest.raises(OutputNotFound):
+        recover(Hooks(), str(tmp_path))
+
+
+def test_an_unreadable_file(output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:  # root, whom CI may be, can read everything
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("bridge.session_id.open", refuse, raising=False)
+    with pytest.raises(OutputUnreadable, match=r"output\.log"):
+        recover(Hooks(), output)
