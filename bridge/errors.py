@@ -24,6 +24,7 @@ __all__ = [
     "ProgramNotFound",
     "ProgramNotStarted",
     "ProgramTimeout",
+    "ProjectUnusable",
     "ReadonlyVariable",
     "ScriptInvalid",
     "ScriptNotFound",
@@ -165,9 +166,7 @@ class HookError(BridgeError, RuntimeError):
             if data:
                 lines.append(f"  {label}: " + _text(data).replace("\n", "\n    "))
         if self.state_lost:
-            lines.append(
-                "  bash was replaced: globals set by earlier calls are gone, the script is sourced again"
-            )
+            lines.append("  bash was replaced: globals set by earlier calls are gone, the script is sourced again")
         if self.hint:
             lines.append(f"  next: {self.hint}")
         return "\n".join(lines)
@@ -223,3 +222,9 @@ class ProgramNotStarted(BridgeError, OSError):
 
 class ProgramTimeout(BridgeError, TimeoutError):
     """The program ran longer than it may and was ended, together with its process group."""
+
+
+class ProjectUnusable(BridgeError, OSError):
+    """A file or folder of the project can't be read or written."""
+
+    exit_code = 4

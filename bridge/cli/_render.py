@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ class Renderer:
             task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""
             if style.terminal and event.iteration > 1:
                 say("")
-            say(f"{where} {event.argv[0]} started · {session}{task}")
+            say(f"{where} {os.path.basename(event.argv[0])} started · {session}{task}")
             return
         took = duration(event.seconds)
         if failure_of(event.outcome):

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,12 +36,17 @@ def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> int
     """
     with guarded():
         base = Path(os.path.abspath(folder)) if folder else Path(tempfile.mkdtemp(prefix="ralph-bridge-demo-"))
-        fresh = not folder or not base.exists()
+        existed = bool(folder) and base.exists()
+        ours = not existed or (base.is_dir() and not any(base.iterdir()))
         try:
             return _demo(base, driver, iterations, keep=keep)
         finally:
-            if not keep and fresh:
-                shutil.rmtree(base, ignore_errors=True)
+            if ours and not keep:
+                for name in ("project", "bin"):
+                    shutil.rmtree(base / name, ignore_errors=True)
+            if not existed:
+                with suppress(OSError):  # it stays when something is in it
+                    base.rmdir()
 
 
 def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
@@ -115,6 +120,7 @@ def _report(
             f"plan      {project.folder / '.ralph' / '@fix_plan.md'}",
             f"raw logs  {project.folder / '.ralph' / 'logs'}",
             f"stand-in  {project.bin}",
+            "next      ralph-bridge run, in a project of yours with a .ralph/PROMPT.md",
         ]
     sys.stdout.write("\n".join(out) + "\n")
     sys.stdout.flush()

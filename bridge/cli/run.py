@@ -88,10 +88,10 @@ def _seen_from(folder: Path, path: str) -> str:
 def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
     """Load the driver that the option, the environment or the project's settings name."""
     from bridge.driver import Driver
-    from bridge.loop.settings import choose_driver, driver_settings, find_rc, parse_rc
+    from bridge.loop.settings import choose_driver, driver_settings, find_rc, read_rc
 
     rc_file = find_rc(folder)
-    rc = parse_rc(rc_file.read_text("utf-8", "surrogateescape"), os.environ) if rc_file else {}
+    rc = read_rc(rc_file, os.environ)
     chosen = choose_driver(driver, os.environ, rc)
     if not driver and ("/" in chosen or ".." in chosen):
         source = "the environment" if os.environ.get("PLATFORM_DRIVER") else str(rc_file)

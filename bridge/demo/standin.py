@@ -257,44 +257,29 @@ def run_cursor(run: Run) -> None:
     emit(type="result", subtype="success", is_error=False, **done, **session)
 
 
+def accepts(*, flags: str, values: str, several: str = "", optional: str = "") -> dict[str, str]:
+    """Write down what options take: nothing, a value, several up to the next option, or perhaps one."""
+    kinds = {FLAG: flags, VALUE: values, SEVERAL: several, OPTIONAL: optional}
+    return {option: kind for kind, options in kinds.items() for option in options.split()}
+
+
 CLIS: dict[str, Cli] = {
     "claude": Cli(
-        options={
-            "-p": FLAG,
-            "--print": FLAG,
-            "--verbose": FLAG,
-            "--include-partial-messages": FLAG,
-            "--dangerously-skip-permissions": FLAG,
-            "-c": FLAG,
-            "--continue": FLAG,
-            "--output-format": VALUE,
-            "--permission-mode": VALUE,
-            "--append-system-prompt": VALUE,
-            "--model": VALUE,
-            "--resume": VALUE,
-            "--session-id": VALUE,
-            "--allowedTools": SEVERAL,
-            "--disallowedTools": SEVERAL,
-        },
+        options=accepts(
+            flags="-p --print --verbose --include-partial-messages --dangerously-skip-permissions -c --continue",
+            values="--output-format --permission-mode --append-system-prompt --model --resume --session-id",
+            several="--allowedTools --disallowedTools",
+        ),
         refusal="error: unknown option '{}'",
         refused=1,
         unknown_session="No conversation found with session ID: {}",
         run=run_claude,
     ),
     "codex": Cli(
-        options={
-            "--json": FLAG,
-            "--skip-git-repo-check": FLAG,
-            "--full-auto": FLAG,
-            "--dangerously-bypass-approvals-and-sandbox": FLAG,
-            "--sandbox": VALUE,
-            "-s": VALUE,
-            "--cd": VALUE,
-            "-C": VALUE,
-            "--model": VALUE,
-            "-m": VALUE,
-            "-c": VALUE,
-        },
+        options=accepts(
+            flags="--json --skip-git-repo-check --full-auto --dangerously-bypass-approvals-and-sandbox",
+            values="--sandbox -s --cd -C --model -m -c",
+        ),
         refusal="error: unexpected argument '{}' found",
         refused=2,
         unknown_session="Error: thread/resume failed: no rollout found for thread id {}",
@@ -302,19 +287,9 @@ CLIS: dict[str, Cli] = {
         command="exec",
     ),
     "opencode": Cli(
-        options={
-            "--continue": FLAG,
-            "-c": FLAG,
-            "--share": FLAG,
-            "--thinking": FLAG,
-            "--agent": VALUE,
-            "--format": VALUE,
-            "--session": VALUE,
-            "-s": VALUE,
-            "--model": VALUE,
-            "-m": VALUE,
-            "--title": VALUE,
-        },
+        options=accepts(
+            flags="--continue -c --share --thinking", values="--agent --format --session -s --model -m --title"
+        ),
         refusal="opencode run [message..]\n\nUnknown argument: {}",
         refused=1,
         unknown_session="Error: Session not found",
@@ -322,35 +297,18 @@ CLIS: dict[str, Cli] = {
         command="run",
     ),
     "copilot": Cli(
-        options={
-            "--autopilot": FLAG,
-            "--yolo": FLAG,
-            "--allow-all-tools": FLAG,
-            "--no-ask-user": FLAG,
-            "-s": FLAG,
-            "--silent": FLAG,
-            "--max-autopilot-continues": VALUE,
-            "--model": VALUE,
-            "-p": VALUE,
-            "--prompt": VALUE,
-            "--resume": OPTIONAL,
-        },
+        options=accepts(
+            flags="--autopilot --yolo --allow-all-tools --no-ask-user -s --silent",
+            values="--max-autopilot-continues --model -p --prompt",
+            optional="--resume",
+        ),
         refusal="error: unknown option '{}'",
         refused=1,
         unknown_session="No session, task, or name matched '{}'",
         run=run_copilot,
     ),
     "cursor-agent": Cli(
-        options={
-            "-p": FLAG,
-            "--print": FLAG,
-            "--force": FLAG,
-            "-f": FLAG,
-            "--trust": FLAG,
-            "--output-format": VALUE,
-            "--model": VALUE,
-            "--resume": VALUE,
-        },
+        options=accepts(flags="-p --print --force -f --trust", values="--output-format --model --resume"),
         refusal="error: unknown option '{}'",
         refused=1,
         unknown_session="Session {} not found",

@@ -124,7 +124,7 @@ class _Loop:
             while decision.verdict is Verdict.CONTINUE:
                 decision = yield from self._iterate()
         except BaseException as error:
-            with suppress(OSError):
+            with suppress(BridgeError):
                 self.files.write_status(self.state.iteration, *_interruption(error))
             raise
         complete = decision.verdict is Verdict.COMPLETE
@@ -216,7 +216,7 @@ class _Loop:
             timed_out=timed_out,
             completed=answer.completed,
             is_error=answer.is_error,
-            error=answer.error or (_last_line(errors) if status or answer.is_error else None),
+            error=_one_line(answer.error or (_last_line(errors) if status or answer.is_error else "")),
             exit_signal=block.exit_signal if block else None,
             promised=promise is not None and find_promise(answer.text, promise),
             plan=self.files.read_plan(),
@@ -227,12 +227,17 @@ class _Loop:
         return replace(outcome, session_id=self.driver.recover_session_id(str(log)))
 
 
-def _last_line(path: Path) -> str | None:
+def _last_line(path: Path) -> str:
     """The end of stderr is where programs say why they gave up."""
     with open(path, "rb") as file:
         file.seek(max(0, os.path.getsize(path) - 4096))
         lines = file.read().decode("utf-8", "replace").split("\n")
-    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), None)
+    return next((line for line in reversed(lines) if line.strip()), "")
+
+
+def _one_line(text: str) -> str | None:
+    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return (shown[:297] + "..." if len(shown) > 300 else shown) or None
 
 
 def _interruption(error: BaseException) -> tuple[str, str, str]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.loop.state import usable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["choose_driver", "driver_settings", "find_prompt", "find_rc", "parse_rc"]
+__all__ = ["choose_driver", "driver_settings", "find_prompt", "find_rc", "parse_rc", "read_rc"]
 
 DEFAULT_DRIVER = "claude-code"
 _LINE = re.compile(r"(?:export[ \t]+)?([A-Z_][A-Z0-9_]*)=(.*)")
@@ -32,6 +33,18 @@ def find_rc(project: Path) -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def read_rc(path: Path | None, env: Mapping[str, str]) -> dict[str, str]:
+    """Read a settings file; nothing is in a file that isn't there.
+
+    Raises:
+        bridge.errors.ProjectUnusable: it can't be read.
+    """
+    if path is None:
+        return {}
+    with usable("the settings file"):
+        return parse_rc(path.read_text("utf-8", "surrogateescape"), env)
 
 
 def parse_rc(text: str, env: Mapping[str, str]) -> dict[str, str]:
@@ -80,8 +93,8 @@ def find_prompt(project: Path, option: str | None) -> str:
     """
     candidates = [option] if option else [".ralph/PROMPT.md", "PROMPT.md"]
     for candidate in candidates:
-        with suppress(OSError):
-            if (project / candidate).is_file():
+        if os.path.isfile(project / candidate):
+            with usable("the prompt file"), open(project / candidate, "rb"):
                 return candidate
     if option and (project / option).is_dir():
         raise ConfigurationError(f"the prompt {option} is a directory\n  next: name a file with --prompt")

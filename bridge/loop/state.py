@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
 from bridge.loop.plan import Plan, parse_plan
 from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["ProjectFiles"]
+__all__ = ["ProjectFiles", "usable"]
+
+
+@contextmanager
+def usable(what: str) -> Iterator[None]:
+    """Turn the system's refusal to read or write `what` into an error that names it.
+
+    Raises:
+        ProjectUnusable: the block raised an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        raise ProjectUnusable(f"{what} can't be used: {error.strerror or error}{where}") from error
 
 
 class ProjectFiles:
@@ -33,7 +49,8 @@ class ProjectFiles:
 
     def prepare(self) -> None:
         """Create the folders that are missing."""
-        self.logs.mkdir(parents=True, exist_ok=True)
+        with usable("the folder for logs"):
+            self.logs.mkdir(parents=True, exist_ok=True)
 
     def new_log(self, kind: str, iteration: int) -> Path:
         """Return a log path that no earlier run has used."""
@@ -48,16 +65,15 @@ class ProjectFiles:
     def read_plan(self) -> Plan | None:
         """Read the fix plan: in ``.ralph/``, else in the project's folder, else None."""
         for folder in (self.folder, self.project):
-            with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            with usable("the fix plan"), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 return parse_plan((folder / "@fix_plan.md").read_text("utf-8", "replace"))
         return None
 
     def read_session(self) -> tuple[str | None, bool]:
         """Return the saved session id, and whether the file holds something that is none."""
-        try:
+        text = ""
+        with usable("the session file"), suppress(FileNotFoundError, NotADirectoryError):
             text = self.session_file.read_text("utf-8", "replace").strip()
-        except (FileNotFoundError, NotADirectoryError):
-            return None, False
         if text.startswith("{"):  # what older installations wrote
             with suppress(ValueError):
                 record = json.loads(text)
@@ -68,10 +84,11 @@ class ProjectFiles:
 
     def save_session(self, session_id: str | None) -> None:
         """Save the session for the next run, or forget it."""
-        if session_id is None:
-            self.session_file.unlink(missing_ok=True)
-        else:
-            write_atomic(self.session_file, session_id + "\n")
+        with usable("the session file"):
+            if session_id is None:
+                self.session_file.unlink(missing_ok=True)
+            else:
+                write_atomic(self.session_file, session_id + "\n")
 
     def write_status(self, loop_count: int, last_action: str, status: str, exit_reason: str = "") -> None:
         """Write ``status.json``, which dashboards and `ralph-bridge status` read."""
@@ -82,4 +99,5 @@ class ProjectFiles:
             "status": status,
             "exit_reason": exit_reason,
         }
-        write_atomic(self.status_file, json.dumps(record, indent=2) + "\n")
+        with usable("the status file"):
+            write_atomic(self.status_file, json.dumps(record, indent=2) + "\n")

@@ -59,6 +59,9 @@ def test_as_many_iterations_as_asked_for(project: Project) -> None:
     assert done.returncode == 0
     assert "6 of 6 tasks" in done.stdout
     assert not (project.folder / "demo").exists()
+    (project.folder / "empty").mkdir()
+    assert project.run("demo", "--no-keep", "--dir", "empty").returncode == 0
+    assert os.listdir(project.folder / "empty") == []
 
 
 def test_colour_is_a_choice(project: Project) -> None:

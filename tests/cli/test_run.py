@@ -142,6 +142,21 @@ def test_no_prompt_names_what_was_looked_for(project: Project) -> None:
     assert "here" in project.run("run", "--dry-run").stdout
 
 
+def test_a_project_that_cannot_be_written(project: Project) -> None:
+    project.cli("claude", CLAUDE + 'answer "x"')
+    project.write(".ralph/logs", "a file where a folder should be")
+    done = project.run("run")
+    assert done.returncode == 4
+    assert "the folder for logs can't be used" in done.stderr
+
+
+def test_an_error_of_the_cli_takes_one_line(project: Project) -> None:
+    project.cli("claude", 'printf \'{"type":"result","is_error":true,"result":"no\\\\nluck \\\\u001b[31m"}\\n\'')
+    done = project.run("run", "--no-live", "--max-iterations", "1")
+    assert "no luck [31m" in done.stderr
+    assert len(done.stderr.splitlines()) == 4
+
+
 def test_a_prompt_that_linux_would_refuse(project: Project) -> None:
     project.cli("claude", "exit 0")
     project.write(".ralph/PROMPT.md", "x" * 131_072)
