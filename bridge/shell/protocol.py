@@ -48,6 +48,8 @@ INLINE_LIMIT = 400
 """Bytes. bash reads a pipe one byte per system call (0.27 µs each); from here on a file is faster."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_SPECIAL = re.compile(r'[\\"$`]')
+_MANY_QUOTES = 100  # bash takes 4.6 s to parse 400,000 of them outside single quotes, 0.04 s inside double ones
 _CONTROL = re.compile(r"[\0\n\t ]")
 
 
@@ -97,6 +99,8 @@ def quote(text: str) -> str:
     """
     if "\0" in text:
         raise ValueNotAccepted(f"{text[:60]!r} has a NUL byte; a shell value can't hold one")
+    if text.count("'") > _MANY_QUOTES:
+        return '"' + _SPECIAL.sub(r"\\\g<0>", text) + '"'
     return "'" + text.replace("'", "'\\''") + "'"
 
 
