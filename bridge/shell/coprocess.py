@@ -31,11 +31,13 @@ from bridge.shell import processes, protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_read = os.read
 __all__ = ["Coprocess", "Died", "Exchange", "TimedOut"]
 
 PRELUDE = Path(__file__).with_name("prelude.bash")
 
 _CHUNK = 1 << 16
+_LITTLE = 1 << 12
 _FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
 _WHOLE, _LATE, _DEAD = range(3)  # how waiting for a reply may end
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
@@ -108,17 +110,20 @@ class _Output:
 
     def finish(self) -> bytes:
         """The output of the call that ended."""
-        try:
-            data = os.read(self.fd, _CHUNK)
-            if not data and not self._buffer:
-                return b""
+        # The common cases first: nothing written, or little, and nobody holds the other end.
+        if not self._buffer and not self._aside:
+            data = b""
+            try:
+                data = _read(self.fd, _LITTLE)
+                if not data or not (more := _read(self.fd, _LITTLE)):
+                    return data
+                data += more
+            except BlockingIOError:
+                pass
             self._buffer += data
-        except BlockingIOError:
-            pass
         if not self.drain():
             self._put_aside()
-        if self._aside:
-            self._drop()
+        self._drop()
         data = bytes(self._buffer)
         self._buffer.clear()
         return data
@@ -248,7 +253,7 @@ class Coprocess:
             # The fast path: only the reply is watched; whoever fills a pipe first is served 2 ms later.
             if self._poll.poll(_FAST):
                 try:
-                    reply = os.read(self._r, _CHUNK)
+                    reply = _read(self._r, _LITTLE)
                 except BlockingIOError:
                     reply = b""
                 if protocol.complete(reply, number, values):
