@@ -19,6 +19,7 @@ lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/shellcheck --shell=bash drivers/*.sh bridge/shell/prelude.bash .ci/run
 
 bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
+	$(BIN)/python -m compileall -q bridge
 	$(BIN)/python benchmarks/run.py
 
 lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
@@ -36,6 +37,7 @@ $(VENV)/bin/python:
 $(VENV)/.run: $(VENV)/bin/python requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/python -m compileall -q bridge # an editable install leaves that to the first start, if it may write
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
