@@ -11,6 +11,7 @@ Counts come before elements, because ``printf '%s\\0' "${a[@]}"`` prints one NUL
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import InvalidName, ValueNotAccepted
@@ -183,10 +184,10 @@ def take_scalar(frames: Iterator[str]) -> str | None:
 
 def take_array(frames: Iterator[str]) -> list[str]:
     """The next array of a reply."""
-    return [next(frames) for _ in range(int(next(frames)))]
+    return list(islice(frames, int(next(frames))))
 
 
 def take_variable(frames: Iterator[str]) -> tuple[str, list[str], list[str]]:
     """The next variable of a reply: the text of its declaration, its keys, its elements."""
     declaration, count = next(frames), int(next(frames))
-    return declaration, [next(frames) for _ in range(count)], [next(frames) for _ in range(count)]
+    return declaration, list(islice(frames, count)), list(islice(frames, count))
