@@ -1,0 +1,365 @@
+"""Drivers: the hooks that answer a question, and what no hook may do on the side."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from bridge.contract import driver_contract
+from bridge.verify.checks.behaviour_loading import said
+from bridge.verify.model import Severity
+from bridge.verify.probe import driver_probe
+from bridge.verify.registry import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.verify.model import Finding
+
+__all__: list[str] = []
+
+DRIVER = ("driver",)
+BOOLEANS = ("driver_supports_tool_allowlist", "driver_supports_sessions", "driver_supports_live_output")
+ANSWERS = ("driver_name", "driver_display_name", "driver_cli_binary", "driver_min_version")
+# MAJOR.MINOR.PATCH with an optional pre-release and build, as semver has it; no leading v.
+_SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+
+
+def _one_line(subject: Any, code: str, hook: str) -> Iterator[Finding]:
+    answer = driver_probe(subject).answer(hook)
+    if answer is None or answer.trouble:
+        return
+    lines = answer.stdout.split("\n")
+    if not answer.text.strip():
+        yield subject.finding(code, f"{hook} prints nothing", hook=hook, expected="one line")
+    elif len(lines) > 2 or answer.text != answer.text.strip():
+        yield subject.finding(code, f"{hook} prints {said(repr(answer.text))}", hook=hook, expected="one line")
+
+
+@check("RB070", "driver_name is one lower-case identifier", applies=DRIVER, phase="behaviour")
+def name_is_identifier(subject: Any) -> Iterator[Finding]:
+    """The loop compares the name with known ones and puts it into file names and messages.
+
+    Bad::
+
+        driver_name() { echo "My Platform"; }
+
+    Good::
+
+        driver_name() { echo "my-platform"; }
+    """
+    found = list(_one_line(subject, "RB070", "driver_name"))
+    yield from found
+    answer = driver_probe(subject).answer("driver_name")
+    if found or answer is None or answer.trouble:
+        return
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", answer.text):
+        yield subject.finding(
+            "RB070",
+            f"driver_name prints {said(answer.text)}",
+            hook="driver_name",
+            expected="lower-case letters, digits and dashes",
+        )
+
+
+@check("RB071", "driver_display_name is one line", applies=DRIVER, phase="behaviour")
+def display_name_is_one_line(subject: Any) -> Iterator[Finding]:
+    """It stands in log lines and window titles, each of which is a single line.
+
+    Bad::
+
+        driver_display_name() { printf 'My Platform\\nversion 2\\n'; }
+
+    Good::
+
+        driver_display_name() { echo "My Platform"; }
+    """
+    yield from _one_line(subject, "RB071", "driver_display_name")
+
+
+@check("RB072", "driver_cli_binary is one name or path", applies=DRIVER, phase="behaviour")
+def cli_binary_is_one_line(subject: Any) -> Iterator[Finding]:
+    """The loop looks this program up and starts it. When a driver searches for it and finds nothing, it still
+    has to print the usual name, so that the message says what is missing.
+
+    Bad::
+
+        driver_cli_binary() { command -v my-cli; }         # prints nothing where it isn't installed
+
+    Good::
+
+        driver_cli_binary() { command -v my-cli || echo "my-cli"; }
+    """
+    yield from _one_line(subject, "RB072", "driver_cli_binary")
+
+
+@check("RB073", "The file is called as driver_name says", applies=DRIVER, phase="behaviour")
+def file_name(subject: Any) -> Iterator[Finding]:
+    """The loop loads ``drivers/NAME.sh`` and later compares what ``driver_name`` prints with that name.
+
+    Bad::
+
+        # drivers/my-platform.sh
+        driver_name() { echo "other"; }
+
+    Good::
+
+        # drivers/my-platform.sh
+        driver_name() { echo "my-platform"; }
+    """
+    answer = driver_probe(subject).answer("driver_name")
+    stem = os.path.basename(subject.path).removesuffix(".sh")
+    if answer is not None and not answer.trouble and answer.text and answer.text != stem:
+        yield subject.finding(
+            "RB073",
+            f"driver_name prints {said(answer.text)}, but the file is called {os.path.basename(subject.path)}",
+            hook="driver_name",
+            expected=f"{answer.text}.sh".splitlines()[0],
+        )
+
+
+@check("RB074", "driver_min_version is a version", applies=DRIVER, phase="behaviour")
+def min_version(subject: Any) -> Iterator[Finding]:
+    """Preflight checks compare it with what the CLI reports, number by number.
+
+    Bad::
+
+        driver_min_version() { echo "v2"; }
+
+    Good::
+
+        driver_min_version() { echo "2.0.0"; }
+    """
+    answer = driver_probe(subject).answer("driver_min_version")
+    if answer is not None and not answer.trouble and not _SEMVER.fullmatch(answer.text):
+        yield subject.finding(
+            "RB074",
+            f"driver_min_version prints {said(answer.text)}",
+            hook="driver_min_version",
+            expected="MAJOR.MINOR.PATCH",
+        )
+
+
+@check("RB075", "driver_check_available tells whether the CLI is there", applies=DRIVER, phase="behaviour")
+def check_available(subject: Any) -> Iterator[Finding]:
+    """Preflight checks ask it before anything is run. Here it is asked twice: with the CLI on PATH, and without.
+
+    Bad::
+
+        driver_check_available() { return 0; }
+
+    Good::
+
+        driver_check_available() { command -v my-cli >/dev/null 2>&1; }
+    """
+    pair = driver_probe(subject).available
+    if pair is None:
+        return
+    for answer, wanted, when in zip(pair, (True, False), ("on PATH", "nowhere on PATH"), strict=True):
+        if not answer.trouble and answer.ok is not wanted:
+            yield subject.finding(
+                "RB075",
+                f"driver_check_available returns {answer.status} while {driver_probe(subject).cli} is {when}",
+                hook="driver_check_available",
+                expected="0" if wanted else "1",
+            )
+
+
+@check("RB076", "Booleans are answered by status 0 or 1", applies=DRIVER, phase="behaviour")
+def booleans(subject: Any) -> Iterator[Finding]:
+    """0 is yes and 1 is no. Any other status is how commands report that they failed, 127 that there is none.
+
+    Bad::
+
+        driver_supports_sessions() { return 2; }
+
+    Good::
+
+        driver_supports_sessions() { return 1; }
+    """
+    for hook in BOOLEANS:
+        answer = driver_probe(subject).answer(hook)
+        if answer is not None and not answer.trouble and answer.status > 1:
+            yield subject.finding("RB076", f"{hook} returns {answer.status}", hook=hook, expected="0 or 1")
+
+
+@check("RB077", "Booleans print nothing", applies=DRIVER, phase="behaviour")
+def booleans_are_silent(subject: Any) -> Iterator[Finding]:
+    """They are called in conditions with their output open to the terminal. A driver that prints ``true`` and
+    returns 0 either way says yes whatever it prints.
+
+    Bad::
+
+        driver_supports_sessions() { echo false; }
+
+    Good::
+
+        driver_supports_sessions() { return 1; }
+    """
+    probe = driver_probe(subject)
+    answers = [probe.answer(hook) for hook in BOOLEANS]
+    told = set()
+    for answer in [*answers, *(probe.available or ())]:
+        if answer is not None and (answer.stdout or answer.stderr) and answer.hook not in told:
+            told.add(answer.hook)
+            yield subject.finding(
+                "RB077",
+                f"{answer.hook} prints {said(answer.stdout + answer.stderr)}",
+                hook=answer.hook,
+                expected="no output: the status is the answer",
+            )
+
+
+@check("RB078", "driver_valid_tools fills VALID_TOOL_PATTERNS", applies=DRIVER, phase="behaviour")
+def valid_tools(subject: Any) -> Iterator[Finding]:
+    """Allowlists are held against these patterns; with none of them, every entry of an allowlist is refused.
+
+    Bad::
+
+        driver_valid_tools() { echo "Read Write"; }
+
+    Good::
+
+        driver_valid_tools() { VALID_TOOL_PATTERNS=("Read" "Write" "Bash(*)"); }
+    """
+    hook = "driver_valid_tools"
+    answer = driver_probe(subject).answer(hook)
+    if answer is None or answer.trouble:
+        return
+    tools = answer.value
+    if answer.status:
+        yield subject.finding("RB078", f"{hook} returns {answer.status}", hook=hook, expected="0")
+    if not isinstance(tools, list):
+        yield subject.finding("RB078", "VALID_TOOL_PATTERNS is not an indexed array", hook=hook)
+    elif not tools:
+        yield subject.finding("RB078", f"{hook} leaves VALID_TOOL_PATTERNS empty", hook=hook)
+    elif any(not tool.strip() for tool in tools):
+        yield subject.finding("RB078", f"{hook} puts an empty pattern into VALID_TOOL_PATTERNS", hook=hook)
+    elif len(tools) == 1 and len(re.split(r"[\s,]+(?![^(]*\))", tools[0].strip())) > 2:
+        yield subject.finding(
+            "RB078", f"VALID_TOOL_PATTERNS has one element, {said(tools[0])}", hook=hook, expected="one per tool"
+        )
+    if answer.stdout and not answer.status:
+        yield subject.finding("RB078", f"{hook} prints {said(answer.stdout)}", hook=hook, severity=Severity.WARNING)
+
+
+@check("RB079", "driver_permission_denial_help prints help", applies=DRIVER, phase="behaviour")
+def denial_help(subject: Any) -> Iterator[Finding]:
+    """It is all that a person sees when the loop stops because the agent was refused something. It is called
+    plainly under ``set -e``, so a status other than 0 ends the loop before its own last words.
+
+    Bad::
+
+        driver_permission_denial_help() { [[ -f "$RALPHRC_FILE" ]] && echo "See $RALPHRC_FILE."; }
+
+    Good::
+
+        driver_permission_denial_help() { echo "Give $DRIVER_DISPLAY_NAME the permission, see $RALPHRC_FILE."; }
+    """
+    hook = "driver_permission_denial_help"
+    probe = driver_probe(subject)
+    answer = probe.answer(hook) if probe.own(hook) else None
+    if answer is None or answer.trouble:
+        return
+    if not answer.stdout.strip():
+        yield subject.finding("RB079", f"{hook} prints nothing on stdout", hook=hook)
+    if answer.status:
+        yield subject.finding("RB079", f"{hook} returns {answer.status}", hook=hook, expected="0")
+
+
+@check("RB080", "Hooks that print an answer succeed", applies=DRIVER, phase="behaviour")
+def answers_succeed(subject: Any) -> Iterator[Finding]:
+    """The loop takes ``CMD=$(driver_cli_binary)`` under ``set -e``: a status other than 0 ends it, although the
+    answer was printed.
+
+    Bad::
+
+        driver_display_name() { echo "My Platform"; [[ -n "$MY_DEBUG" ]]; }
+
+    Good::
+
+        driver_display_name() { echo "My Platform"; }
+    """
+    probe = driver_probe(subject)
+    for hook in (*ANSWERS, "driver_stream_filter"):
+        answer = probe.answer(hook) if probe.own(hook) else None
+        if answer is not None and not answer.trouble and answer.status:
+            why = f": {said(answer.stderr)}" if answer.stderr else ""
+            yield subject.finding("RB080", f"{hook} returns {answer.status}{why}", hook=hook, expected="0")
+
+
+@check("RB081", "Hooks set no undeclared globals", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
+def undeclared_globals(subject: Any) -> Iterator[Finding]:
+    """Hooks run in the loop's main shell, so a variable that was not made local stays there, and may be one
+    that the loop itself uses: a loop variable called ``i``, ``line`` or ``arg`` is enough.
+
+    Bad::
+
+        for arg in "${CLAUDE_CMD_ARGS[@]}"; do ...; done
+
+    Good::
+
+        local arg
+        for arg in "${CLAUDE_CMD_ARGS[@]}"; do ...; done
+    """
+    outputs = {name for name, entry in driver_contract().globals.items() if entry.role == "output"}
+    by_hook: dict[str, list[str]] = {}
+    told: set[str] = set()
+    for hook, before, after in driver_probe(subject).watched():
+        for name in before.new_names(after):
+            if name not in outputs and name not in told:
+                told.add(name)
+                by_hook.setdefault(hook, []).append(name)
+    for hook, names in by_hook.items():
+        # An underscore in front says that it is meant: a cache, or something for the next call.
+        private = all(name.startswith("_") for name in names)
+        yield subject.finding(
+            "RB081",
+            f"{hook} leaves behind {', '.join(names)}",
+            hook=hook,
+            hint=f"local {' '.join(names)}",
+            severity=Severity.INFO if private else None,
+        )
+
+
+@check("RB082", "Hooks leave the host's variables", applies=DRIVER, phase="behaviour")
+def host_variables(subject: Any) -> Iterator[Finding]:
+    """The settings, PATH and HOME belong to the loop. A hook that changes one changes all later iterations,
+    and every other program that the loop starts.
+
+    Bad::
+
+        driver_build_command() { CLAUDE_OUTPUT_FORMAT=json; ...; }
+
+    Good::
+
+        driver_build_command() { local format="${CLAUDE_OUTPUT_FORMAT:-json}"; ...; }
+    """
+    told = set()
+    for hook, before, after in driver_probe(subject).watched():
+        for name in before.host_changes(after):
+            if (hook, name) not in told:
+                told.add((hook, name))
+                yield subject.finding("RB082", f"{hook} changes {name}", hook=hook, hint=f"local {name}")
+
+
+@check("RB083", "Building a command does not run the CLI", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
+def cli_not_started(subject: Any) -> Iterator[Finding]:
+    """Hooks that only answer or build are called several times per iteration and must cost nothing: a CLI takes
+    a second to start, may ask for a login, and may be billed.
+
+    Bad::
+
+        driver_build_command() { my-cli --version >/dev/null || return 1; ...; }
+
+    Good::
+
+        driver_check_available() { command -v my-cli >/dev/null 2>&1; }
+    """
+    allowed = ("driver_check_available", "driver_fallback_session_id", "driver_extract_session_id_from_output")
+    told = set()
+    for hook, line in driver_probe(subject).started_cli():
+        if hook not in allowed and hook not in told:
+            told.add(hook)
+            yield subject.finding("RB083", f"{hook} runs the CLI: {said(line)}", hook=hook)

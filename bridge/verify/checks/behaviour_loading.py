@@ -1,0 +1,342 @@
+"""Loading: what must hold while a script is sourced, whatever kind it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.contract import driver_contract
+from bridge.verify.model import Severity
+from bridge.verify.probe import ProbeFailed, probe_for
+from bridge.verify.registry import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.verify.model import Finding
+    from bridge.verify.probe.state import State
+
+__all__: list[str] = []
+
+BOTH = ("driver", "agent")
+AGENT_HOOKS = ("agent_invoke", "agent_extract_response", "agent_format_display")
+_TROUBLE = {
+    "hung": "does not end",
+    "died": "ends the shell",
+    "exited": "calls exit",
+    "flooded": "prints without end",
+    "interrupted": "is interrupted",
+}
+
+
+def said(text: str, limit: int = 120) -> str:
+    """What a script printed, short enough for a message."""
+    shown = " ".join(text.split())
+    return repr(shown if len(shown) <= limit else shown[: limit - 3] + "...")
+
+
+@check("RB050", "Sourcing it comes back", applies=BOTH, phase="behaviour")
+def loading_comes_back(subject: Any) -> Iterator[Finding]:
+    """A script is sourced into the loop's own shell. An ``exit`` there ends the loop, not the script; so does
+    ``exec``, and a command that waits for input stops it before the first iteration.
+
+    Bad::
+
+        command -v my-cli >/dev/null || exit 1
+
+    Good::
+
+        driver_check_available() { command -v my-cli >/dev/null 2>&1; }
+    """
+    answer = probe_for(subject).loading[0]
+    if answer.trouble:
+        status = f" {answer.status}" if answer.trouble == "exited" else ""
+        yield subject.finding(
+            "RB050",
+            f"sourcing it {_TROUBLE[answer.trouble]}{status}" + (f": {said(answer.stderr)}" if answer.stderr else ""),
+            expected="only definitions at the top level",
+            hint="move the work into a hook, and return instead of exit",
+        )
+
+
+@check("RB051", "Sourcing it succeeds", applies=BOTH, phase="behaviour")
+def loading_succeeds(subject: Any) -> Iterator[Finding]:
+    """The loops source scripts with ``set -e`` in force, so a last command that fails ends the loop at once,
+    without a word. The usual culprit is a short condition as the last line of the file.
+
+    Bad::
+
+        [[ -n "${MY_DEBUG:-}" ]] && set_debug
+
+    Good::
+
+        if [[ -n "${MY_DEBUG:-}" ]]; then set_debug; fi
+    """
+    answer = probe_for(subject).loading[0]
+    if not answer.trouble and answer.status:
+        yield subject.finding(
+            "RB051",
+            f"sourcing it returns {answer.status}" + (f": {said(answer.stderr)}" if answer.stderr else ""),
+            expected="status 0",
+            hint="make the last command of the file one that can't fail",
+        )
+
+
+@check("RB052", "Sourcing it prints nothing", applies=BOTH, phase="behaviour")
+def loading_is_silent(subject: Any) -> Iterator[Finding]:
+    """What a script prints while it is loaded lands in the middle of the loop's own display, or in the answer
+    of whatever program had sourced it to ask a question.
+
+    Bad::
+
+        echo "my-platform driver loaded"
+
+    Good::
+
+        # nothing: the loop says itself which driver it uses
+    """
+    answer = probe_for(subject).loading[0]
+    for stream, text in (("stdout", answer.stdout), ("stderr", answer.stderr)):
+        if text and not (stream == "stderr" and (answer.status or answer.trouble)):
+            yield subject.finding("RB052", f"sourcing it prints {said(text)} on {stream}", expected="no output")
+
+
+def _moved(subject: Any, *what: str) -> Iterator[tuple[str, str, str]]:
+    _, before, after = probe_for(subject).loading
+    if before is not None and after is not None:
+        yield from (difference for difference in before.differences(after) if difference[0] in what)
+
+
+@check("RB053", "Sourcing it leaves the shell's options", applies=BOTH, phase="behaviour")
+def loading_leaves_options(subject: Any) -> Iterator[Finding]:
+    """Options belong to the shell that sources the script. ``set -e`` in a driver makes the loop end at the
+    first command that fails; ``nullglob`` or ``extglob`` change what the loop's own code means.
+
+    Bad::
+
+        set -euo pipefail
+
+    Good::
+
+        driver_name() ( set -u; echo "my-platform" )   # or no options at all
+    """
+    for _, gone, new in _moved(subject, "options"):
+        yield subject.finding(
+            "RB053",
+            f"sourcing it changes the shell's options: now {new or '(none)'}, before {gone or '(none)'}",
+            expected="options as found",
+            hint="remove set and shopt from the top level",
+        )
+
+
+@check("RB054", "Sourcing it leaves the working folder", applies=BOTH, phase="behaviour")
+def loading_leaves_cwd(subject: Any) -> Iterator[Finding]:
+    """The working folder is the project. After a ``cd`` in a driver the loop looks for its plan, its prompt and
+    its logs in another place, and the agent works on the wrong files.
+
+    Bad::
+
+        cd "$(dirname "${BASH_SOURCE[0]}")"
+
+    Good::
+
+        here="${BASH_SOURCE[0]%/*}"
+    """
+    for _, before, after in _moved(subject, "cwd"):
+        yield subject.finding("RB054", f"sourcing it changes the working folder from {before} to {after}")
+
+
+@check("RB055", "Sourcing it leaves traps alone", applies=BOTH, phase="behaviour")
+def loading_leaves_traps(subject: Any) -> Iterator[Finding]:
+    """A shell has one trap per signal. A script that sets one takes the loop's own away, which would have ended
+    the agent and saved the state.
+
+    Bad::
+
+        trap 'rm -f "$tmp"' EXIT
+
+    Good::
+
+        # remove the file in the function that made it
+    """
+    for _, before, after in _moved(subject, "traps"):
+        yield subject.finding("RB055", f"sourcing it changes traps: {said(after)} (before: {said(before)})")
+
+
+@check("RB056", "Sourcing it leaves IFS alone", applies=BOTH, phase="behaviour")
+def loading_leaves_ifs(subject: Any) -> Iterator[Finding]:
+    """IFS decides how every unquoted expansion of the loop is split, and how ``"${a[*]}"`` is joined.
+
+    Bad::
+
+        IFS=','
+
+    Good::
+
+        split() { local IFS=','; ...; }
+    """
+    for _, before, after in _moved(subject, "ifs"):
+        yield subject.finding("RB056", f"sourcing it changes IFS from {before!r} to {after!r}")
+
+
+@check("RB057", "Sourcing it leaves arguments, umask and descriptors", applies=BOTH, phase="behaviour")
+def loading_leaves_the_rest(subject: Any) -> Iterator[Finding]:
+    """A script that is sourced shares its caller's positional parameters, umask and open files. ``set --``
+    wipes out the loop's own arguments, ``umask`` changes who may read its state, and a file opened with
+    ``exec`` stays open in every program that the loop starts.
+
+    Bad::
+
+        exec 3>>/tmp/my-driver.log
+
+    Good::
+
+        log() { echo "$*" >>"$MY_LOG"; }
+    """
+    names = {"positional": "the number of positional parameters", "descriptors": "open descriptors"}
+    for what, before, after in _moved(subject, "positional", "umask", "descriptors"):
+        yield subject.finding(
+            "RB057", f"sourcing it changes {names.get(what, what)}: {after or 'none'} (before: {before or 'none'})"
+        )
+
+
+@check("RB058", "It survives the loop's set -e", applies=BOTH, phase="behaviour")
+def loading_under_errexit(subject: Any) -> Iterator[Finding]:
+    """The loops run with ``set -e`` in force while they source the script and, for drivers, while they call
+    ``driver_valid_tools``, ``driver_permission_denial_help`` and take the answers of ``driver_cli_binary`` and
+    ``driver_display_name``. A command that fails there on the way ends the whole loop.
+
+    Bad::
+
+        MY_CONFIG=$(grep key ~/.my-platform.conf)
+
+    Good::
+
+        MY_CONFIG=$(grep key ~/.my-platform.conf || true)
+    """
+    probe = probe_for(subject)
+    if probe.loading[0].trouble or probe.loading[0].status:
+        return  # said by RB050 and RB051
+    # Not a hook that fails or hangs on its own: that is said by the check of that hook.
+    wanted = ("driver_valid_tools", "driver_permission_denial_help") if subject.kind == "driver" else ()
+    strict = probe.strict([hook for hook in wanted if probe.has(hook) and probe.own(hook)])
+    if not strict.loaded:
+        what = f": {said(strict.stderr)}" if strict.stderr else ""
+        yield subject.finding(
+            "RB058",
+            f"with set -e, sourcing it ends the loop with status {strict.status}{what}",
+            hint="append `|| true` to the command that may fail, or move it into a hook",
+        )
+        return
+    for hook in wanted:
+        if probe.has(hook) and probe.own(hook) and hook not in strict.reached:
+            yield subject.finding(
+                "RB058", f"with set -e, {hook} ends the loop with status {strict.status}", hook=hook
+            )
+            return
+
+
+@check("RB059", "Required functions are there after sourcing", applies=BOTH, phase="behaviour")
+def required_functions(subject: Any) -> Iterator[Finding]:
+    """The loop calls the required functions without asking whether they exist. One that is only defined under
+    a condition, or whose name has a slip, ends the loop with status 127.
+
+    Bad::
+
+        if command -v my-cli >/dev/null; then driver_name() { echo "my-platform"; }; fi
+
+    Good::
+
+        driver_name() { echo "my-platform"; }
+    """
+    probe = probe_for(subject)
+    required = AGENT_HOOKS if subject.kind == "agent" else driver_contract().required
+    for hook in required:
+        if not probe.has(hook):
+            meant = [name for name in probe.functions if name.startswith(hook[:-1])]
+            hint = f"is {meant[0]} a slip of the pen?" if meant else f"define {hook}"
+            yield subject.finding("RB059", f"{hook} is not defined after sourcing", hook=hook, hint=hint)
+
+
+@check("RB060", "Sourcing it leaves the host's settings", applies=BOTH, phase="behaviour")
+def loading_leaves_settings(subject: Any) -> Iterator[Finding]:
+    """The settings come from the person who runs the loop. A script that assigns one while it is loaded
+    overrules the settings file without anybody noticing.
+
+    Bad::
+
+        CLAUDE_USE_CONTINUE="true"
+
+    Good::
+
+        [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]    # read it, in the hook
+    """
+    _, before, after = probe_for(subject).loading
+    if before is None or after is None:
+        return
+    for name in before.host_changes(after):
+        environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG")
+        yield subject.finding(
+            "RB060",
+            f"sourcing it changes {name}, which belongs to the host",
+            severity=Severity.INFO if environment else None,
+        )
+
+
+# -- after loading: what holds for every hook of either kind ---------------------------------------------
+
+
+def _watched(subject: Any) -> list[tuple[str, State, State]]:
+    return probe_for(subject).watched()
+
+
+@check("RB061", "Hooks leave options, folder, IFS and traps", applies=BOTH, phase="behaviour")
+def hooks_leave_the_shell(subject: Any) -> Iterator[Finding]:
+    """Hooks run in the loop's main shell, because their globals have to stay. So everything else that they
+    change stays as well: a ``cd``, a ``set -f`` for one split, an IFS that was not made local.
+
+    Bad::
+
+        driver_valid_tools() { IFS=','; VALID_TOOL_PATTERNS=(Read,Write); }
+
+    Good::
+
+        driver_valid_tools() { local IFS=','; VALID_TOOL_PATTERNS=("Read" "Write"); }
+    """
+    told = set()
+    for hook, before, after in _watched(subject):
+        for what, old, new in before.differences(after):
+            if (hook, what) not in told:
+                told.add((hook, what))
+                yield subject.finding(
+                    "RB061", f"{hook} changes {what}: {said(new)} (before: {said(old)})", hook=hook
+                )
+
+
+@check("RB062", "Hooks come back", applies=BOTH, phase="behaviour")
+def hooks_come_back(subject: Any) -> Iterator[Finding]:
+    """A hook that waits for an answer stops the loop for ever, since nobody sits in front of it; one that
+    calls ``exit`` or ``exec`` ends it.
+
+    Bad::
+
+        driver_check_available() { my-cli login; }
+
+    Good::
+
+        driver_check_available() { command -v my-cli >/dev/null 2>&1; }
+    """
+    probe = probe_for(subject)
+    try:
+        _watched(subject)
+    except ProbeFailed:
+        return
+    told = set()
+    for answer in [*probe.troubles, *probe.exits]:
+        if answer.hook not in told:
+            told.add(answer.hook)
+            yield subject.finding(
+                "RB062",
+                f"{answer.hook} {_TROUBLE[answer.trouble]}" + (f" {answer.status}" * (answer.trouble == "exited")),
+                hook=answer.hook,
+                expected="a return",
+            )

@@ -1,0 +1,302 @@
+"""driver_build_command: sessions, output format, permission mode and allowlist."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from bridge.contract import driver_contract
+from bridge.verify.checks.behaviour_loading import said
+from bridge.verify.model import Severity
+from bridge.verify.probe import ALLOWED, SESSION, Build, DriverProbe, driver_probe
+from bridge.verify.registry import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.verify.model import Finding
+
+__all__: list[str] = []
+
+DRIVER = ("driver",)
+HOOK = "driver_build_command"
+
+
+def _extra(more: list[str], base: list[str]) -> list[str]:
+    """What `more` has beyond `base`, counting each."""
+    rest = list(base)
+    found = []
+    for argument in more:
+        if argument in rest:
+            rest.remove(argument)
+        else:
+            found.append(argument)
+    return found
+
+
+@check("RB109", "The session id arrives as one argument", applies=DRIVER, phase="behaviour")
+def session_arrives(subject: Any) -> Iterator[Finding]:
+    """A driver that supports sessions (and one that does not say counts as such) has to hand the id on, whole,
+    or every iteration starts from nothing although the loop believes that it goes on.
+
+    Bad::
+
+        CLAUDE_CMD_ARGS+=(--resume $session_id)
+
+    Good::
+
+        CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+    """
+    probe = driver_probe(subject)
+    base = probe.argv(Build())
+    if not base or probe.truth("driver_supports_sessions") is False:
+        return
+    if probe.session is None:
+        built = probe.build(Build(session=SESSION, resume="true"))
+        pieces = any(SESSION.split("-")[0] in a for a in _extra(list(built.value or []), base)) if built.ok else False
+        declared = probe.own("driver_supports_sessions") or pieces
+        yield subject.finding(
+            "RB109",
+            "the session id does not arrive, although sessions are supported",
+            hook=HOOK,
+            hint="pass it on, or return 1 from driver_supports_sessions",
+            severity=None if declared else Severity.INFO,
+        )
+        return
+    for strange in ("id with  blanks", "id*", "it's \"one\"", "all.*", "$HOME"):
+        argv = probe.argv(Build(session=strange, resume="true"))
+        if argv is None or argv == base or any(strange in argument for argument in argv):
+            continue  # refused or ignored is as good as passed on
+        if any(word in a for word in strange.split() for a in _extra(argv, base)) or _extra(argv, base):
+            yield subject.finding("RB109", f"the session id {strange!r} does not arrive in one argument", hook=HOOK)
+            return
+
+
+@check("RB110", "No session unless CLAUDE_USE_CONTINUE is true", applies=DRIVER, phase="behaviour")
+def session_is_gated(subject: Any) -> Iterator[Finding]:
+    """The setting is how a person turns resuming off. A driver that looks only at the id resumes all the same,
+    with everything that the old session still believes.
+
+    Bad::
+
+        [[ -n "$session_id" ]] && CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+
+    Good::
+
+        if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then ...
+    """
+    probe = driver_probe(subject)
+    base = probe.argv(Build())
+    if not base:
+        return
+    session = probe.session or SESSION
+    resumed = _extra(probe.argv(Build(session=session, resume="true")) or [], base)
+    for resume, what in (("false", "false"), (None, "not set"), ("", "empty"), ("no", "no")):
+        argv = probe.argv(Build(session=session, resume=resume)) or []
+        passed = [a for a in _extra(argv, base) if session in a or a in resumed]
+        if passed:
+            yield subject.finding(
+                "RB110", f"with CLAUDE_USE_CONTINUE {what}, the command has {said(' '.join(passed))}", hook=HOOK
+            )
+            return
+
+
+@check("RB111", "No session option with an empty id", applies=DRIVER, phase="behaviour")
+def no_empty_session(subject: Any) -> Iterator[Finding]:
+    """In the first iteration there is no id yet. An option without its value takes the next argument for it,
+    usually the prompt; one that means "the last session" resumes somebody else's.
+
+    Bad::
+
+        if [[ "$CLAUDE_USE_CONTINUE" == "true" ]]; then CLAUDE_CMD_ARGS+=("--resume" "$session_id"); fi
+
+    Good::
+
+        if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]; then ...
+    """
+    probe = driver_probe(subject)
+    base, argv = probe.argv(Build()), probe.argv(Build(resume="true"))
+    if not base or not argv:
+        return
+    session = probe.session or SESSION
+    resumed = _extra(probe.argv(Build(session=session, resume="true")) or [], base)
+    words = re.compile(r"^(?!.*(?:new|no-|not-)).*(?:resume|continue|session|thread)", re.IGNORECASE)
+    extra = _extra(argv, base)
+    wrong = [a for a in extra if a in resumed or (a and a + session in resumed) or (len(a) < 40 and words.match(a))]
+    if wrong or ("" in extra and resumed):
+        shown = " ".join(a or '""' for a in extra)
+        yield subject.finding("RB111", f"with an empty session id the command has {said(shown)}", hook=HOOK)
+
+
+@check("RB122", "No session from a driver without sessions", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
+def no_session_without_support(subject: Any) -> Iterator[Finding]:
+    """A driver that says no to sessions is never given an id by the original loop, but other hosts pass one. It
+    has to be ignored then: the CLI does not know it.
+
+    Bad::
+
+        driver_supports_sessions() { return 1; }     # and driver_build_command passes --resume
+
+    Good::
+
+        driver_supports_sessions() { return 0; }
+    """
+    probe = driver_probe(subject)
+    if probe.truth("driver_supports_sessions") is False and probe.session is not None:
+        yield subject.finding(
+            "RB122", "the session id is passed on, but driver_supports_sessions says no", hook=HOOK,
+            hint="return 0 from driver_supports_sessions, or leave the id out",
+        )  # fmt: skip
+
+
+def _reads(probe: DriverProbe, setting: str) -> tuple[bool, bool]:
+    """Whether the driver reads the setting, and whether the contract says that it does."""
+    entry = driver_contract().globals[setting]
+    return probe.mentions(setting), probe.name in entry.drivers
+
+
+@check("RB113", "CLAUDE_OUTPUT_FORMAT is honoured", applies=DRIVER, phase="behaviour")
+def output_format(subject: Any) -> Iterator[Finding]:
+    """The loop parses JSON or text as this setting says. A driver that reads it and asks for something else gives
+    the loop an answer that it can't read.
+
+    Bad::
+
+        local format="${CLAUDE_OUTPUT_FORMAT:-json}"; CLAUDE_CMD_ARGS=("my-cli" "--output-format" "json")
+
+    Good::
+
+        CLAUDE_CMD_ARGS=("my-cli" "--output-format" "${CLAUDE_OUTPUT_FORMAT:-json}")
+    """
+    probe = driver_probe(subject)
+    json, text = probe.argv(Build()), probe.argv(Build(output="text"))
+    reads, must = _reads(probe, "CLAUDE_OUTPUT_FORMAT")
+    if not json or not (reads or must):
+        return
+    severity = None if must else Severity.WARNING
+    if text is None:
+        yield subject.finding("RB113", "no command is built for CLAUDE_OUTPUT_FORMAT=text", hook=HOOK)
+    elif json == text:
+        yield subject.finding(
+            "RB113", "the command is the same for json and text", hook=HOOK, severity=severity
+        )
+    elif not any("json" in a for a in _extra(json, text)) and any("json" in a for a in _extra(text, json)):
+        yield subject.finding("RB113", "text asks for JSON and json does not", hook=HOOK)
+    elif must and not any("json" in a for a in _extra(json, text)):
+        yield subject.finding("RB113", "json does not ask for JSON", hook=HOOK)
+
+
+@check("RB114", "CLAUDE_PERMISSION_MODE is honoured", applies=DRIVER, phase="behaviour")
+def permission_mode(subject: Any) -> Iterator[Finding]:
+    """With it a person limits what the agent may do. A driver that reads it and passes another one lets the agent
+    do what was forbidden. Without a value it is bypassPermissions: nobody can answer questions in a loop.
+
+    Bad::
+
+        CLAUDE_CMD_ARGS+=("--permission-mode" "bypassPermissions")
+
+    Good::
+
+        CLAUDE_CMD_ARGS+=("--permission-mode" "${CLAUDE_PERMISSION_MODE:-bypassPermissions}")
+    """
+    probe = driver_probe(subject)
+    base = probe.argv(Build())
+    reads, must = _reads(probe, "CLAUDE_PERMISSION_MODE")
+    if not base or not (reads or must):
+        return
+    plan, edits = probe.argv(Build(mode="plan")), probe.argv(Build(mode="acceptEdits"))
+    severity = None if must else Severity.WARNING
+    if plan in (base, None) or (must and not _is_passed("plan", plan)):
+        yield subject.finding("RB114", "the mode plan has no effect", hook=HOOK, severity=severity)
+    elif must and not _is_passed("acceptEdits", edits):
+        yield subject.finding("RB114", "the mode acceptEdits has no effect", hook=HOOK)
+    choices = set(driver_contract().globals["CLAUDE_PERMISSION_MODE"].choices) - {"bypassPermissions", "default"}
+    for mode, what in ((None, "not set"), ("", "empty")):
+        unset = probe.argv(Build(mode=mode)) or []
+        for choice in sorted(choices):
+            if _is_passed(choice, unset) and not _is_passed(choice, base):
+                yield subject.finding(
+                    "RB114", f"with CLAUDE_PERMISSION_MODE {what}, the mode is {choice}", hook=HOOK,
+                    expected="bypassPermissions", severity=Severity.WARNING,
+                )  # fmt: skip
+                return
+
+
+def _is_passed(word: str, argv: list[str] | None) -> bool:
+    return any(a == word or a.endswith(f"={word}") for a in argv or [])
+
+
+def _allows(argv: list[str], tool: str) -> bool:
+    """Whether a tool is an argument of its own, or an item of a list with commas."""
+    for argument in argv:
+        value = argument.partition("=")[2] if re.match(r"--[\w-]+=", argument) else argument
+        if tool in (argument, value) or tool in [t.strip() for t in re.split(r",(?![^(]*\))", value)]:
+            return True
+    return False
+
+
+@check("RB115", "The allowlist arrives, each tool intact", applies=DRIVER, phase="behaviour")
+def allowlist(subject: Any) -> Iterator[Finding]:
+    """CLAUDE_ALLOWED_TOOLS is a list with commas; its items hold blanks, parentheses and stars, as in
+    ``Bash(git *)``. Split at blanks, or expanded against the files in the project, an item allows something else
+    than what was meant, or nothing.
+
+    Bad::
+
+        CLAUDE_CMD_ARGS+=(--allowedTools ${CLAUDE_ALLOWED_TOOLS//,/ })
+
+    Good::
+
+        IFS=',' read -ra tools <<<"$CLAUDE_ALLOWED_TOOLS"; CLAUDE_CMD_ARGS+=("--allowedTools" "${tools[@]}")
+    """
+    probe = driver_probe(subject)
+    supported = probe.truth("driver_supports_tool_allowlist")
+    base, argv = probe.argv(Build()), probe.argv(Build(tools=", ".join(ALLOWED)))
+    if not base or supported is None:
+        return
+    if not supported:
+        if argv is not None and _allows(_extra(argv, base), "Read"):
+            own = probe.own("driver_supports_tool_allowlist")
+            yield subject.finding(
+                "RB115", "the allowlist is passed on, but driver_supports_tool_allowlist says no", hook=HOOK,
+                severity=Severity.WARNING if own else Severity.INFO,
+            )  # fmt: skip
+        return
+    tight = probe.argv(Build(tools=",".join(ALLOWED)))
+    if argv is None or tight is None:
+        yield subject.finding("RB115", "no command is built when there is an allowlist", hook=HOOK)
+        return
+    for built, how in ((tight, ""), (argv, " when blanks follow the commas")):
+        lost = [tool for tool in ALLOWED if not _allows(_extra(built, base), tool)]
+        if lost:
+            yield subject.finding(
+                "RB115", f"these tools do not arrive as they are{how}: {', '.join(lost)}", hook=HOOK,
+                hint="split at commas only, and quote each item",
+            )  # fmt: skip
+            return
+    within = probe.argv(Build(tools="Bash(git add, git commit),Read")) or []
+    if not _allows(_extra(within, base), "Bash(git add, git commit)"):
+        yield subject.finding(
+            "RB115", "a comma within parentheses splits an item", hook=HOOK, severity=Severity.INFO
+        )
+
+
+@check("RB116", "An empty allowlist leaves no option", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
+def empty_allowlist(subject: Any) -> Iterator[Finding]:
+    """An option that takes a list swallows what follows it when its own list is empty: the prompt, say.
+
+    Bad::
+
+        CLAUDE_CMD_ARGS+=("--allowedTools" ${tools[@]+"${tools[@]}"})
+
+    Good::
+
+        if (( ${#tools[@]} > 0 )); then CLAUDE_CMD_ARGS+=("--allowedTools" "${tools[@]}"); fi
+    """
+    probe = driver_probe(subject)
+    base, argv = probe.argv(Build()), probe.argv(Build(tools="Read"))
+    if not base or not argv or not probe.truth("driver_supports_tool_allowlist") or "Read" not in argv:
+        return
+    option = argv[argv.index("Read") - 1]
+    if option.startswith("-") and option in base and len(base) < len(argv):
+        yield subject.finding("RB116", f"{option} is there although the allowlist is empty", hook=HOOK)

@@ -1,0 +1,274 @@
+"""What an agent does: its CLI run for real (a scripted one), its filters fed line by line through pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import shlex
+import subprocess
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.verify.probe.base import Answer, Probe, ProbeFailed, end_group
+from bridge.verify.probe.families import Recording, Verdict, judge, recordings, recordings_of
+
+if TYPE_CHECKING:
+    from bridge.shell import Shell
+    from bridge.verify.probe.state import State
+
+__all__ = ["BAD_LINES", "AgentProbe", "Display", "Invocation"]
+
+STATUS = 7
+FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
+SECOND = b'not JSON at all: \xff\xfe *\n{"type":"rb.second"}\n'
+PROMPT = "Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n" + (
+    "- [ ] one of many lines of a long plan\n" * 400
+)
+
+BAD_LINES = (
+    b"npm warn: this line is no JSON\n",
+    b"\n",
+    b'{"type":"assistant","message":{"content":[{"type":"te\n',
+    b"null\n",
+    b"42\n",
+    b'"a string"\n',
+    b"[]\n",
+    b'{"type":"assistant"}\n',
+    b'{"type":"rb.never.heard.of","text":{"a":[1]}}\n',
+)
+"""Stderr that leaked, an empty line, half an event, and JSON of other shapes."""
+
+
+class Invocation(NamedTuple):
+    """One run of agent_invoke. `prompt`: how the prompt arrived: stdin, argument, path, or empty for not at all.
+
+    started: whether the CLI was run. status: of the hook, None when it had to be ended. early: whether the CLI's
+    first line came through while the CLI was still at work.
+    """
+
+    started: bool
+    prompt: str
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+    early: bool
+
+
+class Display(NamedTuple):
+    """One run of agent_format_display with lines written one after the other.
+
+    early: the first text was shown while more was to come. first, last: whether it was shown at all.
+    """
+
+    early: bool
+    first: bool
+    last: bool
+    shown: str
+
+
+class AgentProbe(Probe):
+    """An agent under observation."""
+
+    def prepare(self, shell: Shell) -> None:
+        """The host's `log`, which optional hooks may call."""
+        shell.execute("log() { \\builtin printf '%s\\n' \"$*\" >&2; }")
+
+    def _guess_cli(self) -> None:
+        with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
+            for name in re.findall(r"""^\s*(?:export\s+)?AGENT_CLI=["']?([\w./+-]+)""", file.read(), re.MULTILINE):
+                self.scratch.add_cli(name)
+        super()._guess_cli()
+
+    @cached_property
+    def cli(self) -> str | None:
+        """AGENT_CLI after loading, None when it isn't set."""
+        value = self.shell.get("AGENT_CLI")
+        if isinstance(value, str) and value and not value.isspace():
+            self.scratch.add_cli(value.split()[0])
+        return value if isinstance(value, str) or value is None else " ".join(value)
+
+    # -- agent_invoke --------------------------------------------------------------------------------
+
+    @cached_property
+    def invocation(self) -> Invocation:
+        """agent_invoke with a CLI that records, prints a line, waits, prints more and ends with status 7."""
+        word = (self.cli or "").split()
+        if not word or not self.has("agent_invoke"):
+            raise ProbeFailed("there is no AGENT_CLI or no agent_invoke to run")
+        if "/" in word[0] and not word[0].startswith(str(self.scratch.root)):
+            raise ProbeFailed(f"the CLI {word[0]} lies outside what a probe may replace")
+        control = self.scratch.control
+        for name in ("argv", "stdin"):
+            (control / name).unlink(missing_ok=True)
+        (control / "first").write_bytes(FIRST)
+        (control / "answer").write_bytes(SECOND)
+        (control / "status").write_text(f"{STATUS}\n")
+        prompt = self.scratch.file("project/.ralph/the prompt.md", PROMPT.encode())
+        gate = control / "gate"
+        os.mkfifo(gate)
+        ours = os.open(gate, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            return self._invoke(prompt, ours)
+        finally:
+            os.close(ours)
+            gate.unlink()
+            self.scratch.answer(None)
+
+    def _invoke(self, prompt: str, gate: int) -> Invocation:
+        code = f"set -o pipefail\nagent_invoke {shlex.quote(prompt)}"
+        process = self._start(code, subprocess.DEVNULL)
+        out, early = bytearray(), False
+        early = self._read_until(process, out, lambda: FIRST.strip() in out)
+        os.write(gate, b"\n")
+        try:
+            rest, errors = process.communicate(timeout=self.deadline)
+            status: int | None = process.returncode
+        except subprocess.TimeoutExpired:
+            end_group(process)
+            rest, errors, status = b"", b"", None
+        control = self.scratch.control
+        started = (control / "stdin").exists()
+        how = ""
+        if started:
+            argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
+            text = PROMPT.encode()
+            if (control / "stdin").read_bytes().rstrip(b"\n") == text.rstrip(b"\n"):
+                how = "stdin"
+            elif any(text.rstrip(b"\n") in argument for argument in argv):
+                how = "argument"
+            elif any(b".ralph/the prompt.md" in argument for argument in argv):
+                how = "path"
+        return Invocation(started, how, status, bytes(out) + rest, errors, early)
+
+    def _start(self, code: str, stdin: int) -> subprocess.Popen[bytes]:
+        code = f"log() {{ printf '%s\\n' \"$*\" >&2; }}\n. {shlex.quote(self.script)}\n{code}"
+        return subprocess.Popen(
+            [self.subject.bash or "bash", "--noprofile", "--norc", "-c", code],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if stdin == subprocess.DEVNULL else subprocess.DEVNULL,
+            cwd=self.scratch.project,
+            env=self.scratch.environment(),
+            start_new_session=True,
+        )
+
+    def _read_until(self, process: subprocess.Popen[bytes], into: bytearray, seen: object) -> bool:
+        """Read stdout until `seen()`; False when it ends, or the deadline passes, before that."""
+        assert process.stdout is not None
+        assert callable(seen)
+        end = time.monotonic() + self.deadline
+        while not seen():
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+                return False
+            data = os.read(process.stdout.fileno(), 1 << 16)
+            if not data:
+                return False
+            into += data
+        return True
+
+    # -- optional hooks ------------------------------------------------------------------------------
+
+    @cached_property
+    def optional(self) -> list[tuple[Answer, frozenset[str]]]:
+        """agent_pre_iteration and agent_post_iteration, one after the other as a loop would call them: the
+        answers, and the variables that are set afterwards."""
+        self.cli  # noqa: B018 - its scripted CLI must be there
+        self.scratch.answer("Balance: $12.50\n")
+        found = []
+        for hook in ("agent_pre_iteration", "agent_post_iteration"):
+            if self.has(hook):
+                answer = self.call(hook, watch=True)
+                state = self.state()
+                found.append((answer, state.names if state is not None else frozenset()))
+        self.scratch.answer(None)
+        return found
+
+    def watched(self) -> list[tuple[str, State, State]]:
+        """What the hooks that run in the main shell moved."""
+        self.optional  # noqa: B018
+        return self._states
+
+    # -- agent_extract_response ----------------------------------------------------------------------
+
+    def extract(self, data: bytes, name: str = "output.log") -> Answer:
+        """agent_extract_response on a file with this content."""
+        return self.call("agent_extract_response", self.scratch.file(name, data))
+
+    @cached_property
+    def extraction(self) -> tuple[Recording, Answer, Verdict] | None:
+        """On the recorded output of its CLI; for a CLI that isn't known, on the one that fits best."""
+        if not self.has("agent_extract_response"):
+            return None
+        best: tuple[Recording, Answer, Verdict] | None = None
+        for recording in recordings_of(self.cli or "") or recordings().values():
+            answer = self.extract(b"".join(recording.lines))
+            verdict = judge(answer.stdout, recording)
+            if verdict.shows and not verdict.leaked and not verdict.extra:
+                return recording, answer, verdict
+            if best is None or len(verdict.missing) < len(best[2].missing):
+                best = recording, answer, verdict
+        return best
+
+    @property
+    def known_cli(self) -> bool:
+        """Whether there are recordings of its CLI."""
+        return bool(recordings_of(self.cli or ""))
+
+    @property
+    def recording(self) -> Recording | None:
+        """The output that its functions understand: what extraction found, else what its CLI prints today."""
+        found = self.extraction
+        if found is not None and found[2].shows:
+            return found[0]
+        known = recordings_of(self.cli or "")
+        return known[0] if known else None
+
+    # -- agent_format_display ------------------------------------------------------------------------
+
+    def display(self, recording: Recording, bad: tuple[bytes, ...] = ()) -> Display:
+        """Fed line by line: all of the first text, a wait until it shows, then `bad` lines and the rest."""
+        cut = 1 + max(i for i, line in enumerate(recording.lines) if _says(line, recording.texts[0]))
+        process = self._start("agent_format_display", subprocess.PIPE)
+        assert process.stdin is not None
+        out = bytearray()
+
+        def shows(text: str) -> bool:
+            return _plain(text) in _plain(out.decode(errors="replace"))
+
+        with contextlib.suppress(BrokenPipeError):
+            os.write(process.stdin.fileno(), b"".join(recording.lines[:cut]))
+        early = self._read_until(process, out, lambda: shows(recording.texts[0]))
+        try:
+            rest, _ = process.communicate(b"".join((*bad, *recording.lines[cut:])), timeout=self.deadline)
+            out += rest
+        except subprocess.TimeoutExpired:
+            end_group(process)
+        return Display(early, shows(recording.texts[0]), shows(recording.texts[-1]), out.decode(errors="replace"))
+
+    @cached_property
+    def display_clean(self) -> Display | None:
+        """On the recorded output; None when it isn't known which."""
+        if self.recording is None or not self.has("agent_format_display"):
+            return None
+        return self.display(self.recording)
+
+    @cached_property
+    def display_disturbed(self) -> Display | None:
+        """The same with bad lines in the middle."""
+        if self.recording is None or not self.has("agent_format_display"):
+            return None
+        return self.display(self.recording, BAD_LINES)
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split())
+
+
+def _says(line: bytes, text: str) -> bool:
+    import json
+
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode() in line and b'"result"' not in line

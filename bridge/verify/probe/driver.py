@@ -1,0 +1,239 @@
+"""What a driver does: each hook called, and commands built from a matrix of inputs."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.contract import driver_contract
+from bridge.errors import ConfigurationError
+from bridge.shell.protocol import quote
+from bridge.verify.probe.base import Answer, Probe
+from bridge.verify.probe.scratch import PROMPT_FILE
+
+if TYPE_CHECKING:
+    from bridge.contract import DriverCapabilities
+    from bridge.shell import Shell
+    from bridge.stream.jq import Filter
+    from bridge.verify.probe.state import State
+
+__all__ = ["ALLOWED", "SESSION", "Build", "DriverProbe"]
+
+SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
+OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")
+"""Some drivers take only the ids that their CLI gives; one of these shapes will do for each."""
+
+ALLOWED = ("Read", "Bash(git *)", "Write(*)", "Edit(*.md)")
+
+
+class Build(NamedTuple):
+    """One call of ``driver_build_command`` and the settings it is made under; None leaves a setting unset."""
+
+    prompt: str = PROMPT_FILE
+    context: str = ""
+    session: str = ""
+    resume: str | None = "false"
+    output: str | None = "json"
+    mode: str | None = "bypassPermissions"
+    tools: str | None = ""
+    extra: tuple[str, ...] = ()
+    host: str = ""
+    """Code that is run before, in the same call: how this host differs from others."""
+
+    def settings(self) -> str:
+        """The code that sets them."""
+        pairs = {
+            "CLAUDE_USE_CONTINUE": self.resume,
+            "CLAUDE_OUTPUT_FORMAT": self.output,
+            "CLAUDE_PERMISSION_MODE": self.mode,
+            "CLAUDE_ALLOWED_TOOLS": self.tools,
+        }
+        return "\n".join(f"{n}={quote(v)}" if v is not None else f"\\builtin unset -v {n}" for n, v in pairs.items())
+
+
+class DriverProbe(Probe):
+    """A driver under observation."""
+
+    def prepare(self, shell: Shell) -> None:
+        """The default stubs of the contract, and the settings as a host has them."""
+        for name, hook in driver_contract().hooks.items():
+            if hook.default_stub is not None:
+                shell.execute(f"{name}() {{\n: default_of_the_contract\n{hook.default_stub}\n}}")
+        shell.execute(Build().settings() + "\nRALPHRC_FILE=.ralphrc\nVALID_TOOL_PATTERNS=()")
+
+    def _guess_cli(self) -> None:
+        stem = os.path.basename(self.script).removesuffix(".sh")
+        known = driver_contract().drivers.get(stem)
+        self.scratch.add_cli(known.cli[0] if known else stem)
+        super()._guess_cli()
+
+    def own(self, hook: str) -> bool:
+        """Whether the script itself defines the hook: false for the stubs."""
+        return self.has(hook) and "default_of_the_contract" not in self.functions[hook]
+
+    # -- the simple hooks ----------------------------------------------------------------------------
+
+    @cached_property
+    def _answers(self) -> dict[str, Answer]:
+        return {}
+
+    def answer(self, hook: str) -> Answer | None:
+        """The hook called once without arguments, watched; None when there is no such function."""
+        if not self.has(hook):
+            return None
+        if hook not in self._answers:
+            if hook != "driver_cli_binary":
+                self.cli  # noqa: B018 - its scripted CLI must be there before anything looks for it
+            array = {"driver_valid_tools": "VALID_TOOL_PATTERNS", "driver_prepare_live_command": "LIVE_CMD_ARGS"}
+            self._answers[hook] = self.call(hook, array=array.get(hook), watch=True)
+        return self._answers[hook]
+
+    def truth(self, hook: str) -> bool | None:
+        """A boolean hook: absent, it counts as the contract has it; None when it did not come back."""
+        answer = self.answer(hook)
+        if answer is None:
+            return driver_contract().hook(hook).absent.status == 0
+        return None if answer.trouble else answer.status == 0
+
+    @cached_property
+    def cli(self) -> str:
+        """What driver_cli_binary prints, with a scripted CLI in its place; empty when it can't be told."""
+        answer = self.answer("driver_cli_binary")
+        name = answer.text if answer is not None and not answer.trouble else ""
+        if name and "\n" not in name:
+            self.scratch.add_cli(name)
+            self.evaluate(f"DRIVER_DISPLAY_NAME=Probed CLAUDE_CODE_CMD={quote(name)}; hash -r")
+        return name
+
+    @cached_property
+    def name(self) -> str:
+        """What driver_name prints, else what the file is called."""
+        answer = self.answer("driver_name")
+        return (answer.text if answer is not None else "") or os.path.basename(self.script).removesuffix(".sh")
+
+    @cached_property
+    def known(self) -> DriverCapabilities | None:
+        """The capability matrix' column for it."""
+        return driver_contract().drivers.get(self.name)
+
+    @cached_property
+    def available(self) -> tuple[Answer, Answer] | None:
+        """driver_check_available with the CLI on PATH and without; None when one of the two can't be arranged."""
+        if not self.own("driver_check_available") or not self.cli or not self._cli_is_ours():
+            return None
+        with_cli = self.call("driver_check_available", watch=True)
+        self.evaluate(f"PATH={quote(self.scratch.path_without())}; hash -r")
+        moved = self.scratch.home.with_name("elsewhere")
+        os.rename(self.scratch.home, moved)
+        try:
+            without = self.call("driver_check_available")
+        finally:
+            os.rename(moved, self.scratch.home)
+            self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
+        return with_cli, without
+
+    def _cli_is_ours(self) -> bool:
+        if os.path.isabs(self.cli):
+            return self.cli.startswith(str(self.scratch.root))
+        return "/" not in self.cli
+
+    # -- commands ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _built(self) -> dict[Build, Answer]:
+        return {}
+
+    def build(self, case: Build) -> Answer:
+        """driver_build_command for this case, as if it were the first; `value` is the array."""
+        if case not in self._built:
+            self.evaluate("\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()")
+            self._built[case] = self.build_again(case)
+        return self._built[case]
+
+    def build_again(self, case: Build) -> Answer:
+        """The same, after whatever was built before."""
+        self.cli  # noqa: B018 - see answer
+        self.evaluate(case.settings() + "\n" + case.host)
+        arguments = (case.prompt, case.context, case.session, *case.extra)
+        return self.call("driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host)
+
+    def argv(self, case: Build) -> list[str] | None:
+        """The command of this case; None when none was built."""
+        answer = self.build(case)
+        return list(answer.value) if answer.ok and isinstance(answer.value, list) and answer.value else None
+
+    @cached_property
+    def session(self) -> str | None:
+        """A session id of a shape that this driver passes on; None when it passes none."""
+        for candidate in (SESSION, *OTHER_SESSIONS):
+            argv = self.argv(Build(session=candidate, resume="true"))
+            if argv is not None and any(candidate in argument for argument in argv):
+                return candidate
+        return None
+
+    def live(self, case: Build) -> tuple[Answer, list[str], list[str]] | None:
+        """driver_prepare_live_command after this build: its answer (with LIVE_CMD_ARGS) and CLAUDE_CMD_ARGS
+        before and after; None where there is no such hook or no command."""
+        if not self.own("driver_prepare_live_command"):
+            return None
+        self.evaluate("\\builtin unset -v LIVE_CMD_ARGS\nLIVE_CMD_ARGS=()")
+        return self.live_again(case)
+
+    def live_again(self, case: Build) -> tuple[Answer, list[str], list[str]] | None:
+        """The same without emptying LIVE_CMD_ARGS first."""
+        built = self.build_again(case)
+        if not built.ok or not isinstance(built.value, list):
+            return None
+        answer = self.call("driver_prepare_live_command", array="LIVE_CMD_ARGS", watch=True)
+        after = self.shell.get("CLAUDE_CMD_ARGS", [])
+        return answer, list(built.value), list(after) if isinstance(after, list) else []
+
+    # -- the filter ----------------------------------------------------------------------------------
+
+    @cached_property
+    def filter(self) -> Filter | str | None:
+        """The compiled stream filter; what jq says when it does not compile; None without a hook."""
+        from bridge.stream.jq import Filter
+
+        answer = self.answer("driver_stream_filter") if self.own("driver_stream_filter") else None
+        if answer is None or not answer.text.strip():
+            return None
+        try:
+            return Filter(answer.text)
+        except ConfigurationError as error:
+            return str(error)
+
+    def live_argv(self) -> list[str]:
+        """The command that is run in live mode, empty when there is none."""
+        case = Build()
+        live = self.live(case)
+        if live is not None and isinstance(live[0].value, list):
+            return list(live[0].value)
+        return self.argv(case) or []
+
+    # -- what was seen on the way --------------------------------------------------------------------
+
+    @cached_property
+    def _everything(self) -> None:
+        for hook in driver_contract().hooks:
+            if hook in ("driver_build_command", "driver_prepare_live_command") or not self.own(hook):
+                continue
+            if driver_contract().hooks[hook].arguments:
+                self.call(hook, self.scratch.file("empty.log", b""), watch=True)
+            else:
+                self.answer(hook)
+        if self.has("driver_build_command"):
+            for case in (Build(), Build(context="Loop #2.", session=SESSION, resume="true", tools="Read,Write")):
+                self.build(case)
+            self.live(Build())
+
+    def watched(self) -> list[tuple[str, State, State]]:
+        """What each hook moved, after every one has been called at least once."""
+        self._everything  # noqa: B018
+        return self._states
+
+    def started_cli(self) -> list[tuple[str, str]]:
+        """Which hook started the CLI, with which command line."""
+        self._everything  # noqa: B018
+        return self._ran

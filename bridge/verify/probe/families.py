@@ -1,0 +1,108 @@
+"""What CLIs print, recorded, with the text that a person should see; and how what a script shows compares."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Recording", "Verdict", "judge", "recordings", "recordings_of"]
+
+_FOLDER = Path(__file__).parent.parent / "data" / "events"
+
+
+class Recording(NamedTuple):
+    """One run of one CLI: the events, and what is in them.
+
+    texts: what the assistant said, in order. tools: names of the tools that it used. never: words that stand
+    only in the prompt, in thoughts and in the output of tools. session: the id, None where there is none.
+    today: whether the CLI still prints this shape.
+    """
+
+    name: str
+    clis: tuple[str, ...]
+    today: bool
+    lines: tuple[bytes, ...]
+    texts: tuple[str, ...]
+    tools: tuple[str, ...]
+    never: tuple[str, ...]
+    session: str | None
+
+
+@cache
+def recordings() -> dict[str, Recording]:
+    """All of them, by name."""
+    found = {}
+    for path in sorted(_FOLDER.glob("*.expected.json")):
+        name = path.name.removesuffix(".expected.json")
+        data = json.loads(path.read_text())
+        lines = (_FOLDER / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+        plain = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        found[name] = Recording(name=name, lines=tuple(lines), **plain)
+    return found
+
+
+def recordings_of(cli: str) -> list[Recording]:
+    """Those of the CLI with this name or path, today's shape first; none when it isn't known."""
+    base = os.path.basename(cli)
+    mine = [r for r in recordings().values() if base in r.clis]
+    return sorted(mine, key=lambda r: (not r.today, r.name))
+
+
+class Verdict(NamedTuple):
+    """What was shown, compared with a recording.
+
+    missing: texts that are not there. broken: texts whose blanks and line breaks were changed.
+    repeated: texts that are there more than once. leaked: words that must not be shown. extra: what else is
+    there, but for notices that a tool is used.
+    """
+
+    missing: tuple[str, ...]
+    broken: tuple[str, ...]
+    repeated: tuple[str, ...]
+    leaked: tuple[str, ...]
+    extra: str
+    notices: bool
+
+    @property
+    def shows(self) -> bool:
+        """Whether every text is there as it was."""
+        return not self.missing and not self.broken
+
+    @property
+    def nothing_else(self) -> bool:
+        """Whether only the texts are there, each once."""
+        return not (self.repeated or self.leaked or self.extra)
+
+
+def judge(shown: str, recording: Recording) -> Verdict:
+    """Compare what was shown with what should be."""
+    missing, broken, repeated = [], [], []
+    rest = shown
+    for text in recording.texts:
+        exact, parts = rest.count(text), list(filter(None, re.split(r"\s+", text)))
+        loose = re.compile(r"\s*".join(re.escape(char) for part in parts for char in part))
+        if exact == 0:
+            (broken if loose.search(rest) else missing).append(text)
+            rest = loose.sub("\n", rest)
+        elif exact > 1:
+            repeated.append(text)
+        rest = rest.replace(text, "\n")
+    leaked = tuple(word for word in recording.never if word in shown)
+    extra, notices = [], False
+    for line in rest.splitlines():
+        if not re.search(r"\w", line):
+            continue
+        if '"type"' not in line and _names_a_tool(line, recording.tools):
+            notices = True
+            continue
+        extra.append(line.strip())
+    return Verdict(tuple(missing), tuple(broken), tuple(repeated), leaked, "\n".join(extra), notices)
+
+
+def _names_a_tool(line: str, tools: tuple[str, ...]) -> bool:
+    names = "|".join(map(re.escape, tools))
+    return re.search(rf"(?<![A-Za-z])(?:{names})(?:ToolCall)?(?![A-Za-z])", line, re.IGNORECASE) is not None

@@ -1,0 +1,157 @@
+"""The folders that a probe works in: a HOME, a project, a scripted CLI in front of the system's programs.
+
+Nothing of the person who runs the check is in reach by its usual name: HOME and TMPDIR are ours, and the CLI
+that a script would start is a recording that answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["PROMPT", "PROMPT_FILE", "Scratch"]
+
+PROMPT_FILE = ".ralph/PROMPT.md"
+PROMPT = "Do the next open task of the plan.\n\nOne task at a time, with its tests.\n"
+
+_FILES = {
+    PROMPT_FILE: PROMPT,
+    ".ralph/PROMPT hard.md": "Keep  \"these\" 'quotes', $(touch rb-evaluated) and `touch rb-evaluated`,\n\n"
+    "  $HOME, \\n, \\\\, %s, *, {a,b}, !x and \t tabs\nas they are.\n",
+    ".ralph/PROMPT dash.md": "- [ ] begin with a dash\n- [ ] and go on\n",
+    ".ralph/PROMPT blank name.md": "The name of this file has blanks.\n",
+    "all.md": "",
+    "all)": "",  # what an unquoted `Bash(git *)` or `Write(*)` would turn into
+    "Write(all)": "",
+    "Edit(all.md)": "",
+}
+
+# Answers a version and what the probe has laid out for it; with a gate, waits there between two lines.
+_CLI = r"""#!/bin/sh
+d='@CONTROL@'
+printf '%s ' "${0##*/}" "$@" >>"$d/calls"
+printf '\n' >>"$d/calls"
+case "${1-}" in --version | -v | -V | version) echo 99.9.9; exit 0 ;; esac
+if [ -p "$d/gate" ]; then
+    cat >"$d/stdin"
+    for a; do printf '%s\0' "$a"; done >"$d/argv"
+    cat "$d/first"
+    echo 'rb: a line for people' >&2
+    read -r _ <"$d/gate"
+fi
+if [ -f "$d/answer" ]; then cat "$d/answer"; fi
+if [ -f "$d/status" ]; then read -r s <"$d/status"; exit "$s"; fi
+exit 0
+"""
+
+
+class Scratch:
+    """One throw-away place: project (cwd), HOME, TMPDIR, the scripted CLI and what controls it."""
+
+    def __init__(self) -> None:
+        # Not ralph-bridge-: that prefix belongs to the living bash, whose leak tests count it.
+        self.root = Path(tempfile.mkdtemp(prefix="rb-verify-"))
+        self.project = self.root / "project"
+        self.home = self.root / "home"
+        self.bin = self.root / "bin"
+        self.control = self.root / "control"
+        for folder in (self.project / ".ralph", self.home, self.root / "tmp", self.bin, self.control):
+            folder.mkdir(parents=True)
+        for name, text in _FILES.items():
+            (self.project / name).write_text(text)
+        self.names: set[str] = set()
+        self._system = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(p)]
+
+    def close(self) -> None:
+        """Remove all of it."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def environment(self) -> dict[str, str]:
+        """For a bash: little, and nothing of the caller's but its locale and its programs."""
+        kept = {n: v for n, v in os.environ.items() if n == "LANG" or n.startswith("LC_")}
+        own = {"HOME": str(self.home), "TMPDIR": str(self.root / "tmp"), "PATH": self.path, "TERM": "dumb"}
+        return kept | own | {"USER": "ralph", "LOGNAME": "ralph"}
+
+    @property
+    def path(self) -> str:
+        """PATH with the scripted CLI in front."""
+        return os.pathsep.join([str(self.bin), *self._system])
+
+    def path_without(self) -> str:
+        """PATH without any of the CLIs: a folder of the system that has one is replaced by links to the rest."""
+        places = []
+        for number, folder in enumerate(self._system):
+            if not any(os.path.exists(os.path.join(folder, name)) for name in self.names):
+                places.append(folder)
+                continue
+            rest = self.root / f"without-{number}"
+            if not rest.is_dir():
+                rest.mkdir()
+                for entry in os.scandir(folder):
+                    if entry.name not in self.names:
+                        os.symlink(entry.path, rest / entry.name)
+            places.append(str(rest))
+        return os.pathsep.join(places)
+
+    def add_cli(self, name: str) -> None:
+        """Make the scripted CLI answer to `name`: a word on PATH, or a path below the private HOME."""
+        base = os.path.basename(name)
+        if not base or base in (".", "..") or "\0" in name:
+            return
+        target = self.bin / base
+        if os.path.isabs(name):
+            if not name.startswith(f"{self.home}/"):
+                self.names.add(base)
+                return
+            target = Path(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+        self.names.add(base)
+        if not target.exists():
+            target.write_text(_CLI.replace("@CONTROL@", str(self.control)))
+            target.chmod(0o755)
+
+    def is_system_program(self, name: str) -> bool:
+        """Whether the operating system itself has a program of that name."""
+        return any(os.path.exists(f"{folder}/{name}") for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"))
+
+    # -- what the scripted CLI does, and did ---------------------------------------------------------
+
+    def answer(self, text: str | None, status: int = 0) -> None:
+        """What the CLI prints and ends with from now on; None for nothing."""
+        for name, value in (("answer", text), ("status", str(status) if status else None)):
+            if value is None:
+                (self.control / name).unlink(missing_ok=True)
+            else:
+                (self.control / name).write_text(value + "\n" * (name == "status"))
+
+    def calls(self) -> list[str]:
+        """The command lines with which the CLI was started since the last time."""
+        log = self.control / "calls"
+        if not log.exists():
+            return []
+        lines = log.read_text(errors="replace").splitlines()
+        log.unlink()
+        return lines
+
+    def traces(self) -> list[str]:
+        """Files in the project that nobody should have made: text of ours was evaluated."""
+        found = sorted(p.name for p in self.project.glob("rb-evaluated*"))
+        for name in found:
+            (self.project / name).unlink()
+        return found
+
+    def file(self, name: str, data: bytes) -> str:
+        """A file with this content; its path."""
+        place = self.root / name
+        place.write_bytes(data)
+        return str(place)
+
+    def existing(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` that are files now."""
+        return [name for name in names if os.path.exists(name)]

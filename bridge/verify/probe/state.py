@@ -1,0 +1,99 @@
+"""What a script must leave as it found it, read from the living bash in one exchange without a fork."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["CAPTURE", "State", "state_of"]
+
+# In a function of a reserved name, so that no script can be in its way; `set` and `trap` behave the same there.
+CAPTURE = r"""
+\builtin printf '%s\0' "$-" "${PWD-}" "${IFS-unset}" "$#"
+\builtin shopt -p; \builtin printf '\0'
+\builtin set +o; \builtin printf '\0'
+\builtin trap -p; \builtin printf '\0'
+\builtin umask; \builtin printf '\0'
+if [[ -d /proc/$$/fd ]]; then \builtin set -- /proc/$$/fd/*; else \builtin set -- /dev/fd/*; fi
+\builtin printf '%s ' "${@##*/}"; \builtin printf '\0'; \builtin set --
+\builtin compgen -A variable; \builtin printf '\0'
+\builtin declare -p PATH HOME CLAUDE_OUTPUT_FORMAT CLAUDE_PERMISSION_MODE CLAUDE_ALLOWED_TOOLS \
+    CLAUDE_USE_CONTINUE RALPHRC_FILE DRIVER_DISPLAY_NAME CLAUDE_CODE_CMD OS OSTYPE LOCALAPPDATA LANG 2>/dev/null
+\builtin printf '\0'
+"""
+"""Evaluated at the main level. The descriptors come by globbing, which `set -f` would prevent: then there is one."""
+
+_SHELL_OWN = frozenset(
+    "_ BASH_REMATCH REPLY MAPFILE COPROC OPTARG OPTIND PIPESTATUS FUNCNAME LINENO RANDOM SECONDS SRANDOM "
+    "BASH_COMMAND BASH_ARGC BASH_ARGV BASH_LINENO BASH_SOURCE BASHPID DIRSTACK COLUMNS LINES OLDPWD".split()
+)
+"""What bash itself sets as a side effect of ordinary commands."""
+
+
+class State(NamedTuple):
+    """One moment of a shell."""
+
+    flags: str
+    cwd: str
+    ifs: str
+    positional: str
+    options: frozenset[str]
+    traps: str
+    umask: str
+    descriptors: frozenset[str]
+    names: frozenset[str]
+    host: str
+    """Declarations of the variables that belong to the host."""
+
+    def differences(self, later: State) -> list[tuple[str, str, str]]:
+        """What moved: (what, before, after), in a fixed order; not the variables."""
+        found = []
+        gone, new = sorted(self.options - later.options), sorted(later.options - self.options)
+        if gone or new:
+            found.append(("options", ", ".join(gone), ", ".join(new)))
+        for what in ("cwd", "ifs", "positional", "traps", "umask"):
+            before, after = getattr(self, what), getattr(later, what)
+            if before != after:
+                found.append((what, repr(before)[1:-1], repr(after)[1:-1]))
+        opened = later.descriptors - self.descriptors
+        closed = self.descriptors - later.descriptors
+        if opened or closed:
+            found.append(("descriptors", " ".join(sorted(closed)), " ".join(sorted(opened))))
+        return found
+
+    def new_names(self, later: State) -> list[str]:
+        """Variables that were not there before."""
+        return sorted(later.names - self.names - _SHELL_OWN)
+
+    def host_changes(self, later: State) -> list[str]:
+        """Variables of the host whose declaration is another one now."""
+        before, after = _declared(self.host), _declared(later.host)
+        return sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
+
+
+def _declared(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("declare -"):
+            name, _, value = line.split(" ", 2)[2].partition("=")
+            found[name] = value
+    return found
+
+
+def state_of(printed: str) -> State | None:
+    """The state that `CAPTURE` printed; None when a script has spoilt the answer."""
+    parts = printed.split("\0")
+    if len(parts) < 11:
+        return None
+    flags, cwd, ifs, positional, shopts, options, traps, umask, descriptors, names, host = parts[:11]
+    return State(
+        flags,
+        cwd,
+        ifs,
+        positional,
+        frozenset(filter(None, (shopts + options).splitlines())),
+        traps.replace("\r", ""),
+        umask.strip(),
+        frozenset(descriptors.split()),
+        frozenset(n for n in names.split() if not n.startswith("__rb_")),
+        host,
+    )
