@@ -56,7 +56,15 @@ class Ran(NamedTuple):
 def verify(path: Path, codes: Collection[str] | None = None) -> Ran:
     """Every behaviour check that applies, in order of its number; what can't be told is noted."""
     from bridge.errors import BridgeError
-    from bridge.verify.checks import behaviour_command, behaviour_driver, behaviour_loading, behaviour_settings  # noqa: F401
+    from bridge.verify.checks import (  # noqa: F401
+        behaviour_agent,
+        behaviour_command,
+        behaviour_driver,
+        behaviour_live,
+        behaviour_loading,
+        behaviour_session,
+        behaviour_settings,
+    )
 
     subject = Subject(path)
     findings, unknown = [], {}

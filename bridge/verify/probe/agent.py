@@ -187,6 +187,19 @@ class AgentProbe(Probe):
         self.scratch.answer(None)
         return found
 
+    @cached_property
+    def cold_post(self) -> Answer | None:
+        """agent_post_iteration in a shell of its own, where nothing ran before it and the CLI prints nothing."""
+        if not self.has("agent_post_iteration"):
+            return None
+        process = self._start("agent_post_iteration >&2", subprocess.DEVNULL)
+        try:
+            _, errors = process.communicate(timeout=self.deadline)
+        except subprocess.TimeoutExpired:
+            end_group(process)
+            return None
+        return Answer("agent_post_iteration", process.returncode, "", errors.decode(errors="replace"))
+
     def watched(self) -> list[tuple[str, State, State]]:
         """What the hooks that run in the main shell moved."""
         self.optional  # noqa: B018

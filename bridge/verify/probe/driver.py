@@ -122,16 +122,18 @@ class DriverProbe(Probe):
         """driver_check_available with the CLI on PATH and without; None when one of the two can't be arranged."""
         if not self.own("driver_check_available") or not self.cli or not self._cli_is_ours():
             return None
-        with_cli = self.call("driver_check_available", watch=True)
+        return self.call("driver_check_available", watch=True), self.without_cli("driver_check_available")
+
+    def without_cli(self, hook: str, *arguments: str) -> Answer:
+        """Call a hook while the CLI is neither on PATH nor below HOME."""
         self.evaluate(f"PATH={quote(self.scratch.path_without())}; hash -r")
         moved = self.scratch.home.with_name("elsewhere")
         os.rename(self.scratch.home, moved)
         try:
-            without = self.call("driver_check_available")
+            return self.call(hook, *arguments)
         finally:
             os.rename(moved, self.scratch.home)
             self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
-        return with_cli, without
 
     def _cli_is_ours(self) -> bool:
         if os.path.isabs(self.cli):
