@@ -421,7 +421,7 @@ def optional_hooks_keep_globals(subject: Any) -> Iterator[Finding]:
     assigned = set(re.findall(r"\b([A-Za-z_]\w*)\+?=", pre))
     own = {n for words in re.findall(r"\b(?:local|declare|typeset)\b([^;\n]*)", post) for n in re.findall(r"\w+", words)}
     for name in sorted(assigned - own - kept):
-        hidden = re.search(rf"\b(?:local|declare|typeset)\b[^;\n]*\b{name}\b", pre) or re.match(r"\S+ \(\) *\n\(", pre)
+        hidden = re.search(rf"\b(?:local|declare|typeset)\b[^;\n]*\b{name}\b", pre) or re.match(r"\S+ \(\) *\n\{? *\n?\s*\(", pre)
         if hidden and re.search(rf"\$\{{?{name}\b", post):
             yield subject.finding(
                 "RB185", f"{name} is gone when agent_post_iteration reads it", hook="agent_pre_iteration"

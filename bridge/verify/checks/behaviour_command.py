@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import Build, DriverProbe, driver_probe
+from bridge.verify.probe import MISSING, Build, DriverProbe, driver_probe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def missing_prompt_fails(subject: Any) -> Iterator[Finding]:
     probe = driver_probe(subject)
     if not probe.has(HOOK):
         return
-    answer = probe.build(Build(prompt=".ralph/no such prompt.md"))
+    answer = probe.build(Build(prompt=MISSING))
     if answer.ok:
         yield subject.finding("RB101", "it returns 0 although the prompt file does not exist", hook=HOOK, expected="1")
 
@@ -123,7 +123,7 @@ def missing_prompt_message(subject: Any) -> Iterator[Finding]:
     probe = driver_probe(subject)
     if not probe.has(HOOK):
         return
-    answer = probe.build(Build(prompt=".ralph/no such prompt.md"))
+    answer = probe.build(Build(prompt=MISSING))
     if answer.trouble or answer.ok:
         return
     if not answer.stderr.strip():
@@ -148,7 +148,7 @@ def failure_leaves_no_command(subject: Any) -> Iterator[Finding]:
     probe = driver_probe(subject)
     if not probe.has(HOOK):
         return
-    answer = probe.build(Build(prompt=".ralph/no such prompt.md"))
+    answer = probe.build(Build(prompt=MISSING))
     if not answer.trouble and answer.status and answer.value:
         yield subject.finding("RB103", f"it fails, but leaves the command {said(repr(answer.value))}", hook=HOOK)
 

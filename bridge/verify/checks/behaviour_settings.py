@@ -9,6 +9,7 @@ from bridge.contract import driver_contract
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
 from bridge.verify.probe import ALLOWED, SESSION, Build, DriverProbe, driver_probe
+from bridge.verify.probe.driver import OTHER_SESSIONS
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ def session_arrives(subject: Any) -> Iterator[Finding]:
             severity=None if declared else Severity.INFO,
         )
         return
+    for cut in (SESSION, *OTHER_SESSIONS):
+        extra = _extra(probe.argv(Build(session=cut, resume="true")) or [], base)
+        if not any(cut in a for a in extra) and any(re.split("[-_]", cut)[i] in extra for i in (0, 1)):
+            yield subject.finding("RB109", f"of the session id {cut} only a part arrives", hook=HOOK)
+            return
     for strange in ("id with  blanks", "id*", "it's \"one\"", "all.*", "$HOME"):
         argv = probe.argv(Build(session=strange, resume="true"))
         if argv is None or argv == base or any(strange in argument for argument in argv):

@@ -14,10 +14,11 @@ from typing import Any
 
 from bridge.verify.probe.agent import AgentProbe
 from bridge.verify.probe.base import Answer, Probe, ProbeFailed
-from bridge.verify.probe.driver import ALLOWED, SESSION, Build, DriverProbe
+from bridge.verify.probe.driver import ALLOWED, MISSING, SESSION, Build, DriverProbe
 
 __all__ = [
     "ALLOWED",
+    "MISSING",
     "SESSION",
     "AgentProbe",
     "Answer",

@@ -21,8 +21,9 @@ from bridge.errors import (
     ShellDied,
 )
 from bridge.shell import Shell
+from bridge.shell.protocol import quote
 from bridge.verify.probe.scratch import Scratch
-from bridge.verify.probe.state import CAPTURE, State, state_of
+from bridge.verify.probe.state import CAPTURE, DEFINE, State, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,17 +104,19 @@ class Probe:
 
     @cached_property
     def loading(self) -> tuple[Answer, State | None, State | None]:
-        """Sourcing it: the answer, and the shell before and after."""
+        """Sourcing it: the answer, and the shell before and after. The CLI is not installed at that time: a
+        script must not depend on it before it is asked."""
         self._guess_cli()
         try:
             shell = self._shell = Shell(
                 bash=self.subject.bash or None,
-                env=self.scratch.environment(),
+                env=self.scratch.environment() | {"PATH": self.scratch.path_without()},
                 cwd=self.scratch.project,
                 timeout=self.deadline,
                 output_limit=4 << 20,
                 grace=0.2,
             )
+            shell.execute(DEFINE)
             self.prepare(shell)
         except HookError as error:
             raise ProbeFailed(f"no bash to look at the script in: {error.what}") from error
@@ -121,7 +124,9 @@ class Probe:
         answer = self._guarded("source", lambda: shell.source(self.script))
         if answer.trouble in ("hung", "died"):
             return answer, before, None
-        return answer, before, self.state()
+        after = self.state()
+        self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
+        return answer, before, after
 
     @property
     def shell(self) -> Shell:
@@ -136,7 +141,7 @@ class Probe:
         return self._shell
 
     def _guess_cli(self) -> None:
-        """Programs that the script may look for while it is loaded get a scripted CLI already now."""
+        """Programs that the script looks for get a scripted CLI."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
             for name in _ASKED_FOR.findall(file.read()):
                 if not self.scratch.is_system_program(name):
@@ -216,8 +221,9 @@ class Probe:
 
     def evaluate(self, code: str) -> None:
         """Run code of ours in the main shell, such as assignments."""
+        assert self._shell is not None
         with contextlib.suppress(HookError):
-            self.shell.call("eval", code)
+            self._shell.call("eval", code)
 
     def watched(self) -> list[tuple[str, State, State]]:
         """What each hook moved, after all that can be called have been."""

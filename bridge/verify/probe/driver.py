@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from bridge.stream.jq import Filter
     from bridge.verify.probe.state import State
 
-__all__ = ["ALLOWED", "SESSION", "Build", "DriverProbe"]
+__all__ = ["ALLOWED", "MISSING", "SESSION", "Build", "DriverProbe"]
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")
 """Some drivers take only the ids that their CLI gives; one of these shapes will do for each."""
+
+MISSING = ".ralph/no such prompt.md"
 
 ALLOWED = ("Read", "Bash(git *)", "Write(*)", "Edit(*.md)")
 
@@ -226,7 +228,12 @@ class DriverProbe(Probe):
             else:
                 self.answer(hook)
         if self.has("driver_build_command"):
-            for case in (Build(), Build(context="Loop #2.", session=SESSION, resume="true", tools="Read,Write")):
+            for case in (
+                Build(),
+                Build(context="Loop #2.", session=SESSION, resume="true", tools="Read,Write"),
+                Build(output="text", mode="plan"),
+                Build(prompt=MISSING),
+            ):
                 self.build(case)
             self.live(Build())
 

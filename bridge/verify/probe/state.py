@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CAPTURE", "State", "state_of"]
+__all__ = ["CAPTURE", "DEFINE", "State", "state_of"]
 
-# In a function of a reserved name, so that no script can be in its way; `set` and `trap` behave the same there.
-CAPTURE = r"""
-\builtin printf '%s\0' "$-" "${PWD-}" "${IFS-unset}" "$#"
+DEFINE = r"""__rb_capture() {
+\builtin printf '%s\0' "$-" "${PWD-}" "${IFS-unset}" "$1"
 \builtin shopt -p; \builtin printf '\0'
 \builtin set +o; \builtin printf '\0'
-\builtin trap -p; \builtin printf '\0'
 \builtin umask; \builtin printf '\0'
 if [[ -d /proc/$$/fd ]]; then \builtin set -- /proc/$$/fd/*; else \builtin set -- /dev/fd/*; fi
-\builtin printf '%s ' "${@##*/}"; \builtin printf '\0'; \builtin set --
+\builtin printf '%s ' "${@##*/}"; \builtin printf '\0'
 \builtin compgen -A variable; \builtin printf '\0'
 \builtin declare -p PATH HOME CLAUDE_OUTPUT_FORMAT CLAUDE_PERMISSION_MODE CLAUDE_ALLOWED_TOOLS \
     CLAUDE_USE_CONTINUE RALPHRC_FILE DRIVER_DISPLAY_NAME CLAUDE_CODE_CMD OS OSTYPE LOCALAPPDATA LANG 2>/dev/null
 \builtin printf '\0'
-"""
-"""Evaluated at the main level. The descriptors come by globbing, which `set -f` would prevent: then there is one."""
+}"""
+"""The descriptors come by globbing, which `set -f` would prevent: then there is one."""
+
+CAPTURE = "__rb_capture \"$#\"; \\builtin trap -p; \\builtin printf '\\0'"
+"""Evaluated at the main level: a function sees neither its caller's arguments nor its traps. Short, because a long
+request would pass through the positional parameters itself."""
 
 _SHELL_OWN = frozenset(
     "_ BASH_REMATCH REPLY MAPFILE COPROC OPTARG OPTIND PIPESTATUS FUNCNAME LINENO RANDOM SECONDS SRANDOM "
@@ -84,7 +86,7 @@ def state_of(printed: str) -> State | None:
     parts = printed.split("\0")
     if len(parts) < 11:
         return None
-    flags, cwd, ifs, positional, shopts, options, traps, umask, descriptors, names, host = parts[:11]
+    flags, cwd, ifs, positional, shopts, options, umask, descriptors, names, host, traps = parts[:11]
     return State(
         flags,
         cwd,

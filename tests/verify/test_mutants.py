@@ -1,0 +1,33 @@
+"""The mutation score: each sound script is broken in one way, and the right check has to be named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .mutants import Mutant, agents, drivers, live, loading, sound_scripts
+from .standin import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ALL = [*loading.MUTANTS, *drivers.MUTANTS, *live.MUTANTS, *agents.MUTANTS]
+
+
+def test_there_are_enough_and_each_has_its_name() -> None:
+    assert len(ALL) >= 60
+    assert len({mutant.name for mutant in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("mutant", ALL, ids=[f"{m.base.rpartition('/')[2]}: {m.name}" for m in ALL])
+def test_the_right_check_names_it(mutant: Mutant, tmp_path: Path) -> None:
+    ran = verify(mutant.write(tmp_path))
+    assert set(mutant.expected) & ran.codes, (mutant.name, ran)
+
+
+@pytest.mark.parametrize("script", sound_scripts(), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_false_alarm(script: Path) -> None:
+    ran = verify(script)
+    assert not ran.alarms
+    assert not ran.unknown
