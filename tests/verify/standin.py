@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.verify import registry
 from bridge.verify.model import Finding, Severity
 from bridge.verify.probe import release
 from bridge.verify.registry import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+CHECKS_FOLDER = Path(registry.__file__).parent / "checks"
 
 
 class Subject:
@@ -35,9 +39,7 @@ class Subject:
         hint: str = "",
         severity: Severity | None = None,
     ) -> Finding:
-        return Finding(
-            code, severity or CHECKS[code].severity, message, self.path, line, hook, expected, hint
-        )
+        return Finding(code, severity or CHECKS[code].severity, message, self.path, line, hook, expected, hint)
 
 
 class Ran(NamedTuple):
@@ -53,19 +55,17 @@ class Ran(NamedTuple):
         return [f for f in self.findings if f.severity is not Severity.INFO]
 
 
+def load() -> None:
+    """All behaviour checks into the registry."""
+    for module in sorted(CHECKS_FOLDER.glob("behaviour_*.py")):
+        import_module(f"bridge.verify.checks.{module.stem}")
+
+
 def verify(path: Path, codes: Collection[str] | None = None) -> Ran:
     """Every behaviour check that applies, in order of its number; what can't be told is noted."""
     from bridge.errors import BridgeError
-    from bridge.verify.checks import (  # noqa: F401
-        behaviour_agent,
-        behaviour_command,
-        behaviour_driver,
-        behaviour_live,
-        behaviour_loading,
-        behaviour_session,
-        behaviour_settings,
-    )
 
+    load()
     subject = Subject(path)
     findings, unknown = [], {}
     try:

@@ -1,25 +1,22 @@
-"""Loading: what must hold while a script is sourced, whatever kind it is."""
+"""Loading: how a script must leave the shell that it is sourced into."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.contract import driver_contract
 from bridge.verify.model import Severity
-from bridge.verify.probe import ProbeFailed, probe_for
+from bridge.verify.probe import probe_for
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
-    from bridge.verify.probe.state import State
 
 __all__: list[str] = []
 
 BOTH = ("driver", "agent")
-AGENT_HOOKS = ("agent_invoke", "agent_extract_response", "agent_format_display")
-_TROUBLE = {
+TROUBLE = {
     "hung": "does not end",
     "died": "ends the shell",
     "exited": "calls exit",
@@ -52,7 +49,8 @@ def loading_comes_back(subject: Any) -> Iterator[Finding]:
         status = f" {answer.status}" if answer.trouble == "exited" else ""
         yield subject.finding(
             "RB050",
-            f"sourcing it {_TROUBLE[answer.trouble]}{status}" + (f": {said(answer.stderr)}" if answer.stderr else ""),
+            f"sourcing it {TROUBLE[answer.trouble]}{status}"
+            + (f": {said(answer.stderr)}" if answer.stderr else ""),
             expected="only definitions at the top level",
             hint="move the work into a hook, and return instead of exit",
         )
@@ -199,64 +197,6 @@ def loading_leaves_the_rest(subject: Any) -> Iterator[Finding]:
         )
 
 
-@check("RB058", "It survives the loop's set -e", applies=BOTH, phase="behaviour")
-def loading_under_errexit(subject: Any) -> Iterator[Finding]:
-    """The loops run with ``set -e`` in force while they source the script and, for drivers, while they call
-    ``driver_valid_tools``, ``driver_permission_denial_help`` and take the answers of ``driver_cli_binary`` and
-    ``driver_display_name``. A command that fails there on the way ends the whole loop.
-
-    Bad::
-
-        MY_CONFIG=$(grep key ~/.my-platform.conf)
-
-    Good::
-
-        MY_CONFIG=$(grep key ~/.my-platform.conf || true)
-    """
-    probe = probe_for(subject)
-    if probe.loading[0].trouble or probe.loading[0].status:
-        return  # said by RB050 and RB051
-    # Not a hook that fails or hangs on its own: that is said by the check of that hook.
-    wanted = ("driver_valid_tools", "driver_permission_denial_help") if subject.kind == "driver" else ()
-    strict = probe.strict([hook for hook in wanted if probe.has(hook) and probe.own(hook)])
-    if not strict.loaded:
-        what = f": {said(strict.stderr)}" if strict.stderr else ""
-        yield subject.finding(
-            "RB058",
-            f"with set -e, sourcing it ends the loop with status {strict.status}{what}",
-            hint="append `|| true` to the command that may fail, or move it into a hook",
-        )
-        return
-    for hook in wanted:
-        if probe.has(hook) and probe.own(hook) and hook not in strict.reached:
-            yield subject.finding(
-                "RB058", f"with set -e, {hook} ends the loop with status {strict.status}", hook=hook
-            )
-            return
-
-
-@check("RB059", "Required functions are there after sourcing", applies=BOTH, phase="behaviour")
-def required_functions(subject: Any) -> Iterator[Finding]:
-    """The loop calls the required functions without asking whether they exist. One that is only defined under
-    a condition, or whose name has a slip, ends the loop with status 127.
-
-    Bad::
-
-        if command -v my-cli >/dev/null; then driver_name() { echo "my-platform"; }; fi
-
-    Good::
-
-        driver_name() { echo "my-platform"; }
-    """
-    probe = probe_for(subject)
-    required = AGENT_HOOKS if subject.kind == "agent" else driver_contract().required
-    for hook in required:
-        if not probe.has(hook):
-            meant = [name for name in probe.functions if name.startswith(hook[:-1])]
-            hint = f"is {meant[0]} a slip of the pen?" if meant else f"define {hook}"
-            yield subject.finding("RB059", f"{hook} is not defined after sourcing", hook=hook, hint=hint)
-
-
 @check("RB060", "Sourcing it leaves the host's settings", applies=BOTH, phase="behaviour")
 def loading_leaves_settings(subject: Any) -> Iterator[Finding]:
     """The settings come from the person who runs the loop. A script that assigns one while it is loaded
@@ -280,63 +220,3 @@ def loading_leaves_settings(subject: Any) -> Iterator[Finding]:
             f"sourcing it changes {name}, which belongs to the host",
             severity=Severity.INFO if environment else None,
         )
-
-
-# -- after loading: what holds for every hook of either kind ---------------------------------------------
-
-
-def _watched(subject: Any) -> list[tuple[str, State, State]]:
-    return probe_for(subject).watched()
-
-
-@check("RB061", "Hooks leave options, folder, IFS and traps", applies=BOTH, phase="behaviour")
-def hooks_leave_the_shell(subject: Any) -> Iterator[Finding]:
-    """Hooks run in the loop's main shell, because their globals have to stay. So everything else that they
-    change stays as well: a ``cd``, a ``set -f`` for one split, an IFS that was not made local.
-
-    Bad::
-
-        driver_valid_tools() { IFS=','; VALID_TOOL_PATTERNS=(Read,Write); }
-
-    Good::
-
-        driver_valid_tools() { local IFS=','; VALID_TOOL_PATTERNS=("Read" "Write"); }
-    """
-    told = set()
-    for hook, before, after in _watched(subject):
-        for what, old, new in before.differences(after):
-            if (hook, what) not in told:
-                told.add((hook, what))
-                yield subject.finding(
-                    "RB061", f"{hook} changes {what}: {said(new)} (before: {said(old)})", hook=hook
-                )
-
-
-@check("RB062", "Hooks come back", applies=BOTH, phase="behaviour")
-def hooks_come_back(subject: Any) -> Iterator[Finding]:
-    """A hook that waits for an answer stops the loop for ever, since nobody sits in front of it; one that
-    calls ``exit`` or ``exec`` ends it.
-
-    Bad::
-
-        driver_check_available() { my-cli login; }
-
-    Good::
-
-        driver_check_available() { command -v my-cli >/dev/null 2>&1; }
-    """
-    probe = probe_for(subject)
-    try:
-        _watched(subject)
-    except ProbeFailed:
-        return
-    told = set()
-    for answer in [*probe.troubles, *probe.exits]:
-        if answer.hook not in told:
-            told.add(answer.hook)
-            yield subject.finding(
-                "RB062",
-                f"{answer.hook} {_TROUBLE[answer.trouble]}" + (f" {answer.status}" * (answer.trouble == "exited")),
-                hook=answer.hook,
-                expected="a return",
-            )

@@ -1,4 +1,4 @@
-"""driver_build_command: sessions, output format, permission mode and allowlist."""
+"""driver_build_command: output format, permission mode and allowlist."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.contract import driver_contract
-from bridge.verify.checks.behaviour_loading import said
+from bridge.verify.checks.behaviour_resume import DRIVER, HOOK, beyond
 from bridge.verify.model import Severity
-from bridge.verify.probe import ALLOWED, SESSION, Build, DriverProbe, driver_probe
-from bridge.verify.probe.driver import OTHER_SESSIONS
+from bridge.verify.probe import ALLOWED, Build, DriverProbe, driver_probe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -18,141 +17,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import Finding
 
 __all__: list[str] = []
-
-DRIVER = ("driver",)
-HOOK = "driver_build_command"
-
-
-def _extra(more: list[str], base: list[str]) -> list[str]:
-    """What `more` has beyond `base`, counting each."""
-    rest = list(base)
-    found = []
-    for argument in more:
-        if argument in rest:
-            rest.remove(argument)
-        else:
-            found.append(argument)
-    return found
-
-
-@check("RB109", "The session id arrives as one argument", applies=DRIVER, phase="behaviour")
-def session_arrives(subject: Any) -> Iterator[Finding]:
-    """A driver that supports sessions (and one that does not say counts as such) has to hand the id on, whole,
-    or every iteration starts from nothing although the loop believes that it goes on.
-
-    Bad::
-
-        CLAUDE_CMD_ARGS+=(--resume $session_id)
-
-    Good::
-
-        CLAUDE_CMD_ARGS+=("--resume" "$session_id")
-    """
-    probe = driver_probe(subject)
-    base = probe.argv(Build())
-    if not base or probe.truth("driver_supports_sessions") is False:
-        return
-    if probe.session is None:
-        built = probe.build(Build(session=SESSION, resume="true"))
-        pieces = any(SESSION.split("-")[0] in a for a in _extra(list(built.value or []), base)) if built.ok else False
-        declared = probe.own("driver_supports_sessions") or pieces
-        yield subject.finding(
-            "RB109",
-            "the session id does not arrive, although sessions are supported",
-            hook=HOOK,
-            hint="pass it on, or return 1 from driver_supports_sessions",
-            severity=None if declared else Severity.INFO,
-        )
-        return
-    for cut in (SESSION, *OTHER_SESSIONS):
-        extra = _extra(probe.argv(Build(session=cut, resume="true")) or [], base)
-        if not any(cut in a for a in extra) and any(re.split("[-_]", cut)[i] in extra for i in (0, 1)):
-            yield subject.finding("RB109", f"of the session id {cut} only a part arrives", hook=HOOK)
-            return
-    for strange in ("id with  blanks", "id*", "it's \"one\"", "all.*", "$HOME"):
-        argv = probe.argv(Build(session=strange, resume="true"))
-        if argv is None or argv == base or any(strange in argument for argument in argv):
-            continue  # refused or ignored is as good as passed on
-        if any(word in a for word in strange.split() for a in _extra(argv, base)) or _extra(argv, base):
-            yield subject.finding("RB109", f"the session id {strange!r} does not arrive in one argument", hook=HOOK)
-            return
-
-
-@check("RB110", "No session unless CLAUDE_USE_CONTINUE is true", applies=DRIVER, phase="behaviour")
-def session_is_gated(subject: Any) -> Iterator[Finding]:
-    """The setting is how a person turns resuming off. A driver that looks only at the id resumes all the same,
-    with everything that the old session still believes.
-
-    Bad::
-
-        [[ -n "$session_id" ]] && CLAUDE_CMD_ARGS+=("--resume" "$session_id")
-
-    Good::
-
-        if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then ...
-    """
-    probe = driver_probe(subject)
-    base = probe.argv(Build())
-    if not base:
-        return
-    session = probe.session or SESSION
-    resumed = _extra(probe.argv(Build(session=session, resume="true")) or [], base)
-    for resume, what in (("false", "false"), (None, "not set"), ("", "empty"), ("no", "no")):
-        argv = probe.argv(Build(session=session, resume=resume)) or []
-        passed = [a for a in _extra(argv, base) if session in a or a in resumed]
-        if passed:
-            yield subject.finding(
-                "RB110", f"with CLAUDE_USE_CONTINUE {what}, the command has {said(' '.join(passed))}", hook=HOOK
-            )
-            return
-
-
-@check("RB111", "No session option with an empty id", applies=DRIVER, phase="behaviour")
-def no_empty_session(subject: Any) -> Iterator[Finding]:
-    """In the first iteration there is no id yet. An option without its value takes the next argument for it,
-    usually the prompt; one that means "the last session" resumes somebody else's.
-
-    Bad::
-
-        if [[ "$CLAUDE_USE_CONTINUE" == "true" ]]; then CLAUDE_CMD_ARGS+=("--resume" "$session_id"); fi
-
-    Good::
-
-        if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]; then ...
-    """
-    probe = driver_probe(subject)
-    base, argv = probe.argv(Build()), probe.argv(Build(resume="true"))
-    if not base or not argv:
-        return
-    session = probe.session or SESSION
-    resumed = _extra(probe.argv(Build(session=session, resume="true")) or [], base)
-    words = re.compile(r"^(?!.*(?:new|no-|not-)).*(?:resume|continue|session|thread)", re.IGNORECASE)
-    extra = _extra(argv, base)
-    wrong = [a for a in extra if a in resumed or (a and a + session in resumed) or (len(a) < 40 and words.match(a))]
-    if wrong or ("" in extra and resumed):
-        shown = " ".join(a or '""' for a in extra)
-        yield subject.finding("RB111", f"with an empty session id the command has {said(shown)}", hook=HOOK)
-
-
-@check("RB122", "No session from a driver without sessions", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
-def no_session_without_support(subject: Any) -> Iterator[Finding]:
-    """A driver that says no to sessions is never given an id by the original loop, but other hosts pass one. It
-    has to be ignored then: the CLI does not know it.
-
-    Bad::
-
-        driver_supports_sessions() { return 1; }     # and driver_build_command passes --resume
-
-    Good::
-
-        driver_supports_sessions() { return 0; }
-    """
-    probe = driver_probe(subject)
-    if probe.truth("driver_supports_sessions") is False and probe.session is not None:
-        yield subject.finding(
-            "RB122", "the session id is passed on, but driver_supports_sessions says no", hook=HOOK,
-            hint="return 0 from driver_supports_sessions, or leave the id out",
-        )  # fmt: skip
 
 
 def _reads(probe: DriverProbe, setting: str) -> tuple[bool, bool]:
@@ -183,12 +47,10 @@ def output_format(subject: Any) -> Iterator[Finding]:
     if text is None:
         yield subject.finding("RB113", "no command is built for CLAUDE_OUTPUT_FORMAT=text", hook=HOOK)
     elif json == text:
-        yield subject.finding(
-            "RB113", "the command is the same for json and text", hook=HOOK, severity=severity
-        )
-    elif not any("json" in a for a in _extra(json, text)) and any("json" in a for a in _extra(text, json)):
+        yield subject.finding("RB113", "the command is the same for json and text", hook=HOOK, severity=severity)
+    elif not any("json" in a for a in beyond(json, text)) and any("json" in a for a in beyond(text, json)):
         yield subject.finding("RB113", "text asks for JSON and json does not", hook=HOOK)
-    elif must and not any("json" in a for a in _extra(json, text)):
+    elif must and not any("json" in a for a in beyond(json, text)):
         yield subject.finding("RB113", "json does not ask for JSON", hook=HOOK)
 
 
@@ -261,7 +123,7 @@ def allowlist(subject: Any) -> Iterator[Finding]:
     if not base or supported is None:
         return
     if not supported:
-        if argv is not None and _allows(_extra(argv, base), "Read"):
+        if argv is not None and _allows(beyond(argv, base), "Read"):
             own = probe.own("driver_supports_tool_allowlist")
             yield subject.finding(
                 "RB115", "the allowlist is passed on, but driver_supports_tool_allowlist says no", hook=HOOK,
@@ -273,7 +135,7 @@ def allowlist(subject: Any) -> Iterator[Finding]:
         yield subject.finding("RB115", "no command is built when there is an allowlist", hook=HOOK)
         return
     for built, how in ((tight, ""), (argv, " when blanks follow the commas")):
-        lost = [tool for tool in ALLOWED if not _allows(_extra(built, base), tool)]
+        lost = [tool for tool in ALLOWED if not _allows(beyond(built, base), tool)]
         if lost:
             yield subject.finding(
                 "RB115", f"these tools do not arrive as they are{how}: {', '.join(lost)}", hook=HOOK,
@@ -281,7 +143,7 @@ def allowlist(subject: Any) -> Iterator[Finding]:
             )  # fmt: skip
             return
     within = probe.argv(Build(tools="Bash(git add, git commit),Read")) or []
-    if not _allows(_extra(within, base), "Bash(git add, git commit)"):
+    if not _allows(beyond(within, base), "Bash(git add, git commit)"):
         yield subject.finding(
             "RB115", "a comma within parentheses splits an item", hook=HOOK, severity=Severity.INFO
         )

@@ -10,63 +10,28 @@ import shlex
 import subprocess
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bridge.verify.probe.base import Answer, Probe, ProbeFailed, end_group
+from bridge.verify.probe.base import Answer, Probe, ProbeFailed
 from bridge.verify.probe.families import Recording, Verdict, judge, recordings, recordings_of
+from bridge.verify.probe.pieces import (
+    BAD_LINES,
+    FIRST,
+    PROMPT,
+    SECOND,
+    STATUS,
+    Display,
+    Invocation,
+    plain,
+    says,
+)
+from bridge.verify.probe.strict import end_group
 
 if TYPE_CHECKING:
     from bridge.shell import Shell
     from bridge.verify.probe.state import State
 
-__all__ = ["BAD_LINES", "AgentProbe", "Display", "Invocation"]
-
-STATUS = 7
-FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
-SECOND = b'not JSON at all: \xff\xfe *\n{"type":"rb.second"}\n'
-PROMPT = "Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n" + (
-    "- [ ] one of many lines of a long plan\n" * 400
-)
-
-BAD_LINES = (
-    b"npm warn: this line is no JSON\n",
-    b"\n",
-    b'{"type":"assistant","message":{"content":[{"type":"te\n',
-    b"null\n",
-    b"42\n",
-    b'"a string"\n',
-    b"[]\n",
-    b'{"type":"assistant"}\n',
-    b'{"type":"rb.never.heard.of","text":{"a":[1]}}\n',
-)
-"""Stderr that leaked, an empty line, half an event, and JSON of other shapes."""
-
-
-class Invocation(NamedTuple):
-    """One run of agent_invoke. `prompt`: how the prompt arrived: stdin, argument, path, or empty for not at all.
-
-    started: whether the CLI was run. status: of the hook, None when it had to be ended. early: whether the CLI's
-    first line came through while the CLI was still at work.
-    """
-
-    started: bool
-    prompt: str
-    status: int | None
-    stdout: bytes
-    stderr: bytes
-    early: bool
-
-
-class Display(NamedTuple):
-    """One run of agent_format_display with lines written one after the other.
-
-    early: the first text was shown while more was to come. first, last: whether it was shown at all.
-    """
-
-    early: bool
-    first: bool
-    last: bool
-    shown: str
+__all__ = ["AgentProbe"]
 
 
 class AgentProbe(Probe):
@@ -244,13 +209,13 @@ class AgentProbe(Probe):
 
     def display(self, recording: Recording, bad: tuple[bytes, ...] = ()) -> Display:
         """Fed line by line: all of the first text, a wait until it shows, then `bad` lines and the rest."""
-        cut = 1 + max(i for i, line in enumerate(recording.lines) if _says(line, recording.texts[0]))
+        cut = 1 + max(i for i, line in enumerate(recording.lines) if says(line, recording.texts[0]))
         process = self._start("agent_format_display", subprocess.PIPE)
         assert process.stdin is not None
         out = bytearray()
 
         def shows(text: str) -> bool:
-            return _plain(text) in _plain(out.decode(errors="replace"))
+            return plain(text) in plain(out.decode(errors="replace"))
 
         with contextlib.suppress(BrokenPipeError):
             os.write(process.stdin.fileno(), b"".join(recording.lines[:cut]))
@@ -275,13 +240,3 @@ class AgentProbe(Probe):
         if self.recording is None or not self.has("agent_format_display"):
             return None
         return self.display(self.recording, BAD_LINES)
-
-
-def _plain(text: str) -> str:
-    return "".join(text.split())
-
-
-def _says(line: bytes, text: str) -> bool:
-    import json
-
-    return json.dumps(text, ensure_ascii=False)[1:-1].encode() in line and b'"result"' not in line

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
-import subprocess
 import threading
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,11 +24,9 @@ from bridge.verify.probe.scratch import Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, State, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bridge.shell.values import Value
 
-__all__ = ["DEADLINE", "Answer", "Probe", "ProbeFailed", "Strict"]
+__all__ = ["DEADLINE", "Answer", "Probe", "ProbeFailed"]
 
 DEADLINE = 5.0
 """Seconds for one call. A sound hook takes milliseconds; only a script that hangs ever pays for it."""
@@ -65,15 +61,6 @@ class Answer(NamedTuple):
     def text(self) -> str:
         """What ``$(hook)`` gives."""
         return self.stdout.replace("\0", "").rstrip("\n")
-
-
-class Strict(NamedTuple):
-    """How the script fared in a plain bash with errexit, as the controller has it: how far it came."""
-
-    loaded: bool
-    reached: tuple[str, ...]
-    status: int
-    stderr: str
 
 
 class Probe:
@@ -233,40 +220,3 @@ class Probe:
     def troubles(self) -> list[Answer]:
         """Calls that hung, died or flooded, but for sourcing."""
         return [answer for hook, answer in self._hung.items() if hook != "source"]
-
-    # -- in a plain bash with errexit ----------------------------------------------------------------
-
-    def strict(self, hooks: Sequence[str], options: str = "-e") -> Strict:
-        """Source it in a plain bash with these options, then call `hooks` plainly, one after the other."""
-        log = str(self.scratch.root / "strict")
-        code = f"exec 9>{shlex.quote(log)}\nset {options}\n. {shlex.quote(self.script)} >/dev/null\n"
-        for hook in ("loaded", *hooks):
-            code += f"{hook} >/dev/null\n" * (hook != "loaded") + f"builtin printf '{hook}\\0' >&9\n"
-        process = subprocess.Popen(
-            [self.subject.bash or "bash", "--noprofile", "--norc", "-c", code],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=self.scratch.project,
-            env=self.scratch.environment(),
-            start_new_session=True,
-        )
-        try:
-            _, stderr = process.communicate(timeout=self.deadline)
-        except subprocess.TimeoutExpired:
-            end_group(process)
-            return Strict(False, (), -1, "it did not end")
-        with open(log, errors="replace") as file:
-            reached = file.read().split("\0")[:-1]
-        return Strict("loaded" in reached, tuple(reached[1:]), process.returncode, stderr.decode(errors="replace"))
-
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a session of its own, with everything in it, and reap it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, 9)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    process.wait()

@@ -51,7 +51,9 @@ class Build(NamedTuple):
             "CLAUDE_PERMISSION_MODE": self.mode,
             "CLAUDE_ALLOWED_TOOLS": self.tools,
         }
-        return "\n".join(f"{n}={quote(v)}" if v is not None else f"\\builtin unset -v {n}" for n, v in pairs.items())
+        return "\n".join(
+            f"{n}={quote(v)}" if v is not None else f"\\builtin unset -v {n}" for n, v in pairs.items()
+        )
 
 
 class DriverProbe(Probe):

@@ -7,7 +7,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["Recording", "Verdict", "judge", "recordings", "recordings_of"]
 
@@ -40,7 +40,9 @@ def recordings() -> dict[str, Recording]:
         name = path.name.removesuffix(".expected.json")
         data = json.loads(path.read_text())
         lines = (_FOLDER / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
-        plain = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        plain: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
+        }
         found[name] = Recording(name=name, lines=tuple(lines), **plain)
     return found
 
@@ -80,7 +82,9 @@ class Verdict(NamedTuple):
 
 def judge(shown: str, recording: Recording) -> Verdict:
     """Compare what was shown with what should be."""
-    missing, broken, repeated = [], [], []
+    missing: list[str] = []
+    broken: list[str] = []
+    repeated: list[str] = []
     rest = shown
     for text in recording.texts:
         exact, parts = rest.count(text), list(filter(None, re.split(r"\s+", text)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bridge.shell.values import VOLATILE
+
 __all__ = ["CAPTURE", "DEFINE", "State", "state_of"]
 
 DEFINE = r"""__rb_capture() {
@@ -24,10 +26,9 @@ CAPTURE = "__rb_capture \"$#\"; \\builtin trap -p; \\builtin printf '\\0'"
 """Evaluated at the main level: a function sees neither its caller's arguments nor its traps. Short, because a long
 request would pass through the positional parameters itself."""
 
-_SHELL_OWN = frozenset(
-    "_ BASH_REMATCH REPLY MAPFILE COPROC OPTARG OPTIND PIPESTATUS FUNCNAME LINENO RANDOM SECONDS SRANDOM "
-    "BASH_COMMAND BASH_ARGC BASH_ARGV BASH_LINENO BASH_SOURCE BASHPID DIRSTACK COLUMNS LINES OLDPWD".split()
-)
+_SHELL_OWN = VOLATILE | {
+    "BASH_REMATCH", "COLUMNS", "COPROC", "LINES", "MAPFILE", "OLDPWD", "OPTARG", "OPTIND", "REPLY",
+}  # fmt: skip
 """What bash itself sets as a side effect of ordinary commands."""
 
 

@@ -1,5 +1,7 @@
 """Breakages of what a driver's hooks answer, and of the commands that it builds."""
 
+# ruff: noqa: E501  - one line per mutant
+
 from __future__ import annotations
 
 from . import Mutant
@@ -8,7 +10,14 @@ M = Mutant
 CLAUDE, CODEX, OPENCODE, CURSOR, COPILOT = (
     f"drivers/{name}" for name in ("claude-code", "codex", "opencode", "cursor", "copilot")
 )
-PLATFORM, MINIMAL, JOINED, SEEKER, LEAN, ASKING = "my-platform", "minimal", "joined", "seeker", "claude-lean", "asking"
+PLATFORM, MINIMAL, JOINED, SEEKER, LEAN, ASKING = (
+    "my-platform",
+    "minimal",
+    "joined",
+    "seeker",
+    "claude-lean",
+    "asking",
+)
 CONTINUE = '"${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id"'
 
 ANSWERS = [

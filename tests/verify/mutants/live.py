@@ -1,5 +1,7 @@
 """Breakages of live mode, of session recovery and of the capability matrix."""
 
+# ruff: noqa: E501  - one line per mutant
+
 from __future__ import annotations
 
 from . import Mutant

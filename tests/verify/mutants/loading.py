@@ -1,5 +1,7 @@
 """Breakages of what must hold while a script is sourced, and of what holds for all hooks."""
 
+# ruff: noqa: E501  - one line per mutant
+
 from __future__ import annotations
 
 from . import Mutant

@@ -1,0 +1,81 @@
+"""The capability matrix of the drivers that the contract names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.verify.checks.behaviour_loading import said
+from bridge.verify.checks.behaviour_session import DRIVER, EXTRACT, FALLBACK
+from bridge.verify.model import Severity
+from bridge.verify.probe import Build, DriverProbe, driver_probe
+from bridge.verify.registry import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.contract import DriverCapabilities
+    from bridge.verify.model import Finding
+
+__all__: list[str] = []
+
+
+@check("RB156", "A known driver has the capabilities of the matrix", applies=DRIVER, phase="behaviour")
+def matrix(subject: Any) -> Iterator[Finding]:
+    """Five drivers are named in the contract, with what each of them can do. Loops and preflight checks count on
+    it: they offer to resume, or to show live output, where the matrix says yes.
+
+    Bad::
+
+        # drivers/codex.sh
+        driver_supports_sessions() { return 1; }
+
+    Good::
+
+        # drivers/codex.sh
+        driver_supports_sessions() { return 0; }
+    """
+    probe = driver_probe(subject)
+    if (known := probe.known) is None:
+        return
+    rows = {
+        "driver_supports_tool_allowlist": known.allowlist,
+        "driver_supports_sessions": known.sessions,
+        "driver_supports_live_output": known.live_output,
+    }
+    for hook, wanted in rows.items():
+        found = probe.truth(hook)
+        if found is not None and found is not wanted:
+            yield subject.finding(
+                "RB156", f"{hook} says {'yes' if found else 'no'}", hook=hook, expected="yes" if wanted else "no"
+            )
+    yield from _matrix_of_hooks(subject, probe, known)
+
+
+def _matrix_of_hooks(subject: Any, probe: DriverProbe, known: DriverCapabilities) -> Iterator[Finding]:
+    for hook, wanted in ((EXTRACT, known.extracts_session_id), (FALLBACK, known.falls_back)):
+        if wanted and not probe.own(hook):
+            yield subject.finding("RB156", f"{hook} is missing", hook=hook, expected=f"{known.name} has it")
+    if known.binary == "static" and probe.cli and probe.cli.rpartition("/")[2] not in known.cli:
+        yield subject.finding(
+            "RB156", f"driver_cli_binary prints {said(probe.cli)}", hook="driver_cli_binary", expected=known.cli[0]
+        )
+    if known.live_output and not probe.own("driver_stream_filter"):
+        yield subject.finding(
+            "RB156", "driver_stream_filter is missing: nothing is shown", hook="driver_stream_filter"
+        )
+    live = probe.live(Build())
+    if known.live == "transform":
+        if live is None or live[0].value == live[1]:
+            yield subject.finding(
+                "RB156", "the live command is the ordinary one", hook="driver_prepare_live_command",
+                expected="stream-json instead of json",
+            )  # fmt: skip
+        elif isinstance(live[0].value, list) and "stream-json" not in live[0].value and not live[0].trouble:
+            yield subject.finding(
+                "RB156", "the live command does not ask for stream-json", hook="driver_prepare_live_command"
+            )
+    elif known.live == "passthrough" and live is not None and not live[0].trouble and live[0].value != live[1]:
+        yield subject.finding(
+            "RB156", "the live command is not the ordinary one", hook="driver_prepare_live_command",
+            expected="a copy", severity=Severity.WARNING,
+        )  # fmt: skip

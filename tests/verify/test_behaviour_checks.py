@@ -1,0 +1,42 @@
+"""Each behaviour check has its documentation, a script that it names and one that it doesn't."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bridge.verify.registry import CHECKS
+
+from .standin import load, verify
+
+load()
+BEHAVIOUR = sorted(code for code, check in CHECKS.items() if check.phase == "behaviour")
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+@pytest.mark.parametrize("code", BEHAVIOUR)
+def test_it_names_the_bad_script_and_not_the_good_one(code: str) -> None:
+    assert code in verify(FIXTURES / code / "bad.sh", [code]).codes
+    assert code not in verify(FIXTURES / code / "good.sh", [code]).codes
+
+
+@pytest.mark.parametrize("code", BEHAVIOUR)
+def test_its_documentation_says_why_and_shows_both(code: str) -> None:
+    check = CHECKS[code]
+    why, bad, good = re.split(r"\n\nBad::\n\n|\n\nGood::\n\n", check.doc)
+    assert len(why) > 60
+    assert bad.strip()
+    assert good.strip()
+    assert bad.strip() != good.strip()
+    assert 50 <= int(code[2:]) < 200
+    assert not check.title.endswith(".")
+
+
+@pytest.mark.parametrize("code", BEHAVIOUR)
+def test_its_findings_name_hook_or_file_and_are_short(code: str) -> None:
+    for finding in verify(FIXTURES / code / "bad.sh", [code]).findings:
+        assert finding.code == code
+        assert len(finding.message) < 400
+        assert "\n" not in finding.message
