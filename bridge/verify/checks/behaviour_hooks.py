@@ -51,6 +51,10 @@ def valid_tools(subject: Any) -> Iterator[Finding]:
         yield subject.finding(
             "RB078", f"VALID_TOOL_PATTERNS has one element, {said(tools[0])}", hook=hook, expected="one per tool"
         )
+    elif tools != driver_probe(subject).call(hook, array="VALID_TOOL_PATTERNS").value:
+        yield subject.finding(
+            "RB078", "called again, it gives another list", hook=hook, hint="assign with =, not +="
+        )
     if answer.stdout and not answer.status:
         yield subject.finding("RB078", f"{hook} prints {said(answer.stdout)}", hook=hook, severity=Severity.WARNING)
 

@@ -214,7 +214,7 @@ def loading_leaves_settings(subject: Any) -> Iterator[Finding]:
     if before is None or after is None:
         return
     for name in before.host_changes(after):
-        environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG")
+        environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG", "LC_ALL", "TMPDIR")
         yield subject.finding(
             "RB060",
             f"sourcing it changes {name}, which belongs to the host",

@@ -63,6 +63,15 @@ def _matrix_of_hooks(subject: Any, probe: DriverProbe, known: DriverCapabilities
         yield subject.finding(
             "RB156", "driver_stream_filter is missing: nothing is shown", hook="driver_stream_filter"
         )
+    argv = probe.live_argv()
+    if known.live_output and argv and not any("json" in argument for argument in argv):
+        yield subject.finding("RB156", "the live command does not ask for JSON events")
+    lacking = [a for a in ("--verbose", "--include-partial-messages") if a not in argv]
+    if known.name == "claude-code" and argv and lacking:
+        yield subject.finding(
+            "RB156", f"the live command has no {' and no '.join(lacking)}", hook="driver_prepare_live_command",
+            hint="claude refuses stream-json without --verbose, and the filter shows partial messages",
+        )  # fmt: skip
     live = probe.live(Build())
     if known.live == "transform":
         if live is None or live[0].value == live[1]:

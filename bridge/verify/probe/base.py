@@ -107,12 +107,13 @@ class Probe:
             self.prepare(shell)
         except HookError as error:
             raise ProbeFailed(f"no bash to look at the script in: {error.what}") from error
-        before = self.state()
+        before = self.state(traps=True)
         answer = self._guarded("source", lambda: shell.source(self.script))
         if answer.trouble in ("hung", "died"):
             return answer, before, None
-        after = self.state()
-        self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
+        after = self.state(traps=True)
+        with contextlib.suppress(HookError):
+            shell.call("eval", f"PATH={quote(self.scratch.path)}; hash -r")
         return answer, before, after
 
     @property
@@ -159,11 +160,14 @@ class Probe:
 
     # -- calls ---------------------------------------------------------------------------------------
 
-    def state(self) -> State | None:
-        """The shell as it is now."""
+    def state(self, *, traps: bool = False) -> State | None:
+        """The shell as it is now; `traps`: with an ERR trap, which bash hides from an eval in a condition."""
         assert self._shell is not None
         try:
-            return state_of(self._shell.call("eval", CAPTURE).stdout)
+            found = state_of(self._shell.call("eval", CAPTURE).stdout)
+            if traps and found is not None:
+                found = found._replace(traps=self._shell.call("trap", "-p").stdout)
+            return found
         except HookError:
             return None
 
@@ -208,9 +212,8 @@ class Probe:
 
     def evaluate(self, code: str) -> None:
         """Run code of ours in the main shell, such as assignments."""
-        assert self._shell is not None
         with contextlib.suppress(HookError):
-            self._shell.call("eval", code)
+            self.shell.call("eval", code)
 
     def watched(self) -> list[tuple[str, State, State]]:
         """What each hook moved, after all that can be called have been."""

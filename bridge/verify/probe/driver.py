@@ -153,6 +153,7 @@ class DriverProbe(Probe):
     def build(self, case: Build) -> Answer:
         """driver_build_command for this case, as if it were the first; `value` is the array."""
         if case not in self._built:
+            self.cli  # noqa: B018 - see answer
             self.evaluate("\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()")
             self._built[case] = self.build_again(case)
         return self._built[case]

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 
 __all__ = ["Recording", "Verdict", "judge", "recordings", "recordings_of"]
 
+_LABEL = re.compile(r"\W*(?:assistant|agent|claude|codex|cursor|opencode|amp|cline)\W*", re.IGNORECASE)
+"""Who speaks: what stands in front of a text."""
+
 _FOLDER = Path(__file__).parent.parent / "data" / "events"
 
 
@@ -98,7 +101,7 @@ def judge(shown: str, recording: Recording) -> Verdict:
     leaked = tuple(word for word in recording.never if word in shown)
     extra, notices = [], False
     for line in rest.splitlines():
-        if not re.search(r"\w", line):
+        if not re.search(r"\w", line) or _LABEL.fullmatch(line):
             continue
         if '"type"' not in line and _names_a_tool(line, recording.tools):
             notices = True

@@ -48,6 +48,8 @@ ANSWERS = [
     M("tools local", PLATFORM, "    VALID_TOOL_PATTERNS=(", "    local VALID_TOOL_PATTERNS=(", ("RB078",)),
     M("tools in one string", PLATFORM, '(\n        "Read"\n        "Write"\n        "Edit"\n        "Bash"\n    )', '"Read Write Edit Bash"',
       ("RB078",)),
+    M("tools appended", PLATFORM, "VALID_TOOL_PATTERNS=(", "VALID_TOOL_PATTERNS+=(", ("RB078",)),
+    M("context and session swapped", PLATFORM, 'loop_context="$2"\n    local session_id="$3"', 'loop_context="$3"\n    local session_id="$2"', ("RB107", "RB109")),
     M("an empty tool", OPENCODE, '"bash" "edit"', '"" "edit"', ("RB078",)),
     M("no help", PLATFORM, '    echo "$DRIVER_DISPLAY_NAME was refused something; give it the permission."\n    echo "$RALPHRC_FILE holds the settings."',
       "    :", ("RB079",)),

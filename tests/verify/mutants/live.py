@@ -71,5 +71,7 @@ MUTANTS = [
     M("opencode without extraction", OPENCODE, "driver_extract_session_id_from_output()", "my_extract_session_id()", ("RB156",)),
     M("cursor without stream-json", CURSOR, 'arg="stream-json"', 'arg="json"', ("RB156",)),
     M("claude without a live command", CLAUDE, "driver_prepare_live_command()", "prepare_live_command()", ("RB156",)),
+    M("codex without events", CODEX, '"exec" "--json"', '"exec"', ("RB156",)),
+    M("claude live without verbose", CLAUDE, 'extra=("--verbose" "--include-partial-messages")', 'extra=("--include-partial-messages")', ("RB156",)),
     M("codex with a live flag", CODEX, COPY, f'{COPY}; LIVE_CMD_ARGS+=("--verbose")', ("RB156",)),
 ]  # fmt: skip
