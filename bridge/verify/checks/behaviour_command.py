@@ -121,8 +121,13 @@ def failure_leaves_no_command(subject: Any) -> Iterator[Finding]:
     if not probe.has(HOOK):
         return
     answer = probe.build(Build(prompt=MISSING))
-    if not answer.trouble and answer.status and answer.value:
-        yield subject.finding("RB103", f"it fails, but leaves the command {said(repr(answer.value))}", hook=HOOK)
+    if not answer.trouble and answer.status and isinstance(answer.value, list) and answer.value:
+        # A beginning, such as the CLI alone, can't be taken for the whole command.
+        whole = any(MISSING in argument for argument in answer.value)
+        yield subject.finding(
+            "RB103", f"it fails, but leaves the command {said(' '.join(answer.value))}", hook=HOOK,
+            severity=None if whole else Severity.INFO,
+        )  # fmt: skip
 
 
 @check("RB104", "The command begins with the CLI", applies=DRIVER, phase="behaviour")

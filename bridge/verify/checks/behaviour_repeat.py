@@ -160,14 +160,16 @@ def nothing_empty(subject: Any) -> Iterator[Finding]:
         if [[ -n "$loop_context" ]]; then CLAUDE_CMD_ARGS+=("--context" "$loop_context"); fi
     """
     probe = driver_probe(subject)
-    for case in (Build(), Build(mode="", output="json"), Build(output="", mode=None)):
+    # Hosts give the settings a value; what a driver makes of an empty one is good to know, and no more.
+    for case, severity in ((Build(), None), (Build(mode=""), Severity.INFO), (Build(output=""), Severity.INFO)):
         argv = probe.argv(case)
         if not argv:
             continue
         empty = [argv[i - 1] for i, a in enumerate(argv) if i and a == ""]
         empty += [a for a in argv[1:] if re.fullmatch(r"--?[\w-]+=", a)]
         if empty:
-            yield subject.finding("RB123", f"there is an empty argument after {said(empty[0])}", hook=HOOK)
+            shown = f"there is an empty argument after {said(empty[0])}"
+            yield subject.finding("RB123", shown, hook=HOOK, severity=severity)
             return
     base, with_context = probe.argv(Build()), probe.argv(Build(context=CONTEXT))
     if base and with_context and CONTEXT in with_context:

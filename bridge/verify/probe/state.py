@@ -17,7 +17,8 @@ if [[ -d /proc/$$/fd ]]; then \builtin set -- /proc/$$/fd/*; else \builtin set -
 \builtin printf '%s ' "${@##*/}"; \builtin printf '\0'
 \builtin compgen -A variable; \builtin printf '\0'
 \builtin declare -p PATH HOME CLAUDE_OUTPUT_FORMAT CLAUDE_PERMISSION_MODE CLAUDE_ALLOWED_TOOLS \
-    CLAUDE_USE_CONTINUE RALPHRC_FILE DRIVER_DISPLAY_NAME CLAUDE_CODE_CMD OS OSTYPE LOCALAPPDATA LANG LC_ALL TMPDIR 2>/dev/null
+    CLAUDE_USE_CONTINUE RALPHRC_FILE DRIVER_DISPLAY_NAME CLAUDE_CODE_CMD OS OSTYPE LOCALAPPDATA \
+    LANG LC_ALL TMPDIR 2>/dev/null
 \builtin printf '\0'
 }"""
 """The descriptors come by globbing, which `set -f` would prevent: then there is one."""
