@@ -1,0 +1,3 @@
+# about: an ERR trap that exits
+# sees: exited 9
+hook() { trap 'exit 9' ERR; false; return 1; }
