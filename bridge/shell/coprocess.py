@@ -40,18 +40,27 @@ _FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra d
 _WHOLE, _LATE, _DEAD = range(3)  # how waiting for a reply may end
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
 
-# bash would act on these while it starts, before the prelude can protect itself.
-_UNSAFE_AT_START = (
-    "SHELLOPTS",
-    "BASHOPTS",
-    "BASH_ENV",
-    "ENV",
-    "FUNCNEST",
-    "TMOUT",
-    "POSIXLY_CORRECT",
-    "PS4",
-    "IFS",
-)
+_COPIES = 16  # of the loop of the prelude, see there
+
+# bash would act on these while it starts, before the prelude can protect itself. The script gets the first
+# row back; the options of the second would be those of the host's own shell, not of its programs.
+_GIVEN_BACK = ("BASH_ENV", "ENV", "PS4", "TMOUT", "FUNCNEST")
+_UNSAFE_AT_START = (*_GIVEN_BACK, "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "IFS")
+
+
+def _unsafe(name: str) -> bool:
+    """Also: variables and exported functions (in all the forms that there have been) named like ours."""
+    plain = name.removeprefix("BASH_FUNC_").removesuffix("%%").removesuffix("()")
+    return name in _UNSAFE_AT_START or plain == "builtin" or plain.startswith("__rb_")
+
+
+def _prelude(environment: Mapping[str, str]) -> bytes:
+    """What bash runs: the prelude, with what it may not see at start put back, and its loop repeated."""
+    head, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
+    back = [
+        f"\\builtin export {name}={protocol.quote(environment[name])}\n" for name in _GIVEN_BACK if name in environment
+    ]
+    return head + protocol.encode("".join(back)) + (mark + loop) * _COPIES
 
 
 class Exchange(NamedTuple):
@@ -198,12 +207,14 @@ class Coprocess:
         return fd
 
     def _start(self, bash: str, env: Mapping[str, str] | None, cwd: str | None) -> subprocess.Popen[bytes]:
-        environment = dict(os.environ if env is None else env)
-        for name in _UNSAFE_AT_START:
-            environment.pop(name, None)
+        given = os.environ if env is None else env
+        environment = {name: value for name, value in given.items() if not _unsafe(name)}
+        script = f"{self.folder}/prelude"
+        with open(script, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(_prelude(given))
         try:
             return subprocess.Popen(
-                [bash, "--noprofile", "--norc", str(PRELUDE), self.folder],
+                [bash, "--noprofile", "--norc", script, self.folder],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
+    "BUILTIN_BACK",
     "INLINE_LIMIT",
     "NOTHING",
     "Head",
@@ -40,6 +41,9 @@ __all__ = [
     "take_variable",
     "want",
 ]
+
+BUILTIN_BACK = '\\builtin eval "__rb_B=;$__rb_B"\n'
+"""After the host's own code: a function of the script's that is called ``builtin`` comes back (see the prelude)."""
 
 NOTHING = "__rb_c=$?"
 """The command of a request that has none: it passes on how the code before it ended."""
@@ -110,12 +114,12 @@ def call(hook: str, arguments: Iterable[str]) -> str:
 
 def source(path: str, arguments: Sequence[str]) -> str:
     """The command that sources a script at the main level, where its ``declare`` makes globals."""
-    return "\\builtin set --\n\\. " + " ".join(quote(w) for w in (path, *arguments))
+    return "__rb_t=$__rb_B\n\\builtin set --\n\\builtin . " + " ".join(quote(w) for w in (path, *arguments))
 
 
 def run(code: str) -> str:
     """The command that runs code of the host's own."""
-    return "\\eval " + quote(code)
+    return '\\builtin eval "__rb_B=;$__rb_B\n"' + quote(code)
 
 
 def plain(request: bytes) -> bool:
@@ -146,7 +150,7 @@ def want(code: Sequence[str]) -> str:
 def isolated(command: str, wants: Sequence[str]) -> str:
     """A call in a forked subshell, which sends the values itself before they are gone with it."""
     trap = "\\builtin trap '__rb_leave $?' EXIT"
-    return f"__rb_i=1\n(__rb_l=1;__rb_w={quote(';'.join(wants))};{trap};{command})"
+    return f"__rb_i=1\n(__rb_l=1;__rb_w={quote(';'.join(wants))};{trap}\n{BUILTIN_BACK}{command})"
 
 
 def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:

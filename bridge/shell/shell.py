@@ -442,10 +442,14 @@ class Shell:
         if len(setup) > protocol.INLINE_LIMIT:
             self._write("a", protocol.encode(setup))
             setup = '\\builtin . "$__rb_d/a"\n'
+        if "\\builtin" in setup:
+            setup += protocol.BUILTIN_BACK
         request = protocol.encode(setup + command) + b"\0"
         if len(request) > _PIPE_BUF or not protocol.plain(request):
+            if protocol.BUILTIN_BACK not in setup:
+                request = protocol.encode(setup + protocol.BUILTIN_BACK + command) + b"\0"
             self._write("a2", request[:-1] + b"\n")
-            request = b'\\. "$__rb_d/a2"\0'
+            request = b'\\builtin . "$__rb_d/a2"\0'
         process = self._process
         limit = self._timeout if timeout == _UNSET else timeout
         try:

@@ -3,4 +3,5 @@
 # sees: returned 2
 hook() { return 2; }
 exit 7
+:
 hook() { return 99; }

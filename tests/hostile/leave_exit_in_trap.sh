@@ -1,3 +1,3 @@
-# about: an ERR trap that exits
+# about: a signal trap that exits
 # sees: exited 9
-hook() { trap 'exit 9' ERR; false; return 1; }
+hook() { trap 'exit 9' USR1; kill -USR1 $$; :; return 1; }
