@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ShellStartFailed
-from bridge.shell import processes, protocol
+from bridge.shell import guardian, processes, protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +37,10 @@ PRELUDE = Path(__file__).with_name("prelude.bash")
 
 _CHUNK = 1 << 16
 _FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
-_WHOLE, _LATE, _DEAD = range(3)  # how waiting for a reply may end
+_WHOLE, _LATE, _DEAD, _CUT = range(4)  # how waiting for a reply may end
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
+_LOOK = 0.25  # s: how often to see whether the channel is still there while a hook runs
+_TURN = 16  # chunks read in one go: who writes faster than we read must not keep us from the clock
 
 _COPIES = 16  # of the loop of the prelude, see there
 
@@ -80,7 +82,9 @@ class _Ended(Exception):
 
 
 class Died(_Ended):
-    """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`."""
+    """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`, `why` if we know better."""
+
+    why = ""
 
 
 class TimedOut(_Ended):
@@ -104,16 +108,19 @@ class _Output:
         return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
 
     def drain(self) -> bool:
-        """Read what is there. True at end-of-file, False when somebody still holds the other end."""
+        """Read what is there, at most `_TURN` chunks. True at end-of-file, False when somebody holds the other end."""
         try:
-            while data := os.read(self.fd, _CHUNK):
+            for _ in range(_TURN):
+                data = os.read(self.fd, _CHUNK)
+                if not data:
+                    return True
                 if len(self._buffer) < self._limit:
                     self._buffer += data
                 else:
                     self.overflow = True
         except BlockingIOError:
-            return False
-        return True
+            pass
+        return False
 
     def finish(self) -> bytes:
         """The output of the call that ended."""
@@ -133,10 +140,14 @@ class _Output:
         return data
 
     def _put_aside(self) -> None:
+        try:
+            os.unlink(self._path)
+            os.mkfifo(self._path, 0o600)
+            fresh = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            return  # the script has removed our folder: the next exchange ends this bash
         self._aside.append(self.fd)
-        os.unlink(self._path)
-        os.mkfifo(self._path, 0o600)
-        self.fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        self.fd = fresh
         if len(self._aside) > 32:  # the oldest stranger gets SIGPIPE if it ever writes again
             os.close(self._aside.pop(0))
 
@@ -144,17 +155,27 @@ class _Output:
         """Let strangers go on writing: throw away what they wrote, forget those that are gone."""
         for fd in list(self._aside):
             try:
-                while os.read(fd, _CHUNK):
-                    pass
+                if any(not os.read(fd, _CHUNK) for _ in range(_TURN)):
+                    os.close(fd)
+                    self._aside.remove(fd)
             except BlockingIOError:
                 continue
-            os.close(fd)
-            self._aside.remove(fd)
+
+    def lost(self) -> bool:
+        """Whether its name no longer leads here."""
+        return not _same(self._path, self.fd)
 
     def close(self) -> None:
         for fd in (self.fd, *self._aside):
             os.close(fd)
         self._aside.clear()
+
+
+def _same(path: str, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except OSError:
+        return False
 
 
 class Coprocess:
@@ -177,7 +198,10 @@ class Coprocess:
         self._grace = grace
         self._alive = False
         self._pidfd = -1
-        self.folder = tempfile.mkdtemp(prefix="ralph-bridge-")
+        try:
+            self.folder = tempfile.mkdtemp(prefix="ralph-bridge-")
+        except OSError as error:
+            raise ShellStartFailed(f"no place for temporary files: {error}; set TMPDIR to a folder") from error
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._q = self._channel("q", undo)
@@ -188,6 +212,7 @@ class Coprocess:
             undo.callback(self._e.close)
             self._process = self._start(bash, env, cwd)
             self._alive = True
+            guardian.watch(self.pid, self.folder)
             if hasattr(os, "pidfd_open"):
                 with contextlib.suppress(OSError):
                     self._pidfd = os.pidfd_open(self.pid)
@@ -276,27 +301,34 @@ class Coprocess:
 
     def _wait(self, reply: bytearray, values: bool, end: float | None) -> bytes:
         """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""
-        keepers = [self._o.keeper(), self._e.keeper()]
         survived = False
-        try:
+        why = ""
+        with contextlib.ExitStack() as undo:
+            for output in (self._o, self._e):
+                with contextlib.suppress(OSError):  # its folder is gone: seen below
+                    undo.callback(os.close, output.keeper())
             state = self._pump(reply, values, end)
             if state == _LATE:
                 survived = self._interrupt(reply, values)
-        finally:
-            for fd in keepers:
-                os.close(fd)
         if state == _WHOLE:
             return bytes(reply)
-        if state == _DEAD:
+        if state == _CUT:
+            why = f"the bridge's private folder {self.folder} was removed or changed"
+        if state != _LATE:
             self.kill()
         kind = TimedOut if state == _LATE else Died
-        raise kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
+        ended = kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
+        _ = self.overflow  # belongs to this exchange, not to the next
+        if isinstance(ended, Died):
+            ended.why = why
+        raise ended
 
     def _pump(self, reply: bytearray, values: bool, end: float | None) -> int:
         """Move bytes until the reply is whole, bash is dead, or it is later than `end`."""
         poll = select.poll()
         for fd in (self._r, self._o.fd, self._e.fd, *([self._pidfd] if self._pidfd >= 0 else [])):
             poll.register(fd, select.POLLIN)
+        look = time.monotonic()
         while True:
             dead = self._dead()
             self._o.drain()
@@ -304,16 +336,29 @@ class Coprocess:
             with contextlib.suppress(BlockingIOError):
                 while data := os.read(self._r, _CHUNK):
                     reply += data
+            protocol.drop_strangers(reply, self.number)
             if protocol.complete(reply, self.number, values):
                 return _WHOLE
             if dead:
                 return _DEAD
-            wait = None if end is None else end - time.monotonic()
-            if wait is not None and wait <= 0:
+            now = time.monotonic()
+            if now >= look:
+                if self._cut():
+                    return _CUT
+                look = now + _LOOK
+            if end is not None and now >= end:
                 return _LATE
+            wait = (look if end is None else min(look, end)) - now
             if self._pidfd < 0:
-                wait = _TICK if wait is None else min(_TICK, wait)
-            poll.poll(None if wait is None else max(1.0, wait * 1000))
+                wait = min(_TICK, wait)
+            poll.poll(max(1.0, wait * 1000))
+
+    def _cut(self) -> bool:
+        """Whether the channel is gone: then bash would wait for us, and we for it, for ever."""
+        folder = self.folder
+        return (
+            not (_same(f"{folder}/q", self._q) and _same(f"{folder}/r", self._r)) or self._o.lost() or self._e.lost()
+        )
 
     def _dead(self) -> bool:
         """Whether bash has ended; it isn't reaped by this, where the system can tell without."""
@@ -325,16 +370,27 @@ class Coprocess:
         return self._process.poll() is not None
 
     def _interrupt(self, reply: bytearray, values: bool) -> bool:
-        """The kill ladder: INT, which ends the hook and spares the shell (True); TERM; KILL (False)."""
+        """The kill ladder. INT ends the hook and spares the shell (True), as does the end of a child that bash
+        waits for; so those go first: INT for all, TERM and KILL for the children, TERM for bash, KILL (False).
+        """
         try:
-            for step in (signal.SIGINT, signal.SIGTERM):
-                pids = processes.members(self.pid) | {self.pid}
+            for step, of_bash in (
+                (signal.SIGINT, True),
+                (signal.SIGTERM, False),
+                (signal.SIGKILL, False),
+                (signal.SIGTERM, True),
+            ):
+                pids = processes.members(self.pid)
+                if not pids and not of_bash:
+                    continue
+                if of_bash:
+                    pids.add(self.pid)
                 processes.send(step, pids)
                 processes.send(signal.SIGCONT, pids)
                 state = self._pump(reply, values, time.monotonic() + self._grace)
                 if state == _WHOLE:
                     return True
-                if state == _DEAD:
+                if state in (_DEAD, _CUT):
                     break
         finally:
             if not protocol.complete(reply, self.number, values):
@@ -367,6 +423,18 @@ class Coprocess:
                 self._await_death(self._grace)
             self.kill()
         self._dispose()
+
+
+    def disown(self) -> None:
+        """In a forked child: everything here is the parent's; let go of it without touching it."""
+        self._alive = False
+        if self._dispose.detach() is not None:
+            self._process.returncode = 0  # not ours to wait for
+            for fd in (self._q, self._r, self._pidfd):
+                if fd >= 0:
+                    os.close(fd)
+            self._o.close()
+            self._e.close()
 
 
 def _dispose(process: subprocess.Popen[bytes], undo: contextlib.ExitStack) -> None:

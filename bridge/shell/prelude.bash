@@ -66,7 +66,7 @@ __rb_send() {
     case $- in
     *u*) \builtin set +u; \builtin eval "$__rb_w"; \builtin set -u ;;
     *) case ${IFS-} in
-        *[$'\001\177']*) \builtin eval $'IFS=" \t\n" \\builtin eval "$__rb_w"' ;;
+        *$'\001'* | *$'\177'*) \builtin eval $'IFS=" \t\n" \\builtin eval "$__rb_w"' ;;
         *) \builtin eval "$__rb_w" ;;
         esac ;;
     esac
@@ -135,8 +135,8 @@ __rb_rewind() {
 __rb_mend() {
     [[ -o posix ]] && __rb_t=posix || __rb_t=:${BASHOPTS-}:
     POSIXLY_CORRECT=1
-    (\unset -f declare; \declare -f builtin) 1>"$__rb_d/b" 2>/dev/null
-    \unset -f builtin
+    (\unset -f declare; \declare -f builtin eval .) 1>"$__rb_d/b" 2>/dev/null
+    \unset -f builtin eval .
     case $__rb_t in posix) ;; *) \unset POSIXLY_CORRECT ;; esac
     \enable builtin read eval printf declare trap exit 2>/dev/null
     # Leaving POSIX mode turned the expansion of aliases off.
@@ -145,6 +145,12 @@ __rb_mend() {
     __rb_t=
     \builtin printf -v __rb_t %s 1
     case $__rb_t in 1) ;; *) __rb_b=9 ;; esac # a readonly function
+}
+
+# The host's code is about to use `eval` or `.` in a condition, which bash would not see behind `builtin`: so
+# functions of these names step aside, too.
+__rb_plain() {
+    if \builtin declare -F eval || \builtin declare -F .; then __rb_mend; fi 1>/dev/null 2>&1
 }
 
 # A request that needs more than to be run: it came in two parts, or the script's "builtin" must be back. The
@@ -193,7 +199,7 @@ __rb_broken() {
 }
 
 \builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_leave __rb_int \
-    __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_prepare __rb_trouble __rb_failed \
+    __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
     __rb_broken
 \builtin trap __rb_int INT
 POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin

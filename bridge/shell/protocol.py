@@ -28,6 +28,7 @@ __all__ = [
     "check_name",
     "complete",
     "decode",
+    "drop_strangers",
     "encode",
     "isolated",
     "names",
@@ -114,12 +115,12 @@ def call(hook: str, arguments: Iterable[str]) -> str:
 
 def source(path: str, arguments: Sequence[str]) -> str:
     """The command that sources a script at the main level, where its ``declare`` makes globals."""
-    return "__rb_t=$__rb_B\n\\builtin set --\n\\builtin . " + " ".join(quote(w) for w in (path, *arguments))
+    return "__rb_plain; __rb_t=$__rb_B\n\\builtin set --\n\\. " + " ".join(quote(w) for w in (path, *arguments))
 
 
 def run(code: str) -> str:
     """The command that runs code of the host's own."""
-    return '\\builtin eval "__rb_B=;$__rb_B\n"' + quote(code)
+    return '__rb_plain\n\\eval "__rb_B=;$__rb_B\n"' + quote(code)
 
 
 def plain(request: bytes) -> bool:
@@ -155,9 +156,17 @@ def isolated(command: str, wants: Sequence[str]) -> str:
 
 def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:
     """Whether `buffer` ends with the end of reply `number` (`values`: the request wanted some)."""
-    if not buffer.endswith(b"\0"):
+    if not buffer.endswith(b"\0") or not buffer.startswith(b"%d " % number):
         return False
     return not values or buffer.endswith(b"\0=%d\0" % number)
+
+
+def drop_strangers(buffer: bytearray, number: int) -> None:
+    """Drop what stands before the reply with this number: an earlier one, or what a script wrote into the channel."""
+    if buffer and not buffer.startswith(b"%d " % number):
+        head = re.search(rb"%d [0-9]{1,3} (-|exit|int) [A-Za-z]*\0" % number, buffer)
+        if head:
+            del buffer[: head.start()]
 
 
 def parse(reply: bytes) -> tuple[Head, list[str]]:

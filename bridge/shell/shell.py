@@ -7,6 +7,7 @@ import functools
 import os
 import shutil
 import threading
+import weakref
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, NamedTuple, Self
@@ -24,11 +25,11 @@ from bridge.errors import (
     UnsetVariable,
     ValueNotAccepted,
 )
-from bridge.shell import protocol, script, values
+from bridge.shell import guardian, protocol, script, values
 from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from bridge.errors import HookError
@@ -125,6 +126,7 @@ class Shell:
         )
         self._process = self._spawn()
         self._set_options()
+        _living.add(self)
 
     # -- calls ---------------------------------------------------------------------------------------
 
@@ -252,7 +254,8 @@ class Shell:
         with self._lock:
             _, frames, _, _ = self._send("", protocol.NOTHING, wants)
             rest = iter(frames)
-            return [values.variable(name, *protocol.take_variable(rest)) for name in names]
+            with self._reading("", ()):
+                return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
     def __getitem__(self, name: str) -> Value:
         """str, list[str] (indexed array, gaps closed) or dict[str, str] (associative array).
@@ -372,6 +375,10 @@ class Shell:
         """Whether `close` was called."""
         return self._closed
 
+    def _disown(self) -> None:
+        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._process.disown()
+
     def close(self) -> None:
         """End bash in good order, with everything that it had started in its session. May be repeated."""
         with self._lock:
@@ -442,14 +449,14 @@ class Shell:
         if len(setup) > protocol.INLINE_LIMIT:
             self._write("a", protocol.encode(setup))
             setup = '\\builtin . "$__rb_d/a"\n'
-        if "\\builtin" in setup:
+        if "\\builtin" in setup and command != protocol.NOTHING:
             setup += protocol.BUILTIN_BACK
         request = protocol.encode(setup + command) + b"\0"
         if len(request) > _PIPE_BUF or not protocol.plain(request):
-            if protocol.BUILTIN_BACK not in setup:
+            if protocol.BUILTIN_BACK not in setup and command != protocol.NOTHING:
                 request = protocol.encode(setup + protocol.BUILTIN_BACK + command) + b"\0"
             self._write("a2", request[:-1] + b"\n")
-            request = b'\\builtin . "$__rb_d/a2"\0'
+            request = b'__rb_plain;\\. "$__rb_d/a2"\0'
         process = self._process
         limit = self._timeout if timeout == _UNSET else timeout
         try:
@@ -463,7 +470,8 @@ class Shell:
     def _understand(
         self, done: Exchange, hook: str, arguments: tuple[str, ...]
     ) -> tuple[protocol.Head, list[str], bytes, bytes]:
-        head, frames = protocol.parse(done.reply)
+        with self._reading(hook, arguments):
+            head, frames = protocol.parse(done.reply)
         if head.left != "-":
             kind, what = (
                 (HookExited, f"{hook} called exit {head.status}")
@@ -484,18 +492,34 @@ class Shell:
             )
         return head, frames, done.stdout, done.stderr
 
+    @contextlib.contextmanager
+    def _reading(self, hook: str, arguments: tuple[str, ...]) -> Iterator[None]:
+        """A reply that makes no sense comes from a script that wrote into the channel: nothing can be trusted then."""
+        try:
+            yield
+        except (ValueError, StopIteration, IndexError):
+            code = self._process.kill()
+            what = "the reply of bash makes no sense; the script has tampered with the channel, so bash was ended"
+            raise self._error(ShellDied, what, hook, arguments, code, b"", b"", lost=True) from None
+
     def _take_values(self, names: Sequence[str], frames: list[str]) -> dict[str, Value | None]:
         rest = iter(frames)
         found = {}
-        for name in names:
-            value = values.variable(name, *protocol.take_variable(rest))
-            found[name] = value.value if value is not None and value.is_set else None
+        with self._reading("", ()):
+            for name in names:
+                value = values.variable(name, *protocol.take_variable(rest))
+                found[name] = value.value if value is not None and value.is_set else None
         return found
 
     def _write(self, name: str, data: bytes) -> str:
         path = f"{self._process.folder}/{name}"
-        with open(path, "wb", opener=_private) as file:
-            file.write(data)
+        try:
+            with open(path, "wb", opener=_private) as file:
+                file.write(data)
+        except OSError as error:
+            code = self._process.kill()
+            what = f"the bridge's private folder can't be written to ({error}), so bash was ended"
+            raise self._error(ShellDied, what, "", (), code, b"", b"", lost=True) from error
         return path
 
     def _stdin(self, stdin: Stdin) -> str:
@@ -536,6 +560,8 @@ class Shell:
         code = end.returncode if end.returncode is not None else 0
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         what = f"bash {how} during {hook or 'an exchange'}"
+        if end.why:
+            what = f"bash was ended during {hook or 'an exchange'}: {end.why}"
         return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
 
     def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
@@ -575,6 +601,19 @@ class Shell:
             state_lost=lost,
             hint=hint,
         )
+
+
+_living: weakref.WeakSet[Shell] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """A forked child can't share a shell with its parent: it gets one of its own at its next call."""
+    guardian.forget()
+    for shell in list(_living):
+        shell._disown()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _find_bash(bash: str | None) -> str:

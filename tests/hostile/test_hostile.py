@@ -160,19 +160,23 @@ def the_next_calls(shell: Shell, head: Header, lost: bool) -> None:
     """Whatever happened: the next calls work, and what is gone was said to be gone."""
     state = one(head, "state", "lost" if lost else "kept")
     any_next = one(head, "next", "ok") == "any"
-    for word, status in (("yes", 0), ("no", 1), ("yes", 0)):
-        seen, evidence = outcome(lambda word=word: shell.call("ping", word, "a b", read=["PONG", "KEPT"], timeout=5))
+    for word, status, more in (("yes", 0, "a b"), ("no", 1, "a b"), ("yes", 0, "long " * 2000), ("yes", 0, "")):
+        seen, evidence = outcome(
+            lambda word=word, more=more: shell.call("ping", word, more, read=["PONG", "KEPT"], timeout=5)
+        )
         if isinstance(evidence, HookError):  # the damage showed only now: then it must say that state is lost
             assert evidence.state_lost, f"{seen}\n{evidence}"
             assert any_next or state in ("lost", "any"), f"{seen}\n{evidence}"
             lost = True
             continue
         lost = lost or evidence.revived
-        assert any_next or (evidence.status, evidence.values["PONG"]) == (status, [word, "a b"]), evidence
+        assert any_next or (evidence.status, evidence.values["PONG"]) == (status, [word, more]), evidence
         if "noisy" not in head and not any_next:
             assert (evidence.stdout, evidence.stderr) == ("", "")
         assert evidence.values["KEPT"] == (None if lost else WITNESS)
     assert state == "any" or lost == (state == "lost"), f"state {'lost' if lost else 'kept'}"
+    shell.execute("EXECUTED=yes")
+    assert shell["EXECUTED"] == "yes"
     if not lost:
         for name, count in (line.split() for line in head.get("reads", [])):
             assert len(shell[name]) == int(count)

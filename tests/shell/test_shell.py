@@ -329,7 +329,7 @@ def test_a_deadline_ends_the_hook_and_spares_the_shell(shell: Shell, code: str) 
 
 
 def test_a_hook_that_refuses_signals_is_killed_with_its_children(shell: Shell) -> None:
-    define(shell, "f() { trap '' INT TERM; sleep 31 & sleep 32; }")
+    define(shell, "f() { trap '' INT TERM; sleep 31 & while :; do sleep 32; done; }")
     pid = shell.pid
     with pytest.raises(HookTimeout) as caught:
         shell.call("f", timeout=0.2)
