@@ -60,7 +60,9 @@ def _prelude(environment: Mapping[str, str]) -> bytes:
     """What bash runs: the prelude, with what it may not see at start put back, and its loop repeated."""
     head, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
     back = [
-        f"\\builtin export {name}={protocol.quote(environment[name])}\n" for name in _GIVEN_BACK if name in environment
+        f"\\builtin export {name}={protocol.quote(environment[name])}\n"
+        for name in _GIVEN_BACK
+        if name in environment
     ]
     return head + protocol.encode("".join(back)) + (mark + loop) * _COPIES
 
@@ -108,7 +110,7 @@ class _Output:
         return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
 
     def drain(self) -> bool:
-        """Read what is there, at most `_TURN` chunks. True at end-of-file, False when somebody holds the other end."""
+        """Read what is there, at most `_TURN` chunks. False while somebody holds the other end."""
         try:
             for _ in range(_TURN):
                 data = os.read(self.fd, _CHUNK)
@@ -160,10 +162,6 @@ class _Output:
                     self._aside.remove(fd)
             except BlockingIOError:
                 continue
-
-    def lost(self) -> bool:
-        """Whether its name no longer leads here."""
-        return not _same(self._path, self.fd)
 
     def close(self) -> None:
         for fd in (self.fd, *self._aside):
@@ -355,10 +353,8 @@ class Coprocess:
 
     def _cut(self) -> bool:
         """Whether the channel is gone: then bash would wait for us, and we for it, for ever."""
-        folder = self.folder
-        return (
-            not (_same(f"{folder}/q", self._q) and _same(f"{folder}/r", self._r)) or self._o.lost() or self._e.lost()
-        )
+        ends = {"q": self._q, "r": self._r, "o": self._o.fd, "e": self._e.fd}
+        return not all(_same(f"{self.folder}/{name}", fd) for name, fd in ends.items())
 
     def _dead(self) -> bool:
         """Whether bash has ended; it isn't reaped by this, where the system can tell without."""

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016
 # The half of the living bash that lives inside bash. Started by coprocess.py as
 #
 #     bash --noprofile --norc FOLDER/prelude FOLDER
@@ -38,6 +38,10 @@ __rb_a() { \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${$1[@]}\""
 
 # Everything about a variable: its declaration (for the attributes), count, keys, elements.
 __rb_f() {
+    case $1:${__rb_I+hidden} in IFS:hidden) # see __rb_carefully
+        \builtin printf '%s\0' 'declare -- IFS' 1 0 "$__rb_I"
+        \builtin return ;;
+    esac
     \builtin declare -p "$1" || __rb_t= # errexit acts in here, see the loop
     \builtin printf '\0'
     \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${!$1[@]}\" \"\${$1[@]}\""
@@ -61,14 +65,24 @@ __rb_values() {
     esac
 } 2>/dev/null
 
-__rb_send() {
-    \builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-"
+__rb_carefully() {
+    case "${IFS-}" in *$'\001'* | *$'\177'*)
+        __rb_I=$IFS
+        # A local one: IFS as a temporary variable of eval is forgotten after the first nested eval.
+        \builtin local IFS=$' \t\n' ;;
+    esac
     case $- in
     *u*) \builtin set +u; \builtin eval "$__rb_w"; \builtin set -u ;;
-    *) case ${IFS-} in
-        *$'\001'* | *$'\177'*) \builtin eval $'IFS=" \t\n" \\builtin eval "$__rb_w"' ;;
-        *) \builtin eval "$__rb_w" ;;
-        esac ;;
+    *) \builtin eval "$__rb_w" ;;
+    esac
+    \builtin unset -v __rb_I
+}
+
+__rb_send() {
+    \builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-"
+    case "$-:${IFS-}" in # quoted: unquoted, bash drops these bytes
+    *u*:* | *$'\001'* | *$'\177'*) __rb_carefully ;;
+    *) \builtin eval "$__rb_w" ;;
     esac
     \builtin printf '=%s\0' "$__rb_n"
 } 1>"$__rb_d/r"
@@ -95,7 +109,7 @@ exit() {
         *) __rb_s=$(($1 & 255)) ;;
         esac ;;
     esac
-    __rb_x=exit
+    __rb_x='exit'
     __rb_unwind
 }
 
@@ -198,7 +212,7 @@ __rb_broken() {
     \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e"
 }
 
-\builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_leave __rb_int \
+\builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
     __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
     __rb_broken
 \builtin trap __rb_int INT

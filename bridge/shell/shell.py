@@ -494,7 +494,7 @@ class Shell:
 
     @contextlib.contextmanager
     def _reading(self, hook: str, arguments: tuple[str, ...]) -> Iterator[None]:
-        """A reply that makes no sense comes from a script that wrote into the channel: nothing can be trusted then."""
+        """A reply that makes no sense comes from a script that wrote into the channel: nothing is certain then."""
         try:
             yield
         except (ValueError, StopIteration, IndexError):

@@ -408,7 +408,7 @@ def test_options_are_visible_and_do_not_end_hooks(bash: str) -> None:
         Shell(bash=bash, options=["nonsense"])
 
 
-@pytest.mark.parametrize("ifs", ["0123456789", "\x01", "", "abcdefghij", "\n", "' \"$", "=-"])
+@pytest.mark.parametrize("ifs", ["0123456789", "\x01", "\x01\x7f", "", "abcdefghij", "\n", "' \"$", "=-"])
 def test_a_strange_ifs_changes_nothing(shell: Shell, ifs: str) -> None:
     define(shell, 'f() { A=("$@"); echo "$1"; return 12; }')
     shell["IFS"] = ifs
@@ -417,6 +417,7 @@ def test_a_strange_ifs_changes_nothing(shell: Shell, ifs: str) -> None:
     assert shell.call("printf", "%s", ifs).stdout == ifs
     shell.execute('show() { printf %s "$IFS"; }')
     assert shell.call("show").stdout == ifs
+    assert (shell["A"], shell["IFS"], shell["A"]) == (["a1b", "c 2"], ifs, ["a1b", "c 2"])
 
 
 @pytest.mark.parametrize(
