@@ -8,6 +8,7 @@ one next step.
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentTooLong",
     "BridgeError",
     "ConfigurationError",
     "ContractViolation",
@@ -20,6 +21,10 @@ __all__ = [
     "OutputLimitExceeded",
     "OutputNotFound",
     "OutputUnreadable",
+    "ProgramNotFound",
+    "ProgramNotStarted",
+    "ProgramTimeout",
+    "ProjectUnusable",
     "ReadonlyVariable",
     "ScriptInvalid",
     "ScriptNotFound",
@@ -197,3 +202,29 @@ class ShellDied(HookError, ConnectionError):
 
 class OutputLimitExceeded(HookError):
     """The hook wrote more than the output limit; `stdout` and `stderr` hold what fitted."""
+
+
+class ArgumentTooLong(ConfigurationError):
+    """A command line that the operating system refuses: one argument, or all of them, is too large."""
+
+
+class ProgramNotFound(BridgeError, FileNotFoundError):
+    """The program is not there, or PATH does not lead to it."""
+
+    exit_code = 4
+
+
+class ProgramNotStarted(BridgeError, OSError):
+    """The program is there, but the operating system would not start it."""
+
+    exit_code = 4
+
+
+class ProgramTimeout(BridgeError, TimeoutError):
+    """The program ran longer than it may and was ended, together with its process group."""
+
+
+class ProjectUnusable(BridgeError, OSError):
+    """A file or folder of the project can't be read or written."""
+
+    exit_code = 4

@@ -31,13 +31,16 @@ from bridge.shell import guardian, processes, protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Coprocess", "Died", "Exchange", "TimedOut"]
+_read, _write = os.read, os.write
+__all__ = ["Coprocess", "Died", "Exchange", "TimedOut", "private"]
 
 PRELUDE = Path(__file__).with_name("prelude.bash")
 
 _CHUNK = 1 << 16
+_LITTLE = 1 << 12
 _FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
 _WHOLE, _LATE, _DEAD, _CUT = range(4)  # how waiting for a reply may end
+_PAUSE = 100.0  # ms between two pieces of one reply, before anything else is considered
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
 _LOOK = 0.25  # s: how often to see whether the channel is still there while a hook runs
 _TURN = 16  # chunks read in one go: who writes faster than we read must not keep us from the clock
@@ -126,17 +129,20 @@ class _Output:
 
     def finish(self) -> bytes:
         """The output of the call that ended."""
-        try:
-            data = os.read(self.fd, _CHUNK)
-            if not data and not self._buffer:
-                return b""
+        # The common cases first: nothing written, or little, and nobody holds the other end.
+        if not self._buffer and not self._aside:
+            data = b""
+            try:
+                data = _read(self.fd, _LITTLE)
+                if not data or not (more := _read(self.fd, _LITTLE)):
+                    return data
+                data += more
+            except BlockingIOError:
+                pass
             self._buffer += data
-        except BlockingIOError:
-            pass
         if not self.drain():
             self._put_aside()
-        if self._aside:
-            self._drop()
+        self._drop()
         data = bytes(self._buffer)
         self._buffer.clear()
         return data
@@ -167,6 +173,11 @@ class _Output:
         for fd in (self.fd, *self._aside):
             os.close(fd)
         self._aside.clear()
+
+
+def private(path: str, flags: int) -> int:
+    """For open(): what it creates is for this user only."""
+    return os.open(path, flags, 0o600)
 
 
 def _same(path: str, fd: int) -> bool:
@@ -233,8 +244,9 @@ class Coprocess:
         given = os.environ if env is None else env
         environment = {name: value for name, value in given.items() if not _unsafe(name)}
         script = f"{self.folder}/prelude"
-        with open(script, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-            file.write(_prelude(given))
+        for name, content in (("prelude", _prelude(given)), ("t", b""), ("m", b""), ("b", b"")):
+            with open(f"{self.folder}/{name}", "wb", opener=private) as file:
+                file.write(content)
         try:
             return subprocess.Popen(
                 [bash, "--noprofile", "--norc", script, self.folder],
@@ -278,24 +290,44 @@ class Coprocess:
         """
         self.number = number = self.number + 1
         try:
-            os.write(self._q, request)
+            _write(self._q, request)
+            reply = b""
+            whole = False
             # The fast path: only the reply is watched; whoever fills a pipe first is served 2 ms later.
             if self._poll.poll(_FAST):
                 try:
-                    reply = os.read(self._r, _CHUNK)
+                    reply = _read(self._r, _LITTLE)
                 except BlockingIOError:
-                    reply = b""
-                if protocol.complete(reply, number, values):
-                    return Exchange(reply, self._o.finish(), self._e.finish())
-            else:
-                reply = b""
-            end = None if timeout is None else time.monotonic() + timeout
-            return Exchange(self._wait(bytearray(reply), values, end), self._o.finish(), self._e.finish())
+                    pass  # it was bash's death that poll() told of
+                else:
+                    # The outputs were closed before the reply began: its rest is all that can come.
+                    if not (whole := protocol.complete(reply, number, values)):
+                        reply = self._rest(reply, values)
+                        whole = protocol.complete(reply, number, values)
+            if not whole:
+                end = None if timeout is None else time.monotonic() + timeout
+                reply = self._wait(bytearray(reply), values, end)
+            return Exchange(reply, self._o.finish(), self._e.finish())
         except _Ended:
             raise
         except BaseException:
             self._interrupt(bytearray(), values)
             raise
+
+    def _rest(self, begun: bytes, values: bool) -> bytes:
+        """The rest of a reply that has begun, as far as it comes without a pause."""
+        reply = bytearray(begun)
+        mine = b"%d " % self.number  # else somebody else wrote it, who may never end
+        while (
+            reply.startswith(mine)
+            and not protocol.complete(reply, self.number, values)
+            and self._poll.poll(_PAUSE)
+        ):
+            try:
+                reply += _read(self._r, _CHUNK)
+            except BlockingIOError:  # it was bash's death that poll() told of
+                break
+        return bytes(reply)
 
     def _wait(self, reply: bytearray, values: bool, end: float | None) -> bytes:
         """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""
@@ -332,8 +364,8 @@ class Coprocess:
             self._o.drain()
             self._e.drain()
             with contextlib.suppress(BlockingIOError):
-                while data := os.read(self._r, _CHUNK):
-                    reply += data
+                for _ in range(_TURN):
+                    reply += os.read(self._r, _CHUNK)
             protocol.drop_strangers(reply, self.number)
             if protocol.complete(reply, self.number, values):
                 return _WHOLE

@@ -6,7 +6,8 @@
 # where FOLDER/prelude is this file with the loop at its end several times over (see there). FOLDER is
 # private to the host and holds FIFOs: q (requests), r (replies), o and e (the outputs of a call), and the
 # files a and a2 (requests too long for the FIFO), i (stdin of a call), b (the script's own "builtin"),
-# t (scratch).
+# t (scratch), m (the mark of an isolated call). What bash writes to is made by the host, for its rights,
+# and written with >|, because of noclobber.
 #
 # Rules for everything here: bash 3.2 to 5.3; names begin with __rb_; no word depends on IFS; what runs
 # through eval at call time begins with a backslash or a quote, so that no alias can catch it; nothing
@@ -57,7 +58,7 @@ __rb_F() { \builtin compgen -A function; \builtin printf '\0'; }
 __rb_values() {
     case $- in
     *T*)
-        \builtin trap -p DEBUG RETURN 1>"$__rb_d/t"
+        \builtin trap -p DEBUG RETURN 1>|"$__rb_d/t"
         \builtin trap - DEBUG RETURN
         __rb_send
         \builtin . "$__rb_d/t" ;;
@@ -92,7 +93,7 @@ __rb_send() {
 __rb_leave() {
     case $__rb_x in -) __rb_s=$1 ;; esac
     __rb_values || :
-    \builtin printf '%s\n' "$__rb_n" >"$__rb_d/m"
+    \builtin printf '%s\n' "$__rb_n" >|"$__rb_d/m"
 }
 
 # `exit` in a hook must not end the shell. In the main shell it notes the status and unwinds: with
@@ -123,7 +124,7 @@ __rb_int() {
 
 __rb_unwind() {
     __rb_T=$-
-    \builtin trap -p DEBUG >"$__rb_d/t" # shows one only with functrace; else bash restores it by itself
+    \builtin trap -p DEBUG >|"$__rb_d/t" # shows one only with functrace; else bash restores it by itself
     \builtin shopt -s extdebug
     \builtin trap __rb_debug DEBUG
 }
@@ -149,7 +150,7 @@ __rb_rewind() {
 __rb_mend() {
     [[ -o posix ]] && __rb_t=posix || __rb_t=:${BASHOPTS-}:
     POSIXLY_CORRECT=1
-    (\unset -f declare; \declare -f builtin eval .) 1>"$__rb_d/b" 2>/dev/null
+    (\unset -f declare; \declare -f builtin eval .) 1>|"$__rb_d/b" 2>/dev/null
     \unset -f builtin eval .
     case $__rb_t in posix) ;; *) \unset POSIXLY_CORRECT ;; esac
     \enable builtin read eval printf declare trap exit 2>/dev/null

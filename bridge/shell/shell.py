@@ -10,7 +10,7 @@ import threading
 import weakref
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from bridge.errors import (
     HookExited,
@@ -26,9 +26,12 @@ from bridge.errors import (
     ValueNotAccepted,
 )
 from bridge.shell import guardian, protocol, script, values
-from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut
+from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
 
 if TYPE_CHECKING:
+    from typing import IO
+
+    Stdin = bytes | os.PathLike[str] | IO[bytes] | None
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
@@ -42,7 +45,6 @@ DEFAULT_TIMEOUT = 60.0
 
 _UNSET: float = -1.0
 _PIPE_BUF = 4096  # more can't be written to a pipe in one piece
-Stdin = bytes | os.PathLike[str] | IO[bytes] | None
 
 
 class Reply(NamedTuple):
@@ -83,6 +85,7 @@ class Shell:
     Args:
         bash: the program; default the environment variable ``RALPH_BRIDGE_BASH``, else ``bash`` on PATH.
         env: environment of bash instead of this process's.
+        env_allow: names of the environment variables that bash may see; None for all of them.
         cwd: its working folder instead of this process's.
         timeout: seconds for each call that doesn't say otherwise; None for no limit.
         output_limit: bytes of stdout and of stderr that one call may write (default 64 MiB).
@@ -103,6 +106,7 @@ class Shell:
         *,
         bash: str | None = None,
         env: Mapping[str, str] | None = None,
+        env_allow: Sequence[str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
         output_limit: int = 64 << 20,
@@ -116,6 +120,9 @@ class Shell:
         self._options = tuple(protocol.check_name(option) for option in options)
         self._closed = self._revived = self._dirty = False
         self.bash = _find_bash(bash)
+        if env_allow is not None:
+            given = os.environ if env is None else env
+            env = {name: given[name] for name in env_allow if name in given}
         self._spawn = functools.partial(
             Coprocess,
             self.bash,
@@ -514,7 +521,7 @@ class Shell:
     def _write(self, name: str, data: bytes) -> str:
         path = f"{self._process.folder}/{name}"
         try:
-            with open(path, "wb", opener=_private) as file:
+            with open(path, "wb", opener=private) as file:
                 file.write(data)
         except OSError as error:
             code = self._process.kill()
@@ -625,7 +632,3 @@ def _find_bash(bash: str | None) -> str:
             "(Shell(bash=...) or RALPH_BRIDGE_BASH)"
         )
     return found
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

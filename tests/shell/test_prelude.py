@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEWER = {
-    r"\bdeclare\s+-[a-z]*[An]|\blocal\s+-[a-z]*[An]|\btypeset\s+-[a-z]*[An]": "associative arrays, namerefs (4.0, 4.3)",
+    r"\b(declare|local|typeset)\s+-[a-z]*[An]": "associative arrays, namerefs (4.0, 4.3)",
     r"\b(mapfile|readarray|coproc)\b": "4.0",
     r"\$\{[^}]*@[A-Za-z]\}": "${x@Q} (4.4)",
     r"\$\{[A-Za-z_]+(\[[^]]*\])?[,^]": "case modification (4.0)",

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from bridge.errors import InvalidName, ValueNotAccepted
 from bridge.shell import protocol
 
-texts = st.binary(max_size=60).map(lambda data: data.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
+texts = st.one_of(st.binary(max_size=60), st.binary(max_size=9).map(lambda d: d + b"'\\\"$`" * 120 + d)).map(
+    lambda data: data.replace(b"\0", b"").decode("utf-8", "surrogateescape")
+)
 
 
 @given(texts)

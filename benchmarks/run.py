@@ -1,0 +1,28 @@
+"""``make bench``: every table, from one run on one core."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import cold_start, hook_call, read_back, timing
+
+
+def main() -> None:
+    """Print the tables as they are ready."""
+    pinned = timing.pin()
+    version = subprocess.run(
+        ["bash", "-c", "echo $BASH_VERSION"], capture_output=True, text=True, check=True
+    ).stdout
+    where = "on one core" if pinned else "not pinned: this system has no sched_setaffinity"
+    print(f"Python {platform.python_version()}, bash {version.strip()}, {platform.machine()}, {where}\n")
+    for part in (hook_call, read_back, cold_start):
+        print(part.main(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

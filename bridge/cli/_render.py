@@ -1,0 +1,84 @@
+"""The loop's events on a terminal, in a file or in a CI log: text on stdout, one line per step on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from bridge.cli._terminal import Style, duration, say
+from bridge.loop.decide import Verdict, failure_of
+from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText
+
+if TYPE_CHECKING:
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.plan import Plan
+
+__all__ = ["Renderer"]
+
+
+class Renderer:
+    """Prints the events of one loop.
+
+    Args:
+        max_iterations: what the loop may use up, for "3/50".
+        quiet: only text, and the reason when the loop ends incomplete.
+    """
+
+    def __init__(self, *, max_iterations: int, quiet: bool = False) -> None:
+        self._of = max_iterations
+        self._quiet = quiet
+        self._style = Style(sys.stderr)
+        self._line_open = False
+
+    def show(self, event: LoopEvent) -> None:
+        """Print one event."""
+        if isinstance(event, OutputText):
+            sys.stdout.write(event.text)
+            sys.stdout.flush()
+            self._line_open = not event.text.endswith("\n")
+            return
+        self._finish_line()
+        if isinstance(event, LoopEnded):
+            self._loop_ended(event)
+        elif not self._quiet:
+            self._step(event)
+
+    def _finish_line(self) -> None:
+        if self._line_open:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._line_open = False
+
+    def _step(self, event: IterationStarted | Notice | IterationEnded) -> None:
+        style = self._style
+        if isinstance(event, Notice):
+            say(f"{style('note:', 'yellow')} {event.text}")
+            return
+        where = style(f"[{event.iteration}/{self._of}]", "cyan", "bold")
+        if isinstance(event, IterationStarted):
+            session = f"resumes {event.session_id}" if event.session_id else "new session"
+            task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""
+            if style.terminal and event.iteration > 1:
+                say("")
+            say(f"{where} {os.path.basename(event.argv[0])} started · {session}{task}")
+            return
+        took = duration(event.seconds)
+        if failure_of(event.outcome):
+            why = event.decision.detail or failure_of(event.outcome)
+            say(f"{where} {style('failed', 'red')} after {took} · {why} · {event.log}")
+            return
+        session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""
+        say(f"{where} {style('done', 'green')} in {took}{_progress(event.outcome.plan)}{session}")
+
+    def _loop_ended(self, event: LoopEnded) -> None:
+        complete = event.verdict is Verdict.COMPLETE
+        if complete and self._quiet:
+            return
+        word = self._style("complete", "green", "bold") if complete else self._style("incomplete", "red", "bold")
+        runs = "1 iteration" if event.iterations == 1 else f"{event.iterations} iterations"
+        say(f"{word} after {runs}, {duration(event.seconds)}: {event.detail} ({event.reason})")
+
+
+def _progress(plan: Plan | None) -> str:
+    return f" · {plan.done} of {plan.total} tasks ticked" if plan and plan.total else ""

@@ -1,0 +1,76 @@
+"""What the commands share: colours, plain lines for people, signals that end a process in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Style", "duration", "guarded", "say"]
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+class Style:
+    """Colours for one stream: on a terminal, unless NO_COLOR; elsewhere only with FORCE_COLOR."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.terminal = stream.isatty()
+        forced = bool(os.environ.get("FORCE_COLOR"))
+        plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        self.on = not plain and (self.terminal or forced)
+
+    def __call__(self, text: str, *names: str) -> str:
+        if not self.on:
+            return text
+        return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
+
+
+def say(text: str) -> None:
+    """Print one line on stderr, at once."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def duration(seconds: float) -> str:
+    """Return `seconds` as people read them.
+
+    >>> duration(0.42), duration(75), duration(7261)
+    ('0.4 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """End the block in order when a signal comes, or the reader of our output leaves.
+
+    TERM and HUP end the process the way Ctrl-C does: everything that was started goes first.
+    """
+
+    def leave(number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted: the CLI and everything it had started were ended")
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not try to flush to them at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,133 @@
+"""``ralph-bridge demo``: a whole loop in a throw-away project, with a scripted CLI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._terminal import Style, duration, guarded, say
+
+if TYPE_CHECKING:
+    from bridge.demo.project import DemoProject
+    from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
+
+__all__ = ["demo"]
+
+# Written out, because importing the demo for `--help` would be slow; a test compares it with DRIVERS.
+_NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor")
+
+
+@click.command()
+@click.option("--driver", type=click.Choice(_NAMES), default="claude-code", show_default=True, help="Which one.")
+@click.option("--keep/--no-keep", default=True, show_default=True, help="Leave the project behind to look at.")
+@click.option("--dir", "folder", metavar="DIR", help="Make it there.  [default: a new temporary folder]")
+@click.option("--iterations", type=click.IntRange(1, 50), default=4, show_default=True, help="Tasks in the plan.")
+def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> int:
+    """Watch a loop run to its end: a real driver script and a real git project, no model, no network.
+
+    A scripted stand-in for the driver's CLI does one task of the plan per iteration and commits it.
+    """
+    with guarded():
+        base = Path(os.path.abspath(folder)) if folder else Path(tempfile.mkdtemp(prefix="ralph-bridge-demo-"))
+        existed = bool(folder) and base.exists()
+        ours = not existed or (base.is_dir() and not any(base.iterdir()))
+        try:
+            return _demo(base, driver, iterations, keep=keep)
+        finally:
+            if ours and not keep:
+                for name in ("project", "bin"):
+                    shutil.rmtree(base / name, ignore_errors=True)
+            if not existed:
+                with suppress(OSError):  # it stays when something is in it
+                    base.rmdir()
+
+
+def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
+    from bridge.cli._render import Renderer
+    from bridge.demo.project import DRIVERS, make_project
+    from bridge.driver import Driver
+    from bridge.loop.decide import Limits, Verdict
+    from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
+    from bridge.loop.runner import LoopSettings, run_loop
+
+    delay = 0.03 if sys.stdout.isatty() else 0.0
+    project = make_project(base, driver, iterations=iterations, delay=delay)
+    say(f"{iterations} open tasks, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
+    limits = Limits(max_iterations=iterations + 2)
+    renderer = Renderer(max_iterations=limits.max_iterations)
+    started: list[IterationStarted] = []
+    ended: list[IterationEnded] = []
+    end: LoopEnded | None = None
+    with Driver.load(driver, cwd=project.folder, env=project.env) as script:
+        say(f"{script.display_name()} · driver {script.script}")
+        settings = LoopSettings(project=project.folder, limits=limits, env=project.env)
+        with closing(run_loop(script, settings)) as events:
+            for event in events:
+                renderer.show(event)
+                if isinstance(event, IterationStarted):
+                    started.append(event)
+                elif isinstance(event, IterationEnded):
+                    ended.append(event)
+                elif isinstance(event, LoopEnded):
+                    end = event
+    assert end is not None
+    _report(project, started, ended, end, keep=keep)
+    return 0 if end.verdict is Verdict.COMPLETE else 1
+
+
+def _report(
+    project: DemoProject,
+    started: list[IterationStarted],
+    ended: list[IterationEnded],
+    end: LoopEnded,
+    *,
+    keep: bool,
+) -> None:
+    style = Style(sys.stdout)
+    header = ("iteration", "task", "session", "seconds")
+    rows = [
+        (
+            str(begin.iteration),
+            (begin.plan.next_task if begin.plan else None) or "-",
+            _session(begin.session_id, done.outcome.session_id),
+            f"{done.seconds:.2f}",
+        )
+        for begin, done in zip(started, ended, strict=True)
+    ]
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(3)]
+
+    def line(row: tuple[str, str, str, str]) -> str:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        return "  ".join([*cells, row[3].rjust(len(header[3]))])
+
+    out = ["", style(line(header), "bold"), *map(line, rows), ""]
+    plan = ended[-1].outcome.plan if ended else None
+    ticked = f"{plan.done} of {plan.total} tasks ticked and committed, " if plan else ""
+    runs = f"{end.iterations} iterations in {duration(end.seconds)}"
+    out.append(f"{runs}: {ticked}{end.detail} ({end.reason}).")
+    if keep:
+        out += [
+            "",
+            f"project   {project.folder}",
+            f"commits   git -C {project.folder} log --stat",
+            f"plan      {project.folder / '.ralph' / '@fix_plan.md'}",
+            f"raw logs  {project.folder / '.ralph' / 'logs'}",
+            f"stand-in  {project.bin}",
+            "next      ralph-bridge run, in a project of yours with a .ralph/PROMPT.md",
+        ]
+    sys.stdout.write("\n".join(out) + "\n")
+    sys.stdout.flush()
+
+
+def _session(before: str | None, after: str | None) -> str:
+    if after is None:
+        return "none"
+    short = after[:12] if after.startswith("ses_") else after[:8]
+    return f"{short} {'resumed' if before == after else 'new'}"

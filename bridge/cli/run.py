@@ -1,0 +1,147 @@
+"""``ralph-bridge run``: the loop of a project."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._terminal import guarded, say
+from bridge.cli.common import os_text, settings_option, write
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from bridge.driver import Driver
+    from bridge.loop.runner import LoopSettings
+
+__all__ = ["run"]
+
+
+@click.command()
+@click.option("--driver", metavar="NAME|PATH", help="Driver script, or the name of one.  [default: claude-code]")
+@click.option("--prompt", metavar="FILE", help="Prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
+@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@click.option("--max-iterations", type=click.IntRange(1), default=50, show_default=True, help="Then give up.")
+@click.option("--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]")
+@click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
+@click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
+@click.option("--dry-run", is_flag=True, help="Print the command that would run, and stop.")
+@settings_option
+@click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
+def run(
+    *,
+    driver: str | None,
+    prompt: str | None,
+    project: str,
+    max_iterations: int,
+    live: bool,
+    completion_promise: str | None,
+    timeout: float | None,
+    no_continue: bool,
+    dry_run: bool,
+    quiet: bool,
+    settings: dict[str, str],
+) -> int:
+    """Run the coding CLI again and again until the work is done.
+
+    The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
+    gives the completion promise, when every box of @fix_plan.md is ticked, or after --max-iterations.
+
+    Exit status: 0 complete, 1 ended incomplete, 2 usage or configuration, 4 the environment is not
+    ready, 130 and 143 after Ctrl-C and TERM.
+    """
+    with guarded():
+        from bridge.loop.decide import Limits
+        from bridge.loop.runner import LoopSettings
+        from bridge.loop.settings import find_prompt
+
+        folder = Path(os.path.abspath(project))
+        if not folder.is_dir():
+            raise ConfigurationError(f"--project {project}: there is no such folder")
+        loop_settings = LoopSettings(
+            project=folder,
+            prompt=os_text(find_prompt(folder, prompt and _seen_from(folder, os.path.abspath(prompt)))),
+            limits=Limits(max_iterations=max_iterations),
+            live=live,
+            promise=completion_promise,
+            timeout=None if timeout is None else timeout * 60,
+            resume=not no_continue,
+        )
+        with _load(driver, folder, settings) as script:
+            if dry_run:
+                return _dry_run(script, loop_settings)
+            return _loop(script, loop_settings, quiet=quiet)
+
+
+def _seen_from(folder: Path, path: str) -> str:
+    try:
+        return str(Path(path).relative_to(folder))
+    except ValueError:
+        return path
+
+
+def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
+    """Load the driver that the option, the environment or the project's settings name."""
+    from bridge.driver import Driver
+    from bridge.loop.settings import choose_driver, driver_settings, find_rc, read_rc
+
+    rc_file = find_rc(folder)
+    rc = read_rc(rc_file, os.environ)
+    chosen = choose_driver(driver, os.environ, rc)
+    if not driver and ("/" in chosen or ".." in chosen):
+        source = "the environment" if os.environ.get("PLATFORM_DRIVER") else str(rc_file)
+        raise ConfigurationError(
+            f"PLATFORM_DRIVER is {chosen!r} in {source}: it is the name of a driver, not a path\n"
+            "  next: name a path with --driver"
+        )
+    seen = rc_file.relative_to(folder) if rc_file else None
+    wanted = driver_settings(os.environ, rc, seen) | settings
+    return Driver.load(
+        chosen,
+        folders=[folder / ".ralph" / "drivers"],
+        cwd=folder,
+        settings={name: os_text(value) for name, value in wanted.items()},
+    )
+
+
+def _dry_run(script: Driver, settings: LoopSettings) -> int:
+    import shlex
+
+    from bridge.loop.runner import prepare_command
+    from bridge.loop.state import ProjectFiles
+
+    files = ProjectFiles(settings.project)
+    session = None
+    if settings.resume and script.supports_sessions():
+        session, _ = files.read_session()
+    argv, _ = prepare_command(script, settings, iteration=1, plan=files.read_plan(), session_id=session)
+    write(os.fsencode(shlex.join(argv)) + b"\n")
+    return 0
+
+
+def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
+    from bridge.cli._render import Renderer
+    from bridge.loop.decide import Verdict
+    from bridge.loop.events import LoopEnded
+    from bridge.loop.runner import run_loop
+
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    most = settings.limits.max_iterations
+    if not quiet:
+        say(
+            f"{script.display_name()} · driver {script.script} · prompt {settings.prompt}"
+            f" · at most {most} iterations"
+        )
+    renderer = Renderer(max_iterations=most, quiet=quiet)
+    verdict = Verdict.INCOMPLETE
+    with closing(run_loop(script, settings)) as events:
+        for event in events:
+            renderer.show(event)
+            if isinstance(event, LoopEnded):
+                verdict = event.verdict
+    return 0 if verdict is Verdict.COMPLETE else 1

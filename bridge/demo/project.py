@@ -1,0 +1,123 @@
+"""The demo's throw-away project: a real git repository, a prompt, a plan, and a stand-in on PATH."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from bridge.demo.standin import CLIS, TASKS
+from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.loop.process import run_cli
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["DRIVERS", "DemoProject", "make_project"]
+
+DRIVERS: Mapping[str, str] = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "opencode": "opencode",
+    "copilot": "copilot",
+    "cursor": "cursor-agent",
+}
+"""Which program each shipped driver runs."""
+
+_PROMPT = """\
+# Greeter
+
+You are working on a small shell project in an autonomous loop.
+
+1. Read `.ralph/@fix_plan.md` and do the first open task, and only that one.
+2. Tick its box and commit.
+3. Close with a RALPH_STATUS block. EXIT_SIGNAL is true only when every box is ticked.
+"""
+_GITIGNORE = ".ralph/logs/\n.ralph/status.json\n.ralph/.claude_session_id\n"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoProject:
+    """Where things are, and the environment in which the stand-in is found before any real CLI."""
+
+    folder: Path
+    bin: Path
+    tasks: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0) -> DemoProject:
+    """Make the project in the empty folder `base`, for one of `DRIVERS`.
+
+    Args:
+        base: gets ``project/`` and ``bin/``; it is created if need be.
+        driver: name of the driver whose CLI is stood in for.
+        iterations: how many tasks the plan gets, one per iteration.
+        delay: seconds between two events of the stand-in.
+
+    Raises:
+        ConfigurationError: `base` holds something already.
+        ProgramNotFound: there is no git.
+        ProgramNotStarted: git failed.
+    """
+    if base.exists() and (not base.is_dir() or any(base.iterdir())):
+        raise ConfigurationError(f"{base} is not an empty folder\n  next: name one with --dir that is")
+    if shutil.which("git") is None:
+        raise ProgramNotFound(
+            "git was not found on PATH: the demo's project is a real repository\n  next: install git"
+        )
+    folder, programs = base / "project", base / "bin"
+    (folder / ".ralph").mkdir(parents=True)
+    programs.mkdir()
+    titles = [title for title, _, _ in TASKS]
+    titles += [f"Write task-{number}.md" for number in range(len(titles) + 1, iterations + 1)]
+    tasks = tuple(titles[:iterations])
+    plan = "# Fix plan\n\n" + "".join(f"- [ ] {task}\n" for task in tasks)
+    (folder / ".ralph" / "@fix_plan.md").write_text(plan)
+    (folder / ".ralph" / "PROMPT.md").write_text(_PROMPT)
+    (folder / ".gitignore").write_text(_GITIGNORE)
+    # A GIT_DIR of the caller (a hook, say) would lead every git here to the caller's repository.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    for arguments in (
+        ["init", "--quiet"],
+        ["config", "user.name", "ralph-bridge demo"],
+        ["config", "user.email", "demo@example.invalid"],
+        ["config", "commit.gpgsign", "false"],
+        ["config", "core.hooksPath", os.devnull],
+        ["add", "--all"],
+        ["commit", "--quiet", "--message", "The prompt and the plan"],
+    ):
+        _git(folder, env, arguments)
+    _stand_in(programs, DRIVERS[driver])
+    env["PATH"] = f"{programs}{os.pathsep}{env.get('PATH', os.defpath)}"
+    env["RALPH_DEMO_DELAY"] = str(delay)
+    env["IS_SANDBOX"] = "1"  # claude refuses to work as root without it
+    return DemoProject(folder, programs, tasks, env)
+
+
+def _git(folder: Path, env: Mapping[str, str], arguments: list[str]) -> None:
+    errors = folder.parent / "git-stderr.log"
+    status = run_cli(
+        ["git", *arguments], cwd=folder, env=env, on_stdout=lambda _line: None, stderr_path=errors, timeout=60
+    )
+    if status:
+        said = errors.read_text("utf-8", "replace").strip()
+        raise ProgramNotStarted(f"git {' '.join(arguments)} failed in {folder}: {said}")
+    errors.unlink()
+
+
+def _stand_in(programs: Path, name: str) -> None:
+    assert name in CLIS
+    source = resources.files("bridge.demo").joinpath("standin.py").read_bytes()
+    script = programs / "standin.py"
+    script.write_bytes(source)
+    # Not a Python shebang: those have a length limit, and a virtual environment may lie under blanks.
+    command = " ".join(map(shlex.quote, [sys.executable, "-I", "-S", str(script), name]))
+    program = programs / name
+    program.write_text(f'#!/usr/bin/env bash\nexec {command} "$@"\n')
+    program.chmod(0o755)

@@ -1,0 +1,433 @@
+"""A scripted stand-in for a coding-agent CLI: one task of the fix plan per run, no model, no network.
+
+Run as ``standin.py NAME ARG...``. It takes the options that the real CLI takes and refuses others as
+that one does, prints its event shapes, keeps sessions and refuses to resume one it doesn't know. It is
+copied into the demo's project and started there by itself, so it needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PLAN = os.path.join(".ralph", "@fix_plan.md")
+TASKS: tuple[tuple[str, str, str], ...] = (
+    (
+        "Write greet.sh: it greets the person it is given",
+        "greet.sh",
+        '#!/usr/bin/env bash\necho "Hello, $1!"\n',
+    ),
+    (
+        "Let greet.sh greet the world when it is given nobody",
+        "greet.sh",
+        '#!/usr/bin/env bash\necho "Hello, ${1:-world}!"\n',
+    ),
+    (
+        "Write test.sh: it checks both greetings",
+        "test.sh",
+        '#!/usr/bin/env bash\nset -e\n[[ "$(bash greet.sh Ada)" == "Hello, Ada!" ]]\n'
+        '[[ "$(bash greet.sh)" == "Hello, world!" ]]\necho "2 passed"\n',
+    ),
+    (
+        "Describe the project in README.md",
+        "README.md",
+        "# Greeter\n\n`bash greet.sh [NAME]` greets NAME, or the world. `bash test.sh` checks it.\n",
+    ),
+)
+
+FLAG, VALUE, SEVERAL, OPTIONAL = "flag", "value", "several", "optional"
+
+
+@dataclass(frozen=True)
+class Cli:
+    """What one CLI accepts, and how it behaves.
+
+    `refusal` is what it prints about an option that it doesn't know, `refused` the status it exits with.
+    """
+
+    options: dict[str, str]
+    refusal: str
+    refused: int
+    unknown_session: str
+    run: Callable[[Run], None]
+    command: str | None = None
+
+
+@dataclass
+class Run:
+    """One parsed command line, and the answer to it."""
+
+    name: str
+    options: dict[str, Any]
+    words: list[str]
+    prompt: str = ""
+    session: str = ""
+    resumed: bool = False
+    texts: list[str] = field(default_factory=list)
+    edited: str = ""
+
+
+def parse(cli: Cli, name: str, argv: list[str]) -> Run:
+    """Split `argv` as the CLI would, or end with its complaint."""
+    options: dict[str, Any] = {}
+    words: list[str] = []
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            words += rest
+            break
+        if not word.startswith("-") or word == "-":
+            words.append(word)
+            continue
+        option, equals, value = word.partition("=")
+        kind = cli.options.get(option)
+        if kind is None or (equals and kind == FLAG):
+            fail(cli.refusal.format(option), cli.refused)
+        if kind == FLAG:
+            options[option] = True
+        elif equals:
+            options[option] = value
+        elif kind == OPTIONAL:
+            options[option] = ""
+        elif kind == SEVERAL:
+            taken = options.setdefault(option, [])
+            while rest and not rest[0].startswith("-"):
+                taken.append(rest.pop(0))
+        elif not rest or (rest[0].startswith("-") and name != "opencode"):
+            fail(f"error: option '{option} <value>' argument missing", cli.refused)
+        else:
+            options[option] = rest.pop(0)
+    return Run(name, options, words)
+
+
+def fail(message: str, status: int = 1) -> NoReturn:
+    """End the way the CLIs do: a line on stderr, nothing on stdout."""
+    sys.stderr.write(message + "\n")
+    raise SystemExit(status)
+
+
+def emit(**event: Any) -> None:
+    """Print one event as one line, at once."""
+    sys.stdout.write(json.dumps(event, separators=(",", ":"), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+    time.sleep(float(os.environ.get("RALPH_DEMO_DELAY", "0")))
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Cut a text into deltas as a model streams them."""
+    yield from re.findall(r"\s*\S+\s*?(?:\n+|$|(?= ))", text) or [text]
+
+
+def run_claude(run: Run) -> None:
+    """claude: one result object, or stream-json with partial messages in live mode."""
+    live = run.options.get("--output-format") == "stream-json"
+    session = {"session_id": run.session}
+    if live:
+        emit(
+            type="system",
+            subtype="init",
+            cwd=os.getcwd(),
+            **session,
+            tools=["Bash", "Edit"],
+            model="stand-in",
+        )
+    for index, text in enumerate(run.texts if live else []):
+        emit(type="stream_event", event={"type": "message_start", "message": {"role": "assistant"}}, **session)
+        block: dict[str, Any] = {"type": "text", "text": ""}
+        emit(
+            type="stream_event",
+            event={"type": "content_block_start", "index": 0, "content_block": block},
+            **session,
+        )
+        for piece in pieces(text):
+            delta = {"type": "text_delta", "text": piece}
+            emit(
+                type="stream_event",
+                event={"type": "content_block_delta", "index": 0, "delta": delta},
+                **session,
+            )
+        content: list[dict[str, Any]] = [{"type": "text", "text": text}]
+        emit(type="assistant", message={"role": "assistant", "content": content}, **session)
+        emit(type="stream_event", event={"type": "content_block_stop", "index": 0}, **session)
+        if index == 0 and run.edited:
+            tool = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {}}
+            start = {"type": "content_block_start", "index": 1, "content_block": tool}
+            emit(type="stream_event", event=start, **session)
+            tool = {**tool, "input": {"file_path": run.edited}}
+            emit(type="assistant", message={"role": "assistant", "content": [tool]}, **session)
+            emit(type="stream_event", event={"type": "content_block_stop", "index": 1}, **session)
+            result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "edited"}
+            emit(type="user", message={"role": "user", "content": [result]}, **session)
+        emit(type="stream_event", event={"type": "message_stop"}, **session)
+    if run.options.get("--output-format", "text") == "text":
+        sys.stdout.write(run.texts[-1] + "\n")
+        return
+    emit(
+        type="result",
+        subtype="success",
+        is_error=False,
+        duration_ms=12,
+        num_turns=2,
+        result=run.texts[-1],
+        **session,
+        total_cost_usd=0,
+        usage={"input_tokens": 0, "output_tokens": 0},
+        permission_denials=[],
+        terminal_reason="completed",
+    )
+
+
+def run_codex(run: Run) -> None:
+    """codex: thread, turn and items as JSON lines."""
+    emit(type="thread.started", thread_id=run.session)
+    emit(type="turn.started")
+    for number, text in enumerate(run.texts):
+        emit(type="item.completed", item={"id": f"item_{2 * number}", "type": "agent_message", "text": text})
+        if number == 0 and run.edited:
+            change = {"path": os.path.abspath(run.edited), "kind": "update"}
+            item = {"id": "item_1", "type": "file_change", "changes": [change], "status": "completed"}
+            emit(type="item.completed", item=item)
+    emit(type="turn.completed", usage={"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0})
+
+
+def run_opencode(run: Run) -> None:
+    """opencode: one event per part, with the session on every line."""
+
+    def part(kind: str, **content: Any) -> None:
+        moment = int(time.time() * 1000)
+        emit(type=kind.replace("-", "_"), timestamp=moment, sessionID=run.session, part=content)
+
+    for number, text in enumerate(run.texts):
+        last = number == len(run.texts) - 1
+        part("step-start", type="step-start", sessionID=run.session)
+        part("text", type="text", text=text, sessionID=run.session)
+        if number == 0 and run.edited:
+            state = {
+                "status": "completed",
+                "input": {"filePath": run.edited},
+                "output": "edited",
+                "title": run.edited,
+            }
+            part("tool_use", type="tool", tool="edit", callID="call_1", state=state)
+        part("step-finish", type="step-finish", reason="stop" if last else "tool-calls", tokens={}, cost=0)
+
+
+def run_copilot(run: Run) -> None:
+    """copilot: plain text, the texts separated by a blank line."""
+    sys.stdout.write("".join(text.rstrip("\n") + "\n\n" for text in run.texts))
+
+
+def run_cursor(run: Run) -> None:
+    """cursor-agent: one result object, or stream-json."""
+    shape = run.options.get("--output-format", "text")
+    if shape == "text":
+        sys.stdout.write(run.texts[-1] + "\n")
+        return
+    session = {"session_id": run.session}
+    if shape == "stream-json":
+        emit(
+            type="system",
+            subtype="init",
+            cwd=os.getcwd(),
+            **session,
+            model="stand-in",
+            permissionMode="default",
+        )
+        user = [{"type": "text", "text": run.prompt}]
+        emit(type="user", message={"role": "user", "content": user}, **session)
+        for number, text in enumerate(run.texts):
+            content = [{"type": "text", "text": text}]
+            emit(type="assistant", message={"role": "assistant", "content": content}, **session)
+            if number == 0 and run.edited:
+                call = {"editToolCall": {"args": {"path": run.edited}}}
+                emit(type="tool_call", subtype="started", call_id="call_1", tool_call=call, **session)
+                emit(type="tool_call", subtype="completed", call_id="call_1", tool_call=call, **session)
+    done = {"duration_ms": 12, "result": run.texts[-1], "request_id": str(uuid.uuid4())}
+    emit(type="result", subtype="success", is_error=False, **done, **session)
+
+
+def accepts(*, flags: str, values: str, several: str = "", optional: str = "") -> dict[str, str]:
+    """Write down what options take: nothing, a value, several up to the next option, or perhaps one."""
+    kinds = {FLAG: flags, VALUE: values, SEVERAL: several, OPTIONAL: optional}
+    return {option: kind for kind, options in kinds.items() for option in options.split()}
+
+
+CLIS: dict[str, Cli] = {
+    "claude": Cli(
+        options=accepts(
+            flags="-p --print --verbose --include-partial-messages --dangerously-skip-permissions -c --continue",
+            values="--output-format --permission-mode --append-system-prompt --model --resume --session-id",
+            several="--allowedTools --disallowedTools",
+        ),
+        refusal="error: unknown option '{}'",
+        refused=1,
+        unknown_session="No conversation found with session ID: {}",
+        run=run_claude,
+    ),
+    "codex": Cli(
+        options=accepts(
+            flags="--json --skip-git-repo-check --full-auto --dangerously-bypass-approvals-and-sandbox",
+            values="--sandbox -s --cd -C --model -m -c",
+        ),
+        refusal="error: unexpected argument '{}' found",
+        refused=2,
+        unknown_session="Error: thread/resume failed: no rollout found for thread id {}",
+        run=run_codex,
+        command="exec",
+    ),
+    "opencode": Cli(
+        options=accepts(
+            flags="--continue -c --share --thinking", values="--agent --format --session -s --model -m --title"
+        ),
+        refusal="opencode run [message..]\n\nUnknown argument: {}",
+        refused=1,
+        unknown_session="Error: Session not found",
+        run=run_opencode,
+        command="run",
+    ),
+    "copilot": Cli(
+        options=accepts(
+            flags="--autopilot --yolo --allow-all-tools --no-ask-user -s --silent",
+            values="--max-autopilot-continues --model -p --prompt",
+            optional="--resume",
+        ),
+        refusal="error: unknown option '{}'",
+        refused=1,
+        unknown_session="No session, task, or name matched '{}'",
+        run=run_copilot,
+    ),
+    "cursor-agent": Cli(
+        options=accepts(flags="-p --print --force -f --trust", values="--output-format --model --resume"),
+        refusal="error: unknown option '{}'",
+        refused=1,
+        unknown_session="Session {} not found",
+        run=run_cursor,
+    ),
+}
+
+
+def check(run: Run) -> str:
+    """Refuse combinations that the real CLI refuses; set the prompt; return the session to resume or ""."""
+    options, words = run.options, run.words
+    resume = str(options.get("--resume") or options.get("--session") or "")
+    if run.name == "codex" and words[:1] == ["resume"]:
+        resume = words[1] if len(words) > 1 else ""
+        words = words[2:]
+    prompt = (options.get("-p") or options.get("--prompt")) if run.name == "copilot" else " ".join(words)
+    run.prompt = str(prompt or "")
+    if run.name == "claude":
+        streams = options.get("--output-format") == "stream-json"
+        if streams and "--verbose" not in options:
+            fail("Error: When using --print, --output-format=stream-json requires --verbose")
+        if "--include-partial-messages" in options and not streams:
+            fail("Error: --include-partial-messages requires --print and --output-format=stream-json")
+        free = (
+            "--dangerously-skip-permissions" in options or options.get("--permission-mode") == "bypassPermissions"
+        )
+        if free and os.geteuid() == 0 and os.environ.get("IS_SANDBOX") != "1":
+            fail("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
+    if run.name in ("claude", "cursor-agent") and not {"-p", "--print"} & options.keys():
+        fail("this stand-in only runs without a terminal: -p is missing")
+    if run.name == "codex" and "--skip-git-repo-check" not in options and not git("rev-parse", "--git-dir"):
+        fail("Not inside a trusted directory and --skip-git-repo-check was not specified.")
+    if not run.prompt:
+        fail("Error: Input must be provided either through stdin or as a prompt argument")
+    return resume
+
+
+def open_session(cli: Cli, run: Run, resume: str) -> None:
+    """Resume the session that was asked for, or start one; sessions lie in a file beside this program."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sessions")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, run.name + ".json")
+    known: dict[str, list[str]] = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            known = json.load(file)
+    if resume and resume not in known:
+        fail(cli.unknown_session.format(resume))
+    run.resumed = bool(resume)
+    run.session = resume or (f"ses_{uuid.uuid4().hex[:24]}" if run.name == "opencode" else str(uuid.uuid4()))
+    known.setdefault(run.session, []).append(run.prompt)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(known, file)
+
+
+def git(*arguments: str) -> bool:
+    """Run git quietly in the project and say whether it succeeded."""
+    quiet = subprocess.DEVNULL
+    return subprocess.run(["git", *arguments], stdin=quiet, stdout=quiet, stderr=quiet, check=False).returncode == 0
+
+
+def work(run: Run) -> None:
+    """Do the next task of the plan, tick it, commit, and word the answer."""
+    with open(PLAN, encoding="utf-8") as file:
+        plan = file.read()
+    task = re.search(r"^- \[ \] *(.*)$", plan, re.MULTILINE)
+    if task is not None:
+        known = {title: (path, content) for title, path, content in TASKS}
+        number = len(re.findall(r"^- \[x\]", plan, re.MULTILINE)) + 1
+        run.edited, content = known.get(task[1], (f"task-{number}.md", f"# {task[1]}\n"))
+        with open(run.edited, "w", encoding="utf-8") as file:
+            file.write(content)
+        plan = plan[: task.start()] + task[0].replace("[ ]", "[x]", 1) + plan[task.end() :]
+        with open(PLAN, "w", encoding="utf-8") as file:
+            file.write(plan)
+        if not (git("add", "--all") and git("commit", "--message", task[1])):
+            fail("fatal: the commit failed")
+        run.texts.append(f"I take the next task: {task[1]}.")
+    tests = "NOT_RUN"
+    if os.path.exists("test.sh"):
+        passed = subprocess.run(["bash", "test.sh"], capture_output=True, check=False).returncode == 0
+        tests = "PASSING" if passed else "FAILING"
+    left = len(re.findall(r"^- \[ \]", plan, re.MULTILINE))
+    done = f"Done and committed: {run.edited}." if task else "Every task is ticked already."
+    run.texts.append(
+        f"{done} {left} left in the plan.\n\n"
+        "---RALPH_STATUS---\n"
+        f"STATUS: {'IN_PROGRESS' if left else 'COMPLETE'}\n"
+        f"TASKS_COMPLETED_THIS_LOOP: {1 if task else 0}\n"
+        f"FILES_MODIFIED: {2 if task else 0}\n"
+        f"TESTS_STATUS: {tests}\n"
+        "WORK_TYPE: IMPLEMENTATION\n"
+        f"EXIT_SIGNAL: {'false' if left else 'true'}\n"
+        f"RECOMMENDATION: {'go on with the next task' if left else 'all tasks are done'}\n"
+        "---END_RALPH_STATUS---\n"
+    )
+
+
+def main(argv: list[str]) -> int:
+    """Behave as the CLI named by the first argument."""
+    name, *rest = argv
+    cli = CLIS[name]
+    if rest == ["--version"]:
+        sys.stdout.write("0.0.0 (ralph-bridge stand-in)\n")
+        return 0
+    if name == "opencode" and rest[:2] == ["session", "list"]:
+        sys.stdout.write("[]\n")
+        return 0
+    if cli.command is not None:
+        if rest[:1] != [cli.command]:
+            fail(f"this stand-in only knows `{name} {cli.command}`", 2)
+        rest = rest[1:]
+    run = parse(cli, name, rest)
+    resume = check(run)
+    open_session(cli, run, resume)
+    work(run)
+    cli.run(run)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,280 @@
+"""Running one coding-agent CLI: the only module that uses ``sh``.
+
+sh starts the program, gives it a session of its own and reaps it. The bytes don't pass through sh:
+the program's stdout is a pipe of ours, read in the calling thread, and its stderr is a file. sh's own
+readers decode, read 1024 bytes at a time and call back from another thread, where an exception of
+the callback is lost; and a child that keeps stdout open would delay the end by two seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import ProgramNotStarted, ProgramTimeout
+from bridge.loop import groups, program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+__all__ = ["Graces", "Program", "run_cli"]
+
+_SLICE = 0.05
+_READ = 65_536
+_MOST_A_PIPE_HOLDS = 1024 * 1024
+_LAST_WORDS = 16 * 1024 * 1024
+
+
+class Graces:
+    """How long a process group may take to obey each signal, in seconds."""
+
+    interrupt = 2.0
+    terminate = 2.0
+    kill = 2.0
+    leftover = 0.5
+    """For what a program leaves running when it ends: it gets TERM, then KILL."""
+
+
+class Program:
+    """A running program, as a context manager: when the block ends, so has its whole process group.
+
+    Args:
+        argv: program and arguments; bytes that are no text as surrogate escapes.
+        cwd: folder to run it in.
+        env: its environment, whole.
+        stderr_path: file that gets its stderr, replaced.
+        timeout: seconds that it may run, or None.
+
+    Raises:
+        ProgramNotFound: there is no such program.
+        ProgramNotStarted: it can't be executed.
+        ArgumentTooLong: the system would refuse the command line.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | os.PathLike[str],
+        env: Mapping[str, str],
+        stderr_path: str | os.PathLike[str],
+        timeout: float | None = None,
+        graces: type[Graces] = Graces,
+    ) -> None:
+        self.argv = program.resolve(argv, cwd=cwd, env=env)
+        program.check_sizes(self.argv, env)
+        self.status: int | None = None
+        """Exit status once it has ended; minus the signal's number when a signal ended it."""
+        self._graces = graces
+        self._timeout = timeout
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+        self._pending: list[bytes] = []
+        self._reader, writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        self._poller = select.poll()
+        self._poller.register(self._reader, select.POLLIN)
+        self._command: Any = None
+        self.pid = 0
+        try:
+            with groups.signals_held():
+                self._command = _start(self.argv, cwd, env, stderr_path, writer)
+                self.pid = self._command.pid
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.close(writer)
+
+    def lines(self) -> Generator[bytes, None, None]:
+        """Yield stdout line by line, each with its newline (the last perhaps without), byte for byte.
+
+        Ends when the program has ended and its output is read; a child of it that still holds stdout
+        delays nothing.
+
+        Raises:
+            ProgramTimeout: it ran for too long. The group was ended and its last output was yielded.
+        """
+        after_exit = 0
+        while self._time_left() > 0 and after_exit < _MOST_A_PIPE_HOLDS:
+            alive = self._alive()  # before the read: what it wrote before it ended is then all there
+            if alive:
+                self._poller.poll(min(_SLICE, self._time_left()) * 1000)
+            data = self._read()
+            if data == b"":
+                self._await_exit()
+                break
+            if data is None and not alive:
+                break
+            if data is not None:
+                after_exit += 0 if alive else len(data)
+                yield from self._split(data)
+        timed_out = self._alive()
+        if timed_out:
+            yield from self._split(self._end_group())
+        yield from self._rest()
+        if timed_out:
+            raise ProgramTimeout(f"{self.argv[0]} ran longer than {self._timeout:g} s and was ended")
+
+    def _time_left(self) -> float:
+        return float("inf") if self._deadline is None else self._deadline - time.monotonic()
+
+    def _read(self) -> bytes | None:
+        """Return what is there, b"" at the end of the stream, None when nothing is there now."""
+        try:
+            return os.read(self._reader, _READ)
+        except BlockingIOError:
+            return None
+
+    def _split(self, data: bytes) -> Iterator[bytes]:
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            # A line of megabytes comes in hundreds of pieces: searched piece by piece, joined once.
+            yield b"".join((*self._pending, end, b"\n"))
+            self._pending.clear()
+        if rest:
+            self._pending.append(rest)
+
+    def _rest(self) -> Iterator[bytes]:
+        if self._pending:
+            yield b"".join(self._pending)
+            self._pending.clear()
+
+    def _alive(self) -> bool:
+        if self.status is None and not self._command.is_alive():
+            self.status = self._command.process.exit_code
+        return self.status is None
+
+    def _await_exit(self) -> None:
+        """stdout is closed: wait for the end, or for the deadline."""
+        pause = 0.0005
+        while self._alive() and self._time_left() > 0:
+            time.sleep(pause)
+            pause = min(pause * 2, _SLICE)
+
+    def _end_group(self, *, gently: bool = True) -> bytes:
+        """End the whole group and return what it still wrote."""
+        graces = self._graces
+        rungs: list[tuple[int, float]] = [(signal.SIGTERM, graces.leftover), (signal.SIGKILL, graces.kill)]
+        if gently:
+            rungs[:1] = [(signal.SIGINT, graces.interrupt), (signal.SIGTERM, graces.terminate)]
+        written: list[bytes] = []
+        kept = 0
+
+        def lives() -> bool:
+            nonlocal kept
+            # Keep reading: a program that is blocked writing its last words can't obey.
+            if data := self._read():
+                kept += len(data)
+                if kept <= _LAST_WORDS:
+                    written.append(data)
+            return self._alive() or groups.lives(self.pid)
+
+        groups.end(self.pid, rungs, lives)
+        while kept <= _LAST_WORDS and (data := self._read()):
+            kept += len(data)
+            written.append(data)
+        return b"".join(written)
+
+    def close(self) -> None:
+        """End what is left of the process group, reap it and let go of every descriptor."""
+        if self._command is None:
+            os.close(self._reader)
+            return
+        try:
+            if self._alive():
+                self._end_group()
+            elif groups.lives(self.pid):
+                self._end_group(gently=False)
+        finally:
+            os.close(self._reader)
+            if self._alive():  # unkillable (a process in the kernel's hands); never wait for ever
+                raise ProgramTimeout(f"{self.argv[0]} (process {self.pid}) does not end, even after KILL")
+            self._command.wait()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _start(
+    argv: list[str],
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stderr_path: str | os.PathLike[str],
+    writer: int,
+) -> Any:
+    import sh  # 70 ms
+
+    with contextlib.ExitStack() as stack:
+        stdin = stack.enter_context(open(os.devnull, "rb"))  # an open, silent stdin hangs most CLIs
+        stderr = stack.enter_context(open(stderr_path, "wb"))
+        # sh forks in Python, and Python 3.12 warns of that when threads exist. The child only closes
+        # descriptors and executes; there is nothing that the caller could do about it.
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+        command: Any = sh.Command(argv[0])
+        try:
+            return command(
+                argv[1:],  # as one list: sh passes its elements on as they are
+                _in=stdin,
+                _out=writer,
+                _err=stderr,
+                _tty_out=False,
+                _new_session=True,
+                _bg=1,  # in the background; `True` itself would also make the program ignore SIGHUP
+                _bg_exc=False,
+                _ok_code=range(-64, 256),  # the status is data here, never an exception
+                _env=dict(env),
+                _cwd=os.fspath(cwd),
+                _encoding=program.EXACT,
+            )
+        except sh.ForkException as error:
+            _clean_up_failed_exec(error)
+            reason = str(error.args[0]).strip().rsplit("\n", 1)[-1]
+            raise ProgramNotStarted(f"{argv[0]} could not be started: {reason}") from None
+
+
+def _clean_up_failed_exec(error: BaseException) -> None:
+    """Reap the child and close the two descriptors that sh 2.4 forgets when exec fails."""
+    trace = error.__traceback__
+    while trace is not None:
+        names = trace.tb_frame.f_locals
+        if "session_pipe_read" in names:
+            for name in ("session_pipe_read", "session_pipe_write"):
+                with contextlib.suppress(OSError):
+                    os.close(names[name])
+            with contextlib.suppress(OSError):
+                os.waitpid(names["self"].pid, 0)
+        trace = trace.tb_next
+
+
+def run_cli(
+    argv: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    on_stdout: Callable[[bytes], None],
+    stderr_path: str | os.PathLike[str],
+    timeout: float | None = None,
+) -> int:
+    """Run a program to its end, give each line of its stdout to `on_stdout`, and return its status.
+
+    Raises:
+        ProgramTimeout: it ran for more than `timeout` seconds and its process group was ended.
+        ProgramNotFound, ProgramNotStarted, ArgumentTooLong: as for :class:`Program`.
+    """
+    with Program(argv, cwd=cwd, env=env, stderr_path=stderr_path, timeout=timeout) as running:
+        for line in running.lines():
+            on_stdout(line)
+    assert running.status is not None
+    return running.status

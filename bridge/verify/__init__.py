@@ -1,0 +1,1 @@
+"""Is this script to contract? Facts, checks, reports, and how two versions differ."""

@@ -1,0 +1,164 @@
+"""`ralph-bridge demo` for every driver, and the stand-ins against what the real CLIs accept."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("bridge.driver")
+pytest.importorskip("bridge.stream.events")
+
+from bridge.cli.demo import _NAMES
+from bridge.demo.project import DRIVERS, make_project
+from bridge.demo.standin import CLIS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Project
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="the demo needs git")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_whole_loop(project: Project, driver: str) -> None:
+    done = project.run("demo", "--driver", driver, "--dir", "demo")
+    assert done.returncode == 0, done.stderr
+    folder = project.folder / "demo/project"
+    assert "- [ ]" not in (folder / ".ralph/@fix_plan.md").read_text()
+    assert git(folder, "status", "--porcelain") == ""
+    assert len(git(folder, "log", "--format=%s").splitlines()) == 5
+    assert subprocess.run(["bash", "test.sh"], cwd=folder, check=False).returncode == 0
+    rows = re.findall(r"^(\d) +(.+?)  +(\S+(?: new| resumed)?) +[\d.]+$", done.stdout, re.MULTILINE)
+    assert [row[0] for row in rows] == ["1", "2", "3", "4"]
+    kinds = [row[2].rpartition(" ")[2] for row in rows]
+    assert kinds == (["none"] * 4 if driver == "copilot" else ["new", "resumed", "resumed", "resumed"])
+    assert f"project   {folder}" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert len(list((folder / ".ralph/logs").glob("driver_output_*.log"))) == 4
+
+
+def test_nothing_is_kept_when_told_so(project: Project) -> None:
+    done = project.run("demo", "--no-keep", TMPDIR=str(project.folder))
+    assert done.returncode == 0
+    assert os.listdir(project.folder) == [".ralph"]
+
+
+def test_as_many_iterations_as_asked_for(project: Project) -> None:
+    done = project.run("demo", "--iterations", "6", "--no-keep", "--dir", "demo")
+    assert done.returncode == 0
+    assert "6 of 6 tasks" in done.stdout
+    assert not (project.folder / "demo").exists()
+    (project.folder / "empty").mkdir()
+    assert project.run("demo", "--no-keep", "--dir", "empty").returncode == 0
+    assert os.listdir(project.folder / "empty") == []
+
+
+def test_colour_is_a_choice(project: Project) -> None:
+    done = project.run("demo", "--no-keep", FORCE_COLOR="1")
+    assert "\x1b[" in done.stdout
+    assert "\x1b[" not in project.run("demo", "--no-keep", FORCE_COLOR="1", NO_COLOR="1").stdout
+
+
+def test_the_callers_git_environment_is_left_alone(project: Project) -> None:
+    git(project.folder, "init", "--quiet")
+    env = {"GIT_DIR": str(project.folder / ".git"), "GIT_WORK_TREE": str(project.folder)}
+    assert project.run("demo", "--dir", "demo", **env).returncode == 0
+    assert "demo" not in git(project.folder, "log", "--all", "--format=%an")
+
+
+def test_without_git(project: Project) -> None:
+    tools = project.folder / "tools"
+    tools.mkdir()
+    for name in ("bash", "env", "cat"):
+        (tools / name).symlink_to(shutil.which(name) or "")
+    done = project.run("demo", "--dir", "demo", PATH=str(tools))
+    assert done.returncode == 4
+    assert "git was not found" in done.stderr
+    assert not (project.folder / "demo").exists()
+
+
+def test_a_folder_that_holds_something(project: Project) -> None:
+    done = project.run("demo", "--dir", ".", "--no-keep")
+    assert done.returncode == 2
+    assert "not an empty folder" in done.stderr
+    assert (project.folder / ".ralph/PROMPT.md").exists()
+
+
+def test_the_names_offered() -> None:
+    assert tuple(DRIVERS) == _NAMES
+    assert set(DRIVERS.values()) == set(CLIS)
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, dict[str, str], str]:
+    made = make_project(tmp_path / "demo", request.param, iterations=3)
+    return made.folder, dict(made.env), DRIVERS[request.param]
+
+
+def call(stand_in: tuple[Path, dict[str, str], str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    folder, env, name = stand_in
+    program = shutil.which(name, path=env["PATH"])
+    assert program is not None
+    return subprocess.run([program, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("stand_in", DRIVERS, indirect=True)
+def test_an_unknown_option_is_refused(stand_in: tuple[Path, dict[str, str], str]) -> None:
+    command = {"codex": ["exec"], "opencode": ["run"]}.get(stand_in[2], [])
+    done = call(stand_in, *command, "--no-such-option", "prompt")
+    assert done.returncode == (2 if stand_in[2] == "codex" else 1)
+    assert "--no-such-option" in done.stderr
+    assert done.stdout == ""
+    assert "- [x]" not in (stand_in[0] / ".ralph/@fix_plan.md").read_text()
+
+
+@pytest.mark.parametrize("stand_in", ["claude-code", "codex", "opencode", "cursor"], indirect=True)
+def test_an_unknown_session_is_refused(stand_in: tuple[Path, dict[str, str], str]) -> None:
+    arguments = {
+        "claude": ["--output-format", "json", "--resume", "gone", "-p", "x"],
+        "codex": ["exec", "--json", "--sandbox", "workspace-write", "resume", "gone", "x"],
+        "opencode": ["run", "--format", "json", "--continue", "--session", "gone", "x"],
+        "cursor-agent": ["-p", "--force", "--output-format", "json", "--resume", "gone", "x"],
+    }[stand_in[2]]
+    done = call(stand_in, *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.strip()
+
+
+@pytest.mark.parametrize("stand_in", ["claude-code"], indirect=True)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--output-format", "stream-json", "-p", "x"],
+        ["--output-format", "json", "--include-partial-messages", "-p", "x"],
+        ["--output-format", "json", "-p", "- [ ] starts with a dash"],
+        ["--output-format", "json", "-p"],
+    ],
+)
+def test_what_claude_refuses(stand_in: tuple[Path, dict[str, str], str], arguments: list[str]) -> None:
+    assert call(stand_in, *arguments).returncode == 1
+
+
+def test_the_stand_in_needs_the_standard_library_only(tmp_path: Path) -> None:
+    source = tmp_path / "standin.py"
+    from bridge.demo import standin
+
+    shutil.copy(standin.__file__, source)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(source), "claude", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "stand-in" in done.stdout

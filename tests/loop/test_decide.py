@@ -1,0 +1,138 @@
+"""The loop's decisions, as a table and as properties."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.loop.decide import Limits, Outcome, State, Verdict, begin, decide, failure_of
+from bridge.loop.plan import Plan, loop_context, parse_plan
+
+OPEN = Plan(1, 3, "two")
+DONE = Plan(3, 3, None)
+NO_BOXES = Plan(0, 0, None)
+GO_ON, COMPLETE, INCOMPLETE = Verdict.CONTINUE, Verdict.COMPLETE, Verdict.INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict", "reason"),
+    [
+        (Outcome(), GO_ON, ""),
+        (Outcome(exit_signal=True), COMPLETE, "project_complete"),
+        (Outcome(exit_signal=False), GO_ON, ""),
+        (Outcome(promised=True), COMPLETE, "completion_promise"),
+        (Outcome(promised=True, exit_signal=False), COMPLETE, "completion_promise"),
+        (Outcome(plan=OPEN), GO_ON, ""),
+        (Outcome(plan=DONE), COMPLETE, "plan_complete"),
+        (Outcome(plan=DONE, exit_signal=False), COMPLETE, "plan_complete"),
+        (Outcome(plan=DONE, status=1), COMPLETE, "plan_complete"),
+        (Outcome(plan=NO_BOXES), GO_ON, ""),
+        (Outcome(plan=OPEN, exit_signal=True), COMPLETE, "project_complete"),
+        (Outcome(status=1), GO_ON, "retry"),
+        (Outcome(status=-15), GO_ON, "retry"),
+        (Outcome(timed_out=True), GO_ON, "retry"),
+        (Outcome(is_error=True), GO_ON, "retry"),
+        (Outcome(completed=False), GO_ON, "retry"),
+        (Outcome(completed=True), GO_ON, ""),
+        (Outcome(status=1, exit_signal=True), GO_ON, "retry"),
+        (Outcome(completed=False, promised=True), GO_ON, "retry"),
+    ],
+)
+def test_one_iteration(outcome: Outcome, verdict: Verdict, reason: str) -> None:
+    _, decision = decide(State(), outcome, Limits())
+    assert (decision.verdict, decision.reason) == (verdict, reason)
+
+
+def test_the_cap_on_iterations() -> None:
+    _, decision = decide(State(iteration=4), Outcome(), Limits(max_iterations=5))
+    assert (decision.verdict, decision.reason) == (INCOMPLETE, "max_iterations")
+    _, decision = decide(State(iteration=4), Outcome(exit_signal=True), Limits(max_iterations=5))
+    assert decision.verdict is COMPLETE
+
+
+def test_the_cap_on_failures_counts_consecutive_ones_only() -> None:
+    state, reasons = State(), []
+    for outcome in (Outcome(status=1), Outcome(status=1), Outcome(), *[Outcome(status=2, error="boom")] * 3):
+        state, decision = decide(state, outcome, Limits())
+        reasons.append(decision.reason)
+    assert reasons == ["retry", "retry", "", "retry", "retry", "consecutive_failures"]
+    assert decision.detail == "3 runs in a row failed, the last: exit status 2: boom"
+
+
+def test_a_failed_run_drops_the_session() -> None:
+    state = State(iteration=2, session_id="s1")
+    after, decision = decide(state, Outcome(status=1, resumed=True, session_id="s1"), Limits())
+    assert after.session_id is None
+    assert "session dropped" in decision.detail
+
+
+def test_a_session_is_never_carried_past_a_run_that_left_none() -> None:
+    after, _ = decide(State(session_id="old"), Outcome(resumed=True), Limits())
+    assert after.session_id is None
+
+
+def test_a_finished_plan_needs_no_run() -> None:
+    assert begin(State(), DONE).verdict is COMPLETE
+    assert begin(State(), DONE).detail == "all 3 tasks of the fix plan are ticked"
+    assert begin(State(), Plan(1, 1, None)).detail == "the only task of the fix plan is ticked"
+    assert [begin(State(), plan).verdict for plan in (None, OPEN, NO_BOXES)] == [GO_ON] * 3
+
+
+outcomes = st.builds(
+    Outcome,
+    status=st.sampled_from([0, 0, 0, 1, 137, -9]),
+    timed_out=st.booleans(),
+    completed=st.sampled_from([None, True, False]),
+    is_error=st.booleans(),
+    exit_signal=st.sampled_from([None, True, False]),
+    promised=st.booleans(),
+    plan=st.sampled_from([None, OPEN, NO_BOXES, DONE]),
+    session_id=st.sampled_from([None, "a", "b"]),
+    resumed=st.booleans(),
+)
+
+
+@given(st.lists(outcomes, min_size=60, max_size=60), st.integers(1, 50), st.integers(1, 5))
+def test_every_loop_ends_within_its_limits(runs: list[Outcome], iterations: int, failures: int) -> None:
+    state = State()
+    limits = Limits(iterations, failures)
+    for outcome in runs:
+        state, decision = decide(state, outcome, limits)
+        assert state.session_id == (None if failure_of(outcome) else outcome.session_id)
+        if decision.verdict is not GO_ON:
+            break
+    assert decision.verdict is not GO_ON
+    assert 1 <= state.iteration <= iterations
+    assert state.failures <= failures
+
+
+@given(outcomes, outcomes)
+def test_a_decision_depends_on_nothing_of_an_earlier_run(first: Outcome, second: Outcome) -> None:
+    after, _ = decide(State(), first, Limits())
+    carried = State(iteration=1, failures=after.failures, session_id="whatever")
+    assert decide(after, second, Limits()) == decide(carried, second, Limits())
+
+
+def test_plans() -> None:
+    text = "# Plan\n- [x] one\n  - [X] sub\n- [ ]   two  \n* [ ] no\n-[ ] no\n- [-] no\n1. [ ] no\n- [ ] three"
+    assert parse_plan(text) == Plan(2, 4, "two")
+    assert parse_plan("") == NO_BOXES
+    assert parse_plan("- [x] a\r\n- [x] b\r\n").complete
+
+
+@given(st.lists(st.booleans(), max_size=30))
+def test_counting_boxes(ticks: list[bool]) -> None:
+    plan = parse_plan("\n".join(f"- [{'x' if tick else ' '}] task {n}" for n, tick in enumerate(ticks)))
+    assert (plan.done, plan.total) == (sum(ticks), len(ticks))
+    assert plan.complete == (bool(ticks) and all(ticks))
+    first = next(itertools.compress(itertools.count(), (not tick for tick in ticks)), None)
+    assert plan.next_task == (None if first is None else f"task {first}")
+
+
+def test_the_context_names_what_is_next() -> None:
+    assert loop_context(1, None, resumed=False) == "Loop #1."
+    assert loop_context(2, OPEN, resumed=False) == "Loop #2. Remaining tasks: 2. Next: two."
+    assert "continues your session" in loop_context(3, OPEN, resumed=True)
