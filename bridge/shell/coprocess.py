@@ -319,9 +319,7 @@ class Coprocess:
         reply = bytearray(begun)
         mine = b"%d " % self.number  # else somebody else wrote it, who may never end
         while (
-            reply.startswith(mine)
-            and not protocol.complete(reply, self.number, values)
-            and self._poll.poll(_PAUSE)
+            reply.startswith(mine) and not protocol.complete(reply, self.number, values) and self._poll.poll(_PAUSE)
         ):
             try:
                 reply += _read(self._r, _CHUNK)
@@ -451,7 +449,6 @@ class Coprocess:
                 self._await_death(self._grace)
             self.kill()
         self._dispose()
-
 
     def disown(self) -> None:
         """In a forked child: everything here is the parent's; let go of it without touching it."""

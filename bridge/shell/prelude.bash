@@ -242,7 +242,10 @@ while [[ $__rb_b != 9 ]]; do
         *)
             __rb_t=
             case $__rb_i in 1) IFS='' builtin read -r __rb_t 2>/dev/null <"$__rb_d/m" ;; esac
-            [[ $__rb_t == "$__rb_n" ]] || FUNCNEST='' __rb_values
+            # Not before every call: in POSIX mode old versions let the assignment stay.
+            case $__rb_t in "$__rb_n") ;; *)
+                case ${FUNCNEST+x} in x) FUNCNEST='' __rb_values ;; *) __rb_values ;; esac ;;
+            esac
             __rb_w='' __rb_i='' ;;
         esac
         __rb_x='' __rb_c=0 ;;

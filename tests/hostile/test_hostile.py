@@ -125,7 +125,7 @@ def test_hostile(path: Path, bash: str, pidfile: Path, tmp_path: Path, leaks: No
         if "bash" in head and shell.version < tuple(map(int, one(head, "bash", "").split("."))):
             pytest.skip("this bash has no associative arrays")
         shell.execute(HELPERS)
-        shell.execute("keep() { KEPT=(\"$@\"); }")
+        shell.execute('keep() { KEPT=("$@"); }')
         shell.call("keep", *WITNESS)
         seen, evidence = outcome(lambda: shell.source(path))
         assert accepted(seen, one(head, "source", "returned 0")), f"sourcing: {seen}\n{evidence}"

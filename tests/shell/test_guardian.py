@@ -84,7 +84,9 @@ def test_a_killed_host_leaves_nothing(bash: str, tmp_path: Path, hook: str, then
     assert until(lambda: len(session(int(pid))) > ("sleep" in hook))
     if then == "fork":
         assert until(lambda: len(psutil.Process(host.pid).children()) == 3)
-    guardians = [child.pid for child in psutil.Process(host.pid).children() if child.name() in ("sh", "dash", "bash")]
+    guardians = [
+        child.pid for child in psutil.Process(host.pid).children() if child.name() in ("sh", "dash", "bash")
+    ]
     os.kill(host.pid, signal.SIGKILL)
     host.wait()
     try:

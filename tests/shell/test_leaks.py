@@ -88,7 +88,7 @@ def test_nothing_is_left(bash: str, temporary: Path, path: str, isolated: bool) 
         with Shell(bash=bash, timeout=2, grace=0.1, output_limit=1_000_000) as shell:
             for _ in range(2):
                 sessions.append(shell.pid)
-                with contextlib.suppress(BridgeError):  # the first to hear of what an isolated call did to its parent
+                with contextlib.suppress(BridgeError):  # may tell of the parent's death
                     shell.execute(f"f() {{ {PATHS[path]}; }}")
                 sessions.append(shell.pid)
                 with contextlib.suppress(BridgeError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -38,6 +39,7 @@ work() { eval "$1=\\$2"; local i; for ((i = 0; i < $3; i++)); do :; done; }
 die() { kill -9 $$; }
 """
 NAMES = ["A", "B", "C"]
+DEADLY = [signal.SIGKILL, signal.SIGTERM]
 names = st.sampled_from(NAMES)
 texts = st.sampled_from(["", "a b", "it's", "$(id)", "\x01\x7f", "é\udcff", "1 0 - hB", "x" * 5000])
 
@@ -66,14 +68,13 @@ class Living(RuleBasedStateMachine):
         try:
             reply = act()
         except ShellDied as error:
-            assert self.dead
-            assert error.state_lost
-            self.lost()
+            self.lost(error.state_lost and self.dead)
             return None
         self.dead = False  # a death is always told by an error first
         return reply
 
-    def lost(self) -> None:
+    def lost(self, as_expected: bool) -> None:
+        assert as_expected
         self.present = dict(self.of_host)
         self.dead = False
 
@@ -82,8 +83,7 @@ class Living(RuleBasedStateMachine):
         try:
             self.shell[name] = value
         except ShellDied:
-            assert self.dead
-            self.lost()
+            self.lost(self.dead)
             self.shell[name] = value
         self.of_host[name] = self.present[name] = value
 
@@ -102,9 +102,11 @@ class Living(RuleBasedStateMachine):
         try:
             self.attempt(lambda: self.shell.call("leave", name, value, str(status)))
         except HookExited as error:
-            assert error.status == status
-            assert not self.dead
+            left = (error.status, self.dead)
             self.present[name] = value
+        else:
+            left = (status, False)
+        assert left == (status, False)
 
     @precondition(lambda self: not self.dead)
     @rule(name=names, value=texts)
@@ -114,20 +116,16 @@ class Living(RuleBasedStateMachine):
         except HookTimeout as error:
             self.present[name] = value
             if error.state_lost:
-                self.lost()
+                self.lost(True)
         else:
             raise AssertionError("it should have been late")
 
     @precondition(lambda self: not self.dead)
     @rule()
     def a_hook_kills_bash(self) -> None:
-        try:
+        with pytest.raises(ShellDied) as caught:
             self.shell.call("die")
-        except ShellDied as error:
-            assert error.state_lost
-            self.lost()
-        else:
-            raise AssertionError("it should have died")
+        self.lost(caught.value.state_lost)
 
     @precondition(lambda self: not self.dead)
     @rule()
@@ -136,7 +134,7 @@ class Living(RuleBasedStateMachine):
         self.dead = True
 
     @precondition(lambda self: not self.dead)
-    @rule(name=names, value=texts, delay=st.floats(0, 0.01), number=st.sampled_from([signal.SIGKILL, signal.SIGTERM]))
+    @rule(name=names, value=texts, delay=st.floats(0, 0.01), number=st.sampled_from(DEADLY))
     def bash_is_killed_during_calls(self, name: str, value: str, delay: float, number: signal.Signals) -> None:
         timer = threading.Timer(delay, os.kill, (self.shell.pid, number))
         timer.start()
