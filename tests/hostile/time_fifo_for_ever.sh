@@ -2,4 +2,4 @@
 # timeout: 0.3
 # sees: timeout
 # state: any
-hook() { local f; f=$(mktemp -u) && mkfifo "$f" && cat "$f"; rm -f "$f"; }
+hook() { local f; f=$PIDFILE.fifo; mkfifo "$f" && cat "$f"; rm -f "$f"; }
