@@ -20,7 +20,7 @@ source "$1"; shift
 {settings}
 {call}
 __status=$?
-IFS=' '
+set +u; IFS=' '
 printf '%s\\0' "$__status" "${{#{array}[@]}}" ${{{array}[@]+"${{{array}[@]}}"}} >&3
 """
 

@@ -178,7 +178,8 @@ class World:
         """Go through the recovery chain."""
 
         def look() -> None:
-            self.recovery = recover(self.driver, name)
+            # An absolute path, because the host's working folder is not the driver's.
+            self.recovery = recover(self.driver, str(self.folder / name))
 
         self.attempt(look)
 
