@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bridge import Driver, resources
 from bridge.contract import driver_contract
-from bridge.errors import HookFailed
+from bridge.errors import HookExited, HookFailed, ShellDied
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,11 +98,13 @@ PIECES = {
     "set -u": 'set -u; CLAUDE_CMD_ARGS+=("${4:-no fourth}"); set +u',
     "set -e": "set -e; false; CLAUDE_CMD_ARGS+=(went-on); set +e",
     "options for good": "set -u; set -o pipefail; shopt -s extglob dotglob",
+    "set -u for good": 'set -u; CLAUDE_CMD_ARGS+=("$3" "${5}")',
     "positional": 'set -- "$3" "$2"; CLAUDE_CMD_ARGS+=("$@")',
     "noise": 'echo "building for $2"; echo "note: $3" >&2',
     "a failure in between": 'false || CLAUDE_CMD_ARGS+=(recovered)',
     "a subshell": '(CLAUDE_CMD_ARGS+=(lost)); CLAUDE_CMD_ARGS+=("kept $?")',
 }
+ENDED: tuple[int, list[bytes]] = (-1, [])
 ENDINGS = ["", "return 0", "return 3", "[[ -z $2 ]]", "false"]
 
 
@@ -141,8 +143,11 @@ def quoted(data: bytes) -> bytes:
 def of_bash(
     bash: str, script: Path, prompt: Path, sequence: Sequence[Call], env: dict[str, str], cwd: Path
 ) -> list[tuple[int, list[bytes]]]:
-    """What one fresh bash has in the array after each of the calls; before the second and later ones the array
-    is emptied, and nothing else."""
+    """What one fresh bash has in the array after each of the calls.
+
+    Before the second and later ones the array is emptied, and nothing else. A call that ends bash, such as one
+    that comes upon an unset variable under `set -u`, is the last.
+    """
     lines = [b'exec 3>&1 >/dev/null 2>&1; source "$1"; driver_valid_tools']
     for number, call in enumerate(sequence):
         if number:
@@ -168,8 +173,8 @@ def of_bash(
     for status in frames:
         count = int(next(frames))
         answers.append((int(status), [next(frames) for _ in range(count)]))
-    assert len(answers) == len(sequence), done
-    return answers
+    assert len(answers) == len(sequence) or done.returncode, done
+    return answers if len(answers) == len(sequence) else [*answers, ENDED]
 
 
 def of_driver(driver: Driver, prompt: Path, sequence: Sequence[Call]) -> list[tuple[int, list[bytes]]]:
@@ -181,6 +186,8 @@ def of_driver(driver: Driver, prompt: Path, sequence: Sequence[Call]) -> list[tu
             argv = driver.build_command(prompt, text(call.context), text(call.session), *map(text, call.more))
         except HookFailed as error:
             answers.append((error.status or 0, []))
+        except (HookExited, ShellDied):
+            return [*answers, ENDED]
         else:
             answers.append((0, [argument.encode("utf-8", "surrogateescape") for argument in argv]))
     return answers
