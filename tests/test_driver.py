@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_folders_are_searched_in_order_and_before_the_shipped_ones(tmp_path: Pat
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "codex.sh").touch()
     (tmp_path / "two" / "own.sh").touch()
-    folders = [tmp_path / "none", tmp_path / "one", str(tmp_path / "two")]
+    folders: list[str | Path] = [tmp_path / "none", tmp_path / "one", str(tmp_path / "two")]
     assert find("codex", folders) == tmp_path / "one" / "codex.sh"
     assert find("own", folders) == tmp_path / "two" / "own.sh"
     assert find("cursor", folders).parent == resources.shipped("drivers")
@@ -326,9 +327,7 @@ def test_three_arguments_always_arrive_and_more_are_passed_on(load: Load, prompt
     assert driver.build_command(prompt, "c", "s", "four", "") == ["my-cli", path, "c", "s", "four", ""]
 
 
-def test_a_failure_carries_status_stderr_and_arguments_and_returns_nothing_stale(
-    load: Load, prompt: Path
-) -> None:
+def test_a_failure_carries_status_stderr_and_arguments_and_returns_nothing_stale(load: Load, prompt: Path) -> None:
     driver = load()
     driver.build_command(prompt)
     with pytest.raises(HookFailed) as caught:
@@ -462,7 +461,7 @@ def test_an_empty_session_id_is_none(load: Load, printed: str) -> None:
 
 
 def test_recovery_goes_through_the_three_steps(load: Load, tmp_path: Path) -> None:
-    driver = load('driver_fallback_session_id() { [[ $1 == */empty ]] && echo last-1; }\n')
+    driver = load("driver_fallback_session_id() { [[ $1 == */empty ]] && echo last-1; }\n")
     (tmp_path / "full").write_text('{"session_id": "generic-1"}\n')
     (tmp_path / "empty").touch()
     assert driver.recover_session_id(tmp_path / "full") == "generic-1"
@@ -494,10 +493,8 @@ def test_has_and_is_own(load: Load) -> None:
 
 def kill(driver: Driver) -> None:
     os.kill(driver.shell.pid, signal.SIGKILL)
-    try:
+    with contextlib.suppress(ShellDied):
         driver.shell.call("true")
-    except ShellDied:
-        pass
 
 
 def test_a_revived_driver_is_as_it_was_after_loading(load: Load, prompt: Path) -> None:
@@ -523,7 +520,7 @@ def test_a_revived_driver_fills_its_valid_tools_when_they_are_asked_for(load: Lo
 
 
 def test_nothing_stale_after_a_death(load: Load, prompt: Path) -> None:
-    driver = load("driver_build_command() { [[ -n $2 ]] && CLAUDE_CMD_ARGS+=(\"$2\"); return 0; }\n")
+    driver = load('driver_build_command() { [[ -n $2 ]] && CLAUDE_CMD_ARGS+=("$2"); return 0; }\n')
     assert driver.build_command(prompt, "c") == ["c"]
     kill(driver)
     assert driver.build_command(prompt) == []

@@ -101,7 +101,7 @@ PIECES = {
     "set -u for good": 'set -u; CLAUDE_CMD_ARGS+=("$3" "${5}")',
     "positional": 'set -- "$3" "$2"; CLAUDE_CMD_ARGS+=("$@")',
     "noise": 'echo "building for $2"; echo "note: $3" >&2',
-    "a failure in between": 'false || CLAUDE_CMD_ARGS+=(recovered)',
+    "a failure in between": "false || CLAUDE_CMD_ARGS+=(recovered)",
     "a subshell": '(CLAUDE_CMD_ARGS+=(lost)); CLAUDE_CMD_ARGS+=("kept $?")',
 }
 ENDED: tuple[int, list[bytes]] = (-1, [])
@@ -129,7 +129,9 @@ calls = st.lists(
     min_size=1,
     max_size=3,
 )
-thorough = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+thorough = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def text(data: bytes) -> str:

@@ -6,11 +6,11 @@ The driver is held against this. It knows nothing of protocols and preludes, onl
 
 from __future__ import annotations
 
-import os
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
 __all__ = ["Answer", "array_after"]

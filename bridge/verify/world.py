@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
@@ -16,6 +15,7 @@ from bridge.verify.bash import Answer, array_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from bridge.session_id import Recovery
     from bridge.shell import Reply
@@ -132,7 +132,8 @@ class World:
         try:
             action()
         except BridgeError as error:
-            assert self._error is None, f"a second error: {error}"
+            if self._error is not None:
+                raise
             self._error = error
 
     def load_from(self, load: Callable[[], Driver]) -> None:

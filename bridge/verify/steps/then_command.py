@@ -113,7 +113,8 @@ def _added(world: World, datatable: list[list[str]]) -> None:
     with_session = world.command
     world.build(PROMPT)
     plain = world.command
-    place = plain.index(*shlex.split(before))
+    [word] = shlex.split(before)
+    place = plain.index(word)
     assert with_session == [*plain[:place], *shlex.split(added), *plain[place:]]
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pytest_bdd import parsers, then
 
-from bridge.session_id import Recovery
 from bridge.verify.world import OUTPUT
 
 if TYPE_CHECKING:
+    from bridge.session_id import Recovery
     from bridge.verify.world import World
 
 

@@ -76,7 +76,9 @@ def _build_session(world: World, session: str) -> None:
     world.build(PROMPT, "", session)
 
 
-@when(parsers.re(r'the command is built with the context "(?P<context>[^"]*)" and the session "(?P<session>[^"]*)"'))
+@when(
+    parsers.re(r'the command is built with the context "(?P<context>[^"]*)" and the session "(?P<session>[^"]*)"')
+)
 def _build_both(world: World, context: str, session: str) -> None:
     world.build(PROMPT, context, session)
 
