@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-import tempfile
-import traceback
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +36,8 @@ class _Lazy(click.Group):
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        import importlib
+
         module = importlib.import_module(COMMANDS[name][0])
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
@@ -94,6 +93,9 @@ def run_app(arguments: Sequence[str]) -> int:
 
 def _bug(error: Exception) -> int:
     """Exit code 3, with everything that we need to know in a file."""
+    import tempfile
+    import traceback
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="ralph-bridge-crash-", suffix=".txt", delete=False, encoding="utf-8", errors="surrogateescape"
     ) as file:

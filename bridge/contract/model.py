@@ -1,12 +1,11 @@
-"""The driver contract as frozen dataclasses; `driver.yaml` holds the data, `reading.py` checks it."""
+"""The driver contract as named tuples; `driver.yaml` holds the data, `reading.py` checks it."""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import ConfigurationError
 
@@ -21,8 +20,7 @@ Role = Literal["output", "setting", "derived", "environment"]
 _FILE = Path(__file__).with_name("driver.yaml")
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One positional argument of a hook. Hosts always pass all of them, empty ones included."""
 
     name: str
@@ -30,8 +28,7 @@ class Argument:
     may_be_empty: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(NamedTuple):
     """What a host does when a script doesn't define a hook; exactly one attribute is set.
 
     Attributes:
@@ -51,8 +48,7 @@ class Absent:
     stub: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(NamedTuple):
     """One function that a driver defines."""
 
     name: str
@@ -71,8 +67,7 @@ class Hook:
         return self.hook_class == "required"
 
 
-@dataclass(frozen=True, slots=True)
-class Global:
+class Global(NamedTuple):
     """One shell variable that a host and its drivers share."""
 
     name: str
@@ -89,16 +84,14 @@ class Global:
     """The hook whose output the host keeps in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryStep:
+class RecoveryStep(NamedTuple):
     """One place where a session id is looked for: a hook, or keys of the output that the host knows."""
 
     hook: str | None = None
     keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DriverCapabilities:
+class DriverCapabilities(NamedTuple):
     """One column of the capability matrix."""
 
     name: str
@@ -118,8 +111,7 @@ class DriverCapabilities:
     helper_files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(NamedTuple):
     """The whole contract. Mappings keep the order of the file."""
 
     hooks: Mapping[str, Hook]
@@ -156,11 +148,7 @@ class Contract:
 
 @cache
 def driver_contract() -> Contract:
-    """Return the contract of drivers, read once per process.
-
-    Raises:
-        ConfigurationError: the file is not what this module understands; all problems are listed.
-    """
+    """Return the contract of drivers, read once per process."""
     # Here, because they take longer than anything that only asks for a hook's name.
     import yaml
 
@@ -168,4 +156,4 @@ def driver_contract() -> Contract:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with _FILE.open(encoding="utf-8") as file:
-        return contract_of(yaml.load(file, loader), _FILE.name)  # noqa: S506 - both loaders are safe ones
+        return contract_of(yaml.load(file, loader), _FILE.name, check=False)  # noqa: S506 - both loaders are safe ones

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -24,8 +23,13 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def contract_of(data: Any, where: str) -> Contract:
-    """Check `data` and build a contract from it; `where` names it in messages."""
+def contract_of(data: Any, where: str, *, check: bool = True) -> Contract:
+    """Build a contract from `data`; `where` names it in messages.
+
+    Checking takes five times as long as building. What ships with the package is checked by its tests.
+    """
+    if not check:
+        return _build(data, None)
     sections = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list}
     missing = [
         key for key, kind in sections.items() if not isinstance(data, dict) or not isinstance(data.get(key), kind)
@@ -33,7 +37,16 @@ def contract_of(data: Any, where: str) -> Contract:
     if missing:
         raise ConfigurationError(f"{where}: missing or of the wrong shape: " + ", ".join(missing))
     problems: list[str] = []
-    contract = Contract(
+    contract = _build(data, problems)
+    if not problems:  # a hook that could not be read would only be reported again, as an unknown name
+        problems.extend(_disagreements(contract))
+    if problems:
+        raise ConfigurationError(f"{where}: {len(problems)} problem(s)\n  " + "\n  ".join(problems))
+    return contract
+
+
+def _build(data: Any, problems: list[str] | None) -> Contract:
+    return Contract(
         hooks=_records(_hook, "hooks", data, problems),
         globals=_records(partial(_record, Global), "globals", data, problems),
         drivers=_records(partial(_record, DriverCapabilities), "drivers", data, problems),
@@ -45,18 +58,13 @@ def contract_of(data: Any, where: str) -> Contract:
             if step is not None
         ),
     )
-    if not problems:  # a hook that could not be read would only be reported again, as an unknown name
-        problems.extend(_disagreements(contract))
-    if problems:
-        raise ConfigurationError(f"{where}: {len(problems)} problem(s)\n  " + "\n  ".join(problems))
-    return contract
 
 
 def _records(
-    build: Callable[[str, Mapping[str, Any], list[str]], _T | None],
+    build: Callable[[str, Mapping[str, Any], list[str] | None], _T | None],
     section: str,
     data: Any,
-    problems: list[str],
+    problems: list[str] | None,
 ) -> Mapping[str, _T]:
     built = {
         n: build(f"{section}.{n}", {"name": n} | (each if isinstance(each, dict) else {}), problems)
@@ -65,7 +73,7 @@ def _records(
     return MappingProxyType({name: record for name, record in built.items() if record is not None})
 
 
-def _hook(where: str, data: Mapping[str, Any], problems: list[str]) -> Hook | None:
+def _hook(where: str, data: Mapping[str, Any], problems: list[str] | None) -> Hook | None:
     renamed = {"hook_class" if key == "class" else key: value for key, value in data.items()}
     renamed["absent"] = _absent(f"{where}.absent", data.get("absent"), problems)
     renamed["arguments"] = tuple(
@@ -74,8 +82,8 @@ def _hook(where: str, data: Mapping[str, Any], problems: list[str]) -> Hook | No
     return _record(Hook, where, renamed, problems)
 
 
-def _absent(where: str, data: Any, problems: list[str]) -> Absent | None:
-    if not isinstance(data, dict) or len(data) != 1:
+def _absent(where: str, data: Any, problems: list[str] | None) -> Absent | None:
+    if problems is not None and (not isinstance(data, dict) or len(data) != 1):
         problems.append(f"{where}: exactly one of error, status, stdout, copy, skip, stub")
         return None
     if isinstance(ends := data.get("copy"), dict):
@@ -83,26 +91,32 @@ def _absent(where: str, data: Any, problems: list[str]) -> Absent | None:
     return _record(Absent, where, data, problems)
 
 
-def _record(kind: type[_T], where: str, data: Any, problems: list[str]) -> _T | None:
-    """Build a dataclass of strings, numbers and lists, or note what is wrong with its fields."""
+def _record(kind: type[_T], where: str, data: Any, problems: list[str] | None) -> _T | None:
+    """Build a named tuple of strings, numbers and lists, or note what is wrong with its fields."""
+    if problems is None:
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
     if not isinstance(data, dict):
         problems.append(f"{where}: {data!r} is no mapping")
         return None
-    hints = get_type_hints(kind)
+    hints, defaults = _fields(kind)  # type: ignore[arg-type]
     wrong = [f"{where}: unknown key {key!r}" for key in data if key not in hints]
     values: dict[str, Any] = {}
-    for field in fields(kind):  # type: ignore[arg-type]
-        if field.name not in data:
-            if field.default is MISSING:
-                wrong.append(f"{where}: {field.name} is missing")
+    for name, hint in hints.items():
+        if name not in data:
+            if name not in defaults:
+                wrong.append(f"{where}: {name} is missing")
             continue
-        value = data[field.name]
-        values[field.name] = value = tuple(value) if isinstance(value, list) else value
-        if not _fits(value, hints[field.name]):
-            key = field.name.removeprefix("hook_")
-            wrong.append(f"{where}.{key}: {value!r} is not {_wanted(hints[field.name])}")
+        value = data[name]
+        values[name] = value = tuple(value) if isinstance(value, list) else value
+        if not _fits(value, hint):
+            wrong.append(f"{where}.{name.removeprefix('hook_')}: {value!r} is not {_wanted(hint)}")
     problems.extend(wrong)
     return None if wrong else kind(**values)
+
+
+@cache  # the hints of a class take as long as a dozen of its records
+def _fields(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    return get_type_hints(kind), kind._field_defaults
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -31,7 +31,7 @@ from bridge.shell import processes, protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_read = os.read
+_read, _write = os.read, os.write
 __all__ = ["Coprocess", "Died", "Exchange", "TimedOut"]
 
 PRELUDE = Path(__file__).with_name("prelude.bash")
@@ -40,6 +40,7 @@ _CHUNK = 1 << 16
 _LITTLE = 1 << 12
 _FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
 _WHOLE, _LATE, _DEAD = range(3)  # how waiting for a reply may end
+_PAUSE = 100.0  # ms between two pieces of one reply, before anything else is considered
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
 
 # bash would act on these while it starts, before the prelude can protect itself.
@@ -249,24 +250,37 @@ class Coprocess:
         """
         self.number = number = self.number + 1
         try:
-            os.write(self._q, request)
+            _write(self._q, request)
+            reply = b""
             # The fast path: only the reply is watched; whoever fills a pipe first is served 2 ms later.
             if self._poll.poll(_FAST):
                 try:
                     reply = _read(self._r, _LITTLE)
                 except BlockingIOError:
-                    reply = b""
-                if protocol.complete(reply, number, values):
-                    return Exchange(reply, self._o.finish(), self._e.finish())
-            else:
-                reply = b""
-            end = None if timeout is None else time.monotonic() + timeout
-            return Exchange(self._wait(bytearray(reply), values, end), self._o.finish(), self._e.finish())
+                    pass  # it was bash's death that poll() told of
+                else:
+                    # The outputs were closed before the reply began: its rest is all that can come.
+                    if not protocol.complete(reply, number, values):
+                        reply = self._rest(reply, values)
+            if not protocol.complete(reply, number, values):
+                end = None if timeout is None else time.monotonic() + timeout
+                reply = self._wait(bytearray(reply), values, end)
+            return Exchange(reply, self._o.finish(), self._e.finish())
         except _Ended:
             raise
         except BaseException:
             self._interrupt(bytearray(), values)
             raise
+
+    def _rest(self, begun: bytes, values: bool) -> bytes:
+        """The rest of a reply that has begun, as far as it comes without a pause."""
+        reply = bytearray(begun)
+        while not protocol.complete(reply, self.number, values) and self._poll.poll(_PAUSE):
+            try:
+                reply += _read(self._r, _CHUNK)
+            except BlockingIOError:  # it was bash's death that poll() told of
+                break
+        return bytes(reply)
 
     def _wait(self, reply: bytearray, values: bool, end: float | None) -> bytes:
         """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 
 from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable
 
 __all__ = ["check"]
 
-_SHELLS = re.compile(rb"(^|/)(ba|da|k|a|)sh[0-9.]*$")
+_SHELLS = frozenset([b"bash", b"sh", b"dash", b"ksh", b"ash"])
 
 
 def check(path: str | os.PathLike[str]) -> str:
@@ -42,7 +41,7 @@ def check(path: str | os.PathLike[str]) -> str:
         words = start.split(b"\n", 1)[0][2:].split()
         if words and words[0].rpartition(b"/")[2] == b"env":
             words = [w for w in words[1:] if not w.startswith(b"-") and b"=" not in w]
-        if words and not _SHELLS.search(words[0]):
+        if words and words[0].rpartition(b"/")[2].rstrip(b"0123456789.-") not in _SHELLS:
             line = start.split(b"\n", 1)[0].decode("utf-8", "replace")
             raise ScriptInvalid(f"{path}:1: {line!r} asks for another interpreter; expected a bash script")
     return real

@@ -9,7 +9,7 @@ import shutil
 import threading
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from bridge.errors import (
     HookExited,
@@ -28,6 +28,9 @@ from bridge.shell import protocol, script, values
 from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut
 
 if TYPE_CHECKING:
+    from typing import IO
+
+    Stdin = bytes | os.PathLike[str] | IO[bytes] | None
     from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
 
@@ -41,7 +44,6 @@ DEFAULT_TIMEOUT = 60.0
 
 _UNSET: float = -1.0
 _PIPE_BUF = 4096  # more can't be written to a pipe in one piece
-Stdin = bytes | os.PathLike[str] | IO[bytes] | None
 
 
 class Reply(NamedTuple):

@@ -6,8 +6,7 @@ Values are bytes in bash and ``str`` with surrogateescape here: every byte but N
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import ValueNotAccepted
 
@@ -23,9 +22,6 @@ Plain = str | list[str] | dict[str, str] | dict[int, str]
 """What can be assigned: as `Value`, and an indexed array with gaps."""
 
 Kind = Literal["scalar", "array", "map"]
-
-_FLAGS = re.compile(r"declare -([A-Za-z-]+) ")
-_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})\Z")
 
 VOLATILE = frozenset(
     {
@@ -60,8 +56,7 @@ VOLATILE = frozenset(
 """Variables that bash itself changes all the time: no part of what a hook did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One shell variable, as ``declare -p`` and its elements tell it.
 
     Attributes:
@@ -74,7 +69,7 @@ class Variable:
 
     name: str
     kind: Kind
-    items: Mapping[str, str] = field(default_factory=dict)
+    items: Mapping[str, str]
     flags: frozenset[str] = frozenset()
 
     @property
@@ -112,19 +107,17 @@ def variable(name: str, declaration: str, keys: Sequence[str], elements: Sequenc
 
     The declaration serves only for the attributes: its quoting differs from version to version.
     """
-    match = _FLAGS.match(declaration)
-    if match is None and not keys:
+    if not declaration.startswith("declare -") and not keys:
         return None
     # bash's own dynamic variables have a value and, in some versions, no declaration.
-    flags = frozenset(match[1] if match else "") - {"-"}
+    flags = frozenset(declaration.split(" ", 2)[1] if declaration.startswith("declare -") else "") - {"-"}
     kind: Kind = "map" if "A" in flags else "array" if "a" in flags else "scalar"
     if "n" in flags and list(keys) not in ([], ["0"]):
         kind = "array" if all(key.isdigit() for key in keys) else "map"
     return Variable(name, kind, dict(zip(keys, elements, strict=True)), flags - {"a", "A"})
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """What happened to the globals between two snapshots. Each maps a name to what it was or is."""
 
     added: Mapping[str, Variable]
@@ -197,4 +190,4 @@ def elements(value: Plain) -> list[str]:
 
 def is_integer(text: str) -> bool:
     """Whether bash takes `text` for a decimal number and nothing else, so that it may be evaluated."""
-    return _INTEGER.match(text) is not None
+    return re.fullmatch(r"[+-]?(0|[1-9][0-9]{0,17})", text) is not None

@@ -1,1 +1,1 @@
-"""Is this script to contract?"""
+"""Is this script to contract? Facts, checks, reports, and how two versions differ."""

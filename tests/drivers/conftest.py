@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[2]
-BASH = shutil.which(os.environ.get("BRIDGE_TEST_BASH", "bash")) or "bash"
 DUMP = 'printf "%s\\0" "${#{name}[@]}" ${{name}[@]+"${{name}[@]}"}'
 
 
 class Drivers:
     """Runs snippets of bash behind a sourced driver, under `set -e` as in the original loop."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, bash: str) -> None:
         self.folder = folder
+        self.bash = bash
         self.bin = folder / "bin"
         self.bin.mkdir()
 
@@ -46,7 +44,7 @@ class Drivers:
         environment = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
         script = f'{options}; source "$1"; shift; {snippet}'
         return subprocess.run(
-            [BASH, "--norc", "-c", script, "loop", drivers / f"{driver}.sh", *arguments],
+            [self.bash, "--norc", "-c", script, "loop", drivers / f"{driver}.sh", *arguments],
             env=environment | dict(settings or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -121,8 +119,8 @@ class Drivers:
 
 
 @pytest.fixture
-def drivers(tmp_path: Path) -> Drivers:
-    return Drivers(tmp_path)
+def drivers(tmp_path: Path, bash: str) -> Drivers:
+    return Drivers(tmp_path, bash)
 
 
 @pytest.fixture(scope="session")

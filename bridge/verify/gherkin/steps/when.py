@@ -9,10 +9,10 @@ from pytest_bdd import parsers, when
 
 from bridge.driver import Driver, find
 from bridge.stream.jq import Filter
-from bridge.verify.world import PROMPT, Built, decoded
+from bridge.verify.gherkin.world import PROMPT, Built, decoded
 
 if TYPE_CHECKING:
-    from bridge.verify.world import World
+    from bridge.verify.gherkin.world import World
 
 
 @when("the driver is loaded")

@@ -11,7 +11,7 @@ from bridge import resources
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
-from bridge.verify.bash import Answer, array_after
+from bridge.verify.gherkin.bash import Answer, array_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
