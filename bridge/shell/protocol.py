@@ -161,9 +161,8 @@ def isolated(command: str, wants: Sequence[str]) -> str:
 
 def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:
     """Whether `buffer` ends with the end of reply `number` (`values`: the request wanted some)."""
-    if not buffer.endswith(b"\0") or not buffer.startswith(b"%d " % number):
-        return False
-    return not values or buffer.endswith(b"\0=%d\0" % number)
+    end = b"\0=%d\0" % number if values else b"\0"
+    return buffer.endswith(end) and buffer.startswith(b"%d " % number)
 
 
 def drop_strangers(buffer: bytearray, number: int) -> None:

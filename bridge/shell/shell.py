@@ -261,7 +261,7 @@ class Shell:
         with self._lock:
             _, frames, _, _ = self._send("", protocol.NOTHING, wants)
             rest = iter(frames)
-            with self._reading("", ()):
+            with self._reading():
                 return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
     def __getitem__(self, name: str) -> Value:
@@ -477,8 +477,10 @@ class Shell:
     def _understand(
         self, done: Exchange, hook: str, arguments: tuple[str, ...]
     ) -> tuple[protocol.Head, list[str], bytes, bytes]:
-        with self._reading(hook, arguments):
+        try:
             head, frames = protocol.parse(done.reply)
+        except ValueError:
+            raise self._senseless(hook, arguments) from None
         if head.left != "-":
             kind, what = (
                 (HookExited, f"{hook} called exit {head.status}")
@@ -500,19 +502,22 @@ class Shell:
         return head, frames, done.stdout, done.stderr
 
     @contextlib.contextmanager
-    def _reading(self, hook: str, arguments: tuple[str, ...]) -> Iterator[None]:
-        """A reply that makes no sense comes from a script that wrote into the channel: nothing is certain then."""
+    def _reading(self) -> Iterator[None]:
         try:
             yield
         except (ValueError, StopIteration, IndexError):
-            code = self._process.kill()
-            what = "the reply of bash makes no sense; the script has tampered with the channel, so bash was ended"
-            raise self._error(ShellDied, what, hook, arguments, code, b"", b"", lost=True) from None
+            raise self._senseless("", ()) from None
+
+    def _senseless(self, hook: str, arguments: tuple[str, ...]) -> HookError:
+        """A reply that makes no sense comes from a script that wrote into the channel: nothing is certain then."""
+        code = self._process.kill()
+        what = "the reply of bash makes no sense; the script has tampered with the channel, so bash was ended"
+        return self._error(ShellDied, what, hook, arguments, code, b"", b"", lost=True)
 
     def _take_values(self, names: Sequence[str], frames: list[str]) -> dict[str, Value | None]:
         rest = iter(frames)
         found = {}
-        with self._reading("", ()):
+        with self._reading():
             for name in names:
                 value = values.variable(name, *protocol.take_variable(rest))
                 found[name] = value.value if value is not None and value.is_set else None
