@@ -230,8 +230,10 @@ class Coprocess:
             self._dispose = weakref.finalize(self, _dispose, self._process, undo.pop_all())
         self._poll = select.poll()
         self._poll.register(self._r, select.POLLIN)
+        self._death = select.poll()  # select() can't see a descriptor above 1023
         if self._pidfd >= 0:
             self._poll.register(self._pidfd, select.POLLIN)
+            self._death.register(self._pidfd, select.POLLIN)
 
     def _channel(self, name: str, undo: contextlib.ExitStack) -> int:
         path = f"{self.folder}/{name}"
@@ -389,7 +391,7 @@ class Coprocess:
     def _dead(self) -> bool:
         """Whether bash has ended; it isn't reaped by this, where the system can tell without."""
         if self._pidfd >= 0:
-            return bool(select.select([self._pidfd], [], [], 0)[0])
+            return bool(self._death.poll(0))
         if hasattr(os, "waitid"):
             flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
             return os.waitid(os.P_PID, self.pid, flags) is not None
@@ -436,7 +438,7 @@ class Coprocess:
             if (left := end - time.monotonic()) <= 0:
                 return False
             if self._pidfd >= 0:
-                select.select([self._pidfd], [], [], left)
+                self._death.poll(left * 1000)
             else:
                 time.sleep(min(_TICK, left))
         return True
