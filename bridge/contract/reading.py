@@ -32,7 +32,9 @@ def contract_of(data: Any, where: str, *, check: bool = True) -> Contract:
     if not check:
         return _build(data, None)
     sections = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list, "functions": dict}
-    optional = ("drivers", "session_id_recovery") if isinstance(data, dict) and "functions" in data else ("functions",)
+    optional = (
+        ("drivers", "session_id_recovery") if isinstance(data, dict) and "functions" in data else ("functions",)
+    )
     missing = [
         key
         for key, kind in sections.items()

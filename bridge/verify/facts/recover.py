@@ -1,0 +1,113 @@
+"""Source to facts; what the grammar can't read as a whole is read function by function."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from bridge.verify.facts.model import Facts, Function
+from bridge.verify.facts.walk import Walker
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Tree
+
+__all__ = ["facts_of"]
+
+# A function as nearly everybody writes it: begun and closed in the first column.
+_BEGIN = re.compile(
+    rb"^(?:function[ \t]+([^\s(){}]+)[ \t]*(?:\([ \t]*\))?"
+    rb"|([^\s(){}#=\"'$]+)[ \t]*\([ \t]*\))\s*[{(]",
+    re.MULTILINE,
+)
+_END = re.compile(rb"^[})]", re.MULTILINE)
+_PATTERN = re.compile(rb"(=~[ \t]+)(\S.*?)(?=[ \t]+(?:\]\]|&&|\|\|))")
+_BRACKETS = re.compile(rb"(\$\{\w+(?:\[[@*]\])?(?://?|##?|%%?))(\[[^]\n]+\])")
+
+
+def facts_of(source: bytes) -> Facts:
+    """The facts of a script."""
+    tree = _parse(source)
+    if not tree.root_node.has_error:
+        try:
+            return _walked(tree)
+        except RecursionError:  # nested deeper than any script that a person wrote
+            return Facts((), Function("", 1, 1 + source.count(b"\n"), known=False))
+    masked = _masked(source)
+    if masked != source and not (tree := _parse(masked)).root_node.has_error:
+        return _walked(tree)
+    return _by_function(source)
+
+
+def _walked(tree: Tree, first_line: int = 1) -> Facts:
+    walker = Walker(first_line=first_line)
+    top = walker.top(tree.root_node)
+    return Facts(_sorted(walker.functions), top, tuple(walker.newer))
+
+
+def _sorted(functions: list[Function]) -> tuple[Function, ...]:
+    # A function that stands in another is complete before it.
+    return tuple(sorted(functions, key=lambda function: function.line))
+
+
+def _by_function(source: bytes) -> Facts:
+    """Read each function by itself, and the rest with the functions cut out."""
+    functions: list[Function] = []
+    newer: list[tuple[int, str]] = []
+    rest = bytearray(source)
+    position = 0
+    while begin := _BEGIN.search(source, position):
+        end = _END.search(source, begin.end())
+        stop = end.end() if end else len(source)
+        following = _BEGIN.search(source, begin.end())
+        if following and following.start() < stop:  # never closed: up to where the next one begins
+            stop = following.start()
+        first_line = 1 + source.count(b"\n", 0, begin.start())
+        part = source[begin.start() : stop]
+        facts = _read_one(part, first_line)
+        if facts is None:
+            name = (begin[1] or begin[2]).decode("utf-8", "surrogateescape")
+            functions.append(Function(name, first_line, first_line + part.count(b"\n"), known=False))
+        else:
+            functions += facts.functions
+            newer += facts.newer
+        rest[begin.start() : stop] = re.sub(rb"[^\n]", b" ", part)
+        position = stop
+    tree = _parse(_masked(bytes(rest)))
+    if tree.root_node.has_error:
+        return Facts(_sorted(functions), Function("", 1, 1 + source.count(b"\n"), known=False), tuple(newer))
+    outside = _walked(tree)
+    return Facts(_sorted([*functions, *outside.functions]), outside.top, (*newer, *outside.newer))
+
+
+def _read_one(part: bytes, first_line: int) -> Facts | None:
+    for attempt in (part, _masked(part)):
+        tree = _parse(attempt)
+        if not tree.root_node.has_error:
+            facts = _walked(tree, first_line)
+            return facts if facts.functions else None
+    return None
+
+
+def _masked(source: bytes) -> bytes:
+    r"""The source with those patterns made harmless that the grammar is known to stumble over.
+
+    They are what stands behind =~ (``\$\{`` is no expansion there), and brackets in ``${x//[^)]/}``.
+    """
+    for pattern in (_PATTERN, _BRACKETS):
+        source = pattern.sub(lambda match: match[1] + b"x" * len(match[2]), source)
+    return source
+
+
+@cache
+def _language() -> Language:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Language(tree_sitter_bash.language())
+
+
+def _parse(source: bytes) -> Tree:
+    import tree_sitter
+
+    return tree_sitter.Parser(_language()).parse(source)  # a parser may not be shared by threads
