@@ -21,22 +21,29 @@ _BEGIN = re.compile(
     re.MULTILINE,
 )
 _END = re.compile(rb"^[})]", re.MULTILINE)
+# A here-document: what is in it may look like a function, and is none.
+_HERE = re.compile(
+    rb"(<<-?[ \t]*[\"'\\]?([A-Za-z_]\w*)[\"']?[^\n]*\n)(.*?)(^[ \t]*\2$)",
+    re.MULTILINE | re.DOTALL,
+)
 _PATTERN = re.compile(rb"(=~[ \t]+)(\S.*?)(?=[ \t]+(?:\]\]|&&|\|\|))")
-_BRACKETS = re.compile(rb"(\$\{\w+(?:\[[@*]\])?(?://?|##?|%%?))(\[[^]\n]+\])")
+_BRACKETS = re.compile(rb"(\$\{\w+(?:\[[@*]\])?(?://?|##?|%%?))(\[!?\^?(?:\[:\w+:\]|[^]\n])+\])")
 
 
 def facts_of(source: bytes) -> Facts:
     """The facts of a script."""
-    tree = _parse(source)
-    if not tree.root_node.has_error:
-        try:
-            return _walked(tree)
-        except RecursionError:  # nested deeper than any script that a person wrote
-            return Facts((), Function("", 1, 1 + source.count(b"\n"), known=False))
-    masked = _masked(source)
-    if masked != source and not (tree := _parse(masked)).root_node.has_error:
-        return _walked(tree)
-    return _by_function(source)
+    try:
+        for attempt in (source, _masked(source)):
+            tree = _parse(attempt)
+            if not tree.root_node.has_error:
+                return _walked(tree)
+        return _by_function(source)
+    except RecursionError:  # nested deeper than any script that a person wrote
+        return Facts((), _unknown_top(source))
+
+
+def _unknown_top(source: bytes) -> Function:
+    return Function("", 1, 1 + source.count(b"\n"), known=False)
 
 
 def _walked(tree: Tree, first_line: int = 1) -> Facts:
@@ -55,11 +62,12 @@ def _by_function(source: bytes) -> Facts:
     functions: list[Function] = []
     newer: list[tuple[int, str]] = []
     rest = bytearray(source)
+    outline = _HERE.sub(lambda match: match[1] + _blank(match[3]) + match[4], source)
     position = 0
-    while begin := _BEGIN.search(source, position):
-        end = _END.search(source, begin.end())
+    while begin := _BEGIN.search(outline, position):
+        end = _END.search(outline, begin.end())
         stop = end.end() if end else len(source)
-        following = _BEGIN.search(source, begin.end())
+        following = _BEGIN.search(outline, begin.end())
         if following and following.start() < stop:  # never closed: up to where the next one begins
             stop = following.start()
         first_line = 1 + source.count(b"\n", 0, begin.start())
@@ -71,13 +79,17 @@ def _by_function(source: bytes) -> Facts:
         else:
             functions += facts.functions
             newer += facts.newer
-        rest[begin.start() : stop] = re.sub(rb"[^\n]", b" ", part)
+        rest[begin.start() : stop] = _blank(part)
         position = stop
     tree = _parse(_masked(bytes(rest)))
     if tree.root_node.has_error:
-        return Facts(_sorted(functions), Function("", 1, 1 + source.count(b"\n"), known=False), tuple(newer))
+        return Facts(_sorted(functions), _unknown_top(source), tuple(newer))
     outside = _walked(tree)
     return Facts(_sorted([*functions, *outside.functions]), outside.top, (*newer, *outside.newer))
+
+
+def _blank(part: bytes) -> bytes:
+    return re.sub(rb"[^\n]", b" ", part)
 
 
 def _read_one(part: bytes, first_line: int) -> Facts | None:

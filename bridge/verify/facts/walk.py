@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.facts.commands import Commands
+from bridge.verify.facts.commands import TARGETS, Commands
 from bridge.verify.facts.expressions import text
 from bridge.verify.facts.scope import Place, Scope
 
@@ -71,7 +71,7 @@ class Walker(Commands):
         body = node.child_by_field_name("body")
         piped = any(part.type in ("pipeline", "while_statement") for part in downstream)
         if body is not None and body.type == "command" and more:
-            words = [text(child) for child in body.children if child.type not in _TARGETS | {"variable_assignment"}]
+            words = [text(child) for child in body.children if child.type not in TARGETS | {"variable_assignment"}]
             self._note(words + [text(each) for each in more], self._line(body), (*own, *redirects), scope, place)
         elif body is not None:
             self.visit(body, scope, place._replace(subshell=True) if piped else place, (*own, *redirects))
