@@ -111,15 +111,25 @@ def _events(
 
 
 def _take(turn: _Turn, path: Path, checks: tuple[Check, ...], bash: str | None, timeout: float) -> None:
+    began = time.monotonic()
     try:
-        began = time.monotonic()
-        subject = Subject(path, bash=bash, timeout=timeout)
+        try:
+            subject = Subject(path, bash=bash, timeout=timeout)
+        except Exception as error:  # a bug of ours: it costs this script and no other
+            turn.started.set_result(ScriptStarted(path, "out-of-scope"))
+            turn.finished.set_result(_baffling(path, checks, began, f"{type(error).__name__}: {error}"))
+            return
         turn.started.set_result(ScriptStarted(path, subject.kind))
         turn.finished.set_result(_examined(subject, checks, began))
     except BaseException as error:  # or whoever waits for the turn would wait for ever
         for future in turn:
             if not future.done():
                 future.set_exception(error)
+
+
+def _baffling(path: Path, checks: tuple[Check, ...], began: float, reason: str) -> ScriptFinished:
+    results = tuple(CheckResult(check.code, check.title, Outcome.UNKNOWN, (), reason) for check in checks)
+    return ScriptFinished(path, "out-of-scope", results, {}, path.stem, time.monotonic() - began, reason)
 
 
 def _examined(subject: Subject, checks: tuple[Check, ...], began: float) -> ScriptFinished:

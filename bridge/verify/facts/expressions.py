@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __all__ = ["NEWER", "Expressions", "text"]
 
 _ASSIGNING = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|="])
 _ANSWERED = frozenset([":-", "-", ":+", "+", ":=", "=", ":?", "?"])
+_IN_PATTERN = re.compile(r"(?<!\\)\$\{?([A-Za-z_]\w*)")
 NEWER = {
     "^^": "${x^^}", "^": "${x^}", ",,": "${x,,}", ",": "${x,}", "@": "${x@…}", "|&": "|&", "&>>": "&>>", ";&": ";&",
     ";;&": ";;&",
@@ -34,6 +36,7 @@ class Expressions:
             "arithmetic_expansion": self._arithmetic,
             "expansion": self._expansion,
             "simple_expansion": self._simple_expansion,
+            "regex": self._pattern,
         }
 
     def visit(self, node: Node, scope: Scope, place: Place, redirects: tuple[str, ...] = ()) -> None:
@@ -46,7 +49,7 @@ class Expressions:
 
     def _children(self, node: Node, scope: Scope, place: Place) -> None:
         children = node.children
-        for child, after in zip(children, [*children[1:], None], strict=True):
+        for child, after in zip(children, [*children[1:], None], strict=False):
             if child.is_named:
                 apart = after is not None and after.type == "&"
                 self.visit(child, scope, place._replace(subshell=True) if apart else place)
@@ -108,6 +111,11 @@ class Expressions:
     def _simple_expansion(self, node: Node, scope: Scope, _place: Place, _redirects: tuple[str, ...]) -> None:
         for child in node.named_children:
             scope.read(text(child), self._line(child))
+
+    def _pattern(self, node: Node, scope: Scope, _place: Place, _redirects: tuple[str, ...]) -> None:
+        # The grammar doesn't look into patterns, though bash expands them.
+        for match in _IN_PATTERN.finditer(text(node)):
+            scope.read(match[1], self._line(node))
 
 
 def text(node: Node) -> str:
