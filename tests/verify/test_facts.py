@@ -221,6 +221,19 @@ def test_a_pattern_that_the_grammar_stumbles_over() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        'jq . 2>/dev/null <<<"$x"',
+        'jq . >/dev/null 2>&1 <<< "$x" || true',
+        'while read -r y; do a; done 2>/dev/null <<<"$x"',
+        '[ "$x" \\> "$y" ]',
+    ],
+)
+def test_valid_lines_that_the_grammar_refuses(line: str) -> None:
+    assert "x" in {read.name for read in one(line).reads}
+
+
+@pytest.mark.parametrize(
     "source", [b"", b"\xff\xfe", b"f() {", b"if", b"}\n", b"(" * 5000, b"a && " * 3000 + b"b", b"\0"]
 )
 def test_nothing_is_too_strange(source: bytes) -> None:

@@ -28,6 +28,11 @@ _HERE = re.compile(
 )
 _PATTERN = re.compile(rb"(=~[ \t]+)(\S.*?)(?=[ \t]+(?:\]\]|&&|\|\|))")
 _BRACKETS = re.compile(rb"(\$\{\w+(?:\[[@*]\])?(?://?|##?|%%?))(\[!?\^?(?:\[:\w+:\]|[^]\n])+\])")
+# Bounded repetitions: it is tried at every > of the text.
+_STRING_LAST = re.compile(
+    rb"((?:(?:\d?>>?&?|&>>?)[ \t]*[^\s;|&<>()]{1,200}[ \t]*){1,3})"
+    rb"(<<<[ \t]*(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s;|&)]+))"
+)
 
 
 def facts_of(source: bytes) -> Facts:
@@ -102,13 +107,15 @@ def _read_one(part: bytes, first_line: int) -> Facts | None:
 
 
 def _masked(source: bytes) -> bytes:
-    r"""The source with those patterns made harmless that the grammar is known to stumble over.
+    r"""The source without what the grammar is known to stumble over; lines and meaning stay.
 
-    They are what stands behind =~ (``\$\{`` is no expansion there), and brackets in ``${x//[^)]/}``.
+    That is: what stands behind =~ (``\$\{`` is no expansion there), brackets in ``${x//[^)]/}``, a here-string
+    behind another redirection (``2>/dev/null <<<"$x"``), and ``\>`` in ``[ ]``.
     """
     for pattern in (_PATTERN, _BRACKETS):
         source = pattern.sub(lambda match: match[1] + b"x" * len(match[2]), source)
-    return source
+    source = _STRING_LAST.sub(lambda match: match[2] + b" " + match[1].rstrip(), source)
+    return source.replace(b" \\> ", b" != ").replace(b" \\< ", b" != ")
 
 
 @cache
