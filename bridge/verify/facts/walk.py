@@ -55,7 +55,7 @@ class Walker(Commands):
         own: list[str] = []
         more: list[Node] = []
         downstream: list[Node] = []
-        for child in node.children_by_field_name("redirect"):
+        for child in [child for child in node.children if child.type in TARGETS]:
             targets = child.children_by_field_name("destination") if child.type == "file_redirect" else []
             own.append(text(child) if len(targets) < 2 else text(child).split(text(targets[1]))[0].rstrip())
             more += targets[1:]
