@@ -106,6 +106,8 @@ def _by_line(subject: Subject, code: str, hook: str, *, streaming: bool) -> Iter
         if not is_jq(command) or command.line in seen or command.guarded:
             continue
         why = at_once(command, streaming=streaming)
+        if not why and not command.loop and (variable := _holds_all(subject, command)):
+            why = f"{variable} holds a whole file"
         if not why and _drains(command, hook):
             why = "in the loop it takes all that is left of the input"
         if why:
@@ -120,6 +122,15 @@ def _by_line(subject: Subject, code: str, hook: str, *, streaming: bool) -> Iter
             )
     if not effects.known and not seen:
         raise CannotTell(f"{hook} could not be read")
+
+
+def _holds_all(subject: Subject, command: Command) -> str:
+    """The variable that jq is given, if the script has put a whole file into it."""
+    fed = " ".join((command.upstream, *command.redirects, *command.around))
+    for name in re.findall(r"\$\{?([A-Za-z_]\w*)", fed):
+        if re.search(rf"\b{name}=\"?\$\((?:<|cat\b)".encode(), subject.source):
+            return str(name)
+    return ""
 
 
 def _drains(command: Command, hook: str) -> bool:
