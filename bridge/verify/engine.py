@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import ConfigurationError, HookTimeout, ScriptNotFound
+from bridge.errors import BridgeError, ConfigurationError, HookTimeout, ScriptNotFound
 from bridge.verify.checks import load
 from bridge.verify.model import (
     CheckResult,
@@ -170,6 +170,8 @@ def _result(subject: Subject, check: Check) -> CheckResult:
         outcome, reason = Outcome.SKIPPED, str(why)
     except HookTimeout as error:
         findings.append(subject.finding(check.code, error.what, hook=_hook(subject, error.hook)))
+    except BridgeError as error:  # such as a script that can't be loaded: other checks say what is wrong with it
+        outcome, reason = Outcome.UNKNOWN, str(error)
     except Exception as error:  # a check of ours, or what it runs on, is broken: the others go on
         outcome, reason = Outcome.UNKNOWN, f"{type(error).__name__}: {error}"
     if findings:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -162,6 +164,26 @@ def test_a_script_that_hangs_ends_by_its_deadline(monkeypatch: pytest.MonkeyPatc
     assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.UNKNOWN]
     assert results[0].findings[0].message == "driver_name did not end"
     assert "0.2 s" in results[1].reason
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_probe_of_every_script_is_released(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
+    released = []
+    probe = types.ModuleType("bridge.verify.probe")
+    probe.probe_for = lambda subject: subject.name  # type: ignore[attr-defined]
+    probe.release = lambda subject: released.append(subject.name)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "bridge.verify.probe", probe)
+
+    def asks(subject: Subject) -> Iterator[Finding]:
+        yield subject.finding("RB900", str(subject.probe))
+        if broken:
+            raise SystemError("ours")
+
+    only(monkeypatch, asks, phase="behaviour")
+    events = run(DRIVERS, static_only=False, jobs=2)
+    names = [event.name for event in finished(events) if event.kind == "driver"]
+    assert sorted(released) == names
+    assert [event.findings[0].message for event in finished(events) if event.results] == names
 
 
 def test_static_only_runs_nothing(tmp_path: Path) -> None:
