@@ -1,0 +1,83 @@
+"""For people: what is wrong, where, what was expected, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.verify.model import Outcome, RunFinished, ScriptFinished, Severity
+from bridge.verify.reports.base import label, plural, printable, shown, tally
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from bridge.verify.model import Event, Finding
+    from bridge.verify.reports.base import Options
+
+__all__ = ["TextReport"]
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+
+class TextReport:
+    """One line per script, a paragraph per finding, and the sum.
+
+    It says no seconds: the same scripts give the same text, so that two runs can be compared.
+    """
+
+    def __init__(self, out: TextIO, options: Options) -> None:
+        self._out = out
+        self._options = options
+
+    def take(self, event: Event) -> None:
+        """Write what the event means."""
+        if isinstance(event, ScriptFinished):
+            self._script(event)
+        elif isinstance(event, RunFinished) and not self._options.quiet:
+            self._sum(event)
+        self._out.flush()
+
+    def _script(self, script: ScriptFinished) -> None:
+        where = printable(shown(script.path)).replace("\n", "\\n")
+        if not self._options.quiet:
+            self._out.write(f"{self._style(where, bold=True)}: {_outcome(script)}\n")
+        for finding in script.findings:
+            self._finding(where, finding)
+        for result in script.results:
+            if result.outcome is Outcome.UNKNOWN:
+                word = self._style("unknown", fg="magenta")
+                self._out.write(f"{where}: {result.code} {word}: {_indented(result.reason or result.title)}\n")
+
+    def _finding(self, where: str, finding: Finding) -> None:
+        place = f"{where}:{finding.line}" if finding.line else where
+        word = self._style(finding.severity.value, fg=_COLOURS[finding.severity], bold=True)
+        self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
+        rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", finding.hint))
+        for name, text in rows:
+            if text:
+                self._out.write(f"    {self._style(name, dim=True)}: {_indented(text)}\n")
+
+    def _sum(self, run: RunFinished) -> None:
+        words = [plural(run.errors, "error"), plural(run.warnings, "warning")]
+        if run.infos:
+            words.append(plural(run.infos, "note"))
+        bad = run.errors or (run.warnings and self._options.strict)
+        verdict = self._style("not to contract", fg="red") if bad else self._style("to contract", fg="green")
+        self._out.write(f"{plural(run.scripts, 'script')} {verdict}: {', '.join(words)}\n")
+
+    def _style(self, text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
+        if not self._options.colour:
+            return text
+        import click
+
+        return click.style(text, fg=fg, bold=bold, dim=dim)
+
+
+def _outcome(script: ScriptFinished) -> str:
+    if script.kind == "out-of-scope":
+        return "defines no hook, not run"
+    counts = [f"{number} {outcome.value}" for outcome in Outcome if (number := tally(script, outcome))]
+    return f"{script.kind} {label(script)}, {plural(len(script.results), 'check')}: {', '.join(counts) or 'none'}"
+
+
+def _indented(text: str) -> str:
+    return printable(text).rstrip("\n").replace("\n", "\n        ")
