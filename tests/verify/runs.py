@@ -109,7 +109,9 @@ def results(draw: st.DrawFn, path: Path, code: str) -> CheckResult:
     outcome = draw(st.sampled_from(Outcome))
     lines = st.none() | st.integers(1, 10_000)
     severities = st.sampled_from(Severity)
-    found = st.builds(Finding, st.just(code), severities, texts, st.just(path), lines, st.none() | words, texts, texts)
+    found = st.builds(
+        Finding, st.just(code), severities, texts, st.just(path), lines, st.none() | words, texts, texts
+    )
     findings = draw(st.lists(found, min_size=1, max_size=3)) if outcome is Outcome.FAILED else []
     return CheckResult(code, draw(texts), outcome, tuple(findings), draw(texts), draw(st.floats(0, 100)))
 

@@ -120,7 +120,11 @@ def test_whatever_scripts_hold_every_reader_opens_the_report(scripts: list[Scrip
 
 def test_json_holds_what_the_events_hold() -> None:
     document = check_json(RUN)
-    assert [script["path"] for script in document["scripts"]] == ["drivers/bad.sh", "drivers/helper.sh", "agents/good.sh"]
+    assert [script["path"] for script in document["scripts"]] == [
+        "drivers/bad.sh",
+        "drivers/helper.sh",
+        "agents/good.sh",
+    ]
     assert document["summary"] == {"scripts": 3, "errors": 1, "warnings": 1, "infos": 0, "seconds": 0.5}
     [finding] = document["scripts"][0]["checks"][1]["findings"]
     expected = RUN[0].results[1].findings[0]._asdict()

@@ -28,9 +28,7 @@ def annotations(text: str) -> list[tuple[str, dict[str, str], str]]:
     for line in text.split("\n"):
         if match := _COMMAND.match(line):
             pairs = (pair.partition("=")[::2] for pair in match[2].split(","))
-            properties = {
-                name: _undo(value.replace("%3A", ":").replace("%2C", ",")) for name, value in pairs
-            }
+            properties = {name: _undo(value.replace("%3A", ":").replace("%2C", ",")) for name, value in pairs}
             found.append((match[1], properties, _undo(match[3])))
     return found
 
@@ -132,7 +130,7 @@ def test_github_shows_it_on_its_line() -> None:
 def test_markdown_has_the_capability_matrix() -> None:
     text = render("markdown", RUN)
     assert ["", "name", "supports_tool_allowlist", "min_version"] in rows(text)
-    assert ["bad", "✓", "default", "–"] in rows(text)
+    assert ["bad", "✓", "default", "-"] in rows(text)
     assert "No hook, not run: drivers/helper.sh" in text
     assert rows(text)[-3][2] == "RB012" or any(row[2:3] == ["RB012"] for row in rows(text))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr  # noqa: S406  (writing only)
+from xml.sax.saxutils import escape, quoteattr
 
 from bridge.verify.model import Outcome, RunFinished, ScriptFinished
 from bridge.verify.reports.base import fails, label, printable, shown

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkdownReport", "cell", "table"]
 
-_STATES = {"own": "✓", "default": "default", "absent": "–"}
+_STATES = {"own": "✓", "default": "default", "absent": "-"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$>@-])")
 
 
