@@ -162,16 +162,16 @@ Feature: Showing the work while it is done
       When driver_stream_filter is called
       Then it prints one line that is "."
 
+    @with_live_output
     Scenario: The recorded events of each program show what the agent said
       Given the recorded events of the CLI
       When the recording is shown live
       Then its text is shown
-        | driver      | first shown                  | last shown |
-        | claude-code | Reading it.                  | ⚡ [Read]  |
-        | codex       | All done.                    | Old times. |
-        | opencode    | I write                      | Done.      |
-        | copilot     | All tasks                    | done.      |
-        | cursor      | Reading.                     | ⚡ [older_tool] |
+        | driver      | first shown | last shown     |
+        | claude-code | Reading it. | ⚡ [Read]       |
+        | codex       | All done.   | Old times.     |
+        | opencode    | I write     | Done.          |
+        | cursor      | Reading.    | ⚡ [older_tool] |
 
     @opencode
     Scenario: Older versions of OpenCode sent whole messages

@@ -8,9 +8,9 @@ import pytest
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.verify.selection import chosen
-from bridge.verify.steps import steps
-from bridge.verify.world import World
+from bridge.verify.gherkin.selection import chosen
+from bridge.verify.gherkin.steps import steps
+from bridge.verify.gherkin.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

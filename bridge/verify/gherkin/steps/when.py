@@ -9,10 +9,10 @@ from pytest_bdd import parsers, when
 
 from bridge.driver import Driver, find
 from bridge.stream.jq import Filter
-from bridge.verify.world import PROMPT, Built, decoded
+from bridge.verify.gherkin.world import PROMPT, Built, decoded
 
 if TYPE_CHECKING:
-    from bridge.verify.world import World
+    from bridge.verify.gherkin.world import World
 
 
 @when("the driver is loaded")
@@ -76,7 +76,9 @@ def _build_session(world: World, session: str) -> None:
     world.build(PROMPT, "", session)
 
 
-@when(parsers.re(r'the command is built with the context "(?P<context>[^"]*)" and the session "(?P<session>[^"]*)"'))
+@when(
+    parsers.re(r'the command is built with the context "(?P<context>[^"]*)" and the session "(?P<session>[^"]*)"')
+)
 def _build_both(world: World, context: str, session: str) -> None:
     world.build(PROMPT, context, session)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from pytest_bdd import given, parsers
 
 from bridge import resources
-from bridge.verify.world import OUTPUT, decoded
+from bridge.verify.gherkin.world import OUTPUT, decoded
 
 if TYPE_CHECKING:
-    from bridge.verify.world import World
+    from bridge.verify.gherkin.world import World
 
 
 @given("the minimal driver")

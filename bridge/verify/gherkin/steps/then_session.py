@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from pytest_bdd import parsers, then
 
-from bridge.session_id import Recovery
-from bridge.verify.world import OUTPUT
+from bridge.verify.gherkin.world import OUTPUT
 
 if TYPE_CHECKING:
-    from bridge.verify.world import World
+    from bridge.session_id import Recovery
+    from bridge.verify.gherkin.world import World
 
 
 def _recovery(world: World) -> Recovery:

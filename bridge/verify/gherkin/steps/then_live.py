@@ -9,7 +9,7 @@ from pytest_bdd import parsers, then
 from bridge.stream.jq import Filter
 
 if TYPE_CHECKING:
-    from bridge.verify.world import World
+    from bridge.verify.gherkin.world import World
 
 
 @then("nothing is shown")

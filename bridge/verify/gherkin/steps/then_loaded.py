@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.shell import Reply
-    from bridge.verify.world import World
+    from bridge.verify.gherkin.world import World
 
 _REFUSALS: dict[str, tuple[type[errors.BridgeError], ...]] = {
     "an unknown driver": (errors.UnknownDriver,),

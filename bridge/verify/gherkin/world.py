@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
-from bridge.verify.bash import Answer, array_after
+from bridge.verify.gherkin.bash import Answer, array_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from bridge.session_id import Recovery
     from bridge.shell import Reply
@@ -132,7 +132,8 @@ class World:
         try:
             action()
         except BridgeError as error:
-            assert self._error is None, f"a second error: {error}"
+            if self._error is not None:
+                raise
             self._error = error
 
     def load_from(self, load: Callable[[], Driver]) -> None:
@@ -178,7 +179,8 @@ class World:
         """Go through the recovery chain."""
 
         def look() -> None:
-            self.recovery = recover(self.driver, name)
+            # An absolute path, because the host's working folder is not the driver's.
+            self.recovery = recover(self.driver, str(self.folder / name))
 
         self.attempt(look)
 

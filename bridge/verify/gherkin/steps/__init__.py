@@ -1,7 +1,7 @@
 """The steps of the shipped features, for a conftest or a plugin: the only place that imports pytest-bdd.
 
 A module that wants them says ``globals().update(steps())``; where its tests get their drivers from is its own
-matter: a fixture ``world`` that is a `bridge.verify.world.World`.
+matter: a fixture ``world`` that is a `bridge.verify.gherkin.world.World`.
 """
 
 from __future__ import annotations

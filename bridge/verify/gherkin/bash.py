@@ -6,11 +6,11 @@ The driver is held against this. It knows nothing of protocols and preludes, onl
 
 from __future__ import annotations
 
-import os
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
 __all__ = ["Answer", "array_after"]
@@ -20,7 +20,7 @@ source "$1"; shift
 {settings}
 {call}
 __status=$?
-IFS=' '
+set +u; IFS=' '
 printf '%s\\0' "$__status" "${{#{array}[@]}}" ${{{array}[@]+"${{{array}[@]}}"}} >&3
 """
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pytest_bdd import parsers, then
 
 from bridge.errors import HookFailed
-from bridge.verify.world import PROMPT
+from bridge.verify.gherkin.world import PROMPT
 
 if TYPE_CHECKING:
-    from bridge.verify.world import Built, World
+    from bridge.verify.gherkin.world import Built, World
 
 
 @then(parsers.parse("driver_build_command fails with status {status:d}"))
@@ -113,7 +113,8 @@ def _added(world: World, datatable: list[list[str]]) -> None:
     with_session = world.command
     world.build(PROMPT)
     plain = world.command
-    place = plain.index(*shlex.split(before))
+    [word] = shlex.split(before)
+    place = plain.index(word)
     assert with_session == [*plain[:place], *shlex.split(added), *plain[place:]]
 
 
