@@ -90,7 +90,7 @@ def verify(
     if features:
         if given:
             raise ConfigurationError(f"{', '.join(given)} can't be combined with --features, which runs no checks")
-        from bridge.verify.features import run
+        from bridge.verify.gherkin.features import run
 
         events = run(paths)
     else:

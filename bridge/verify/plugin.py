@@ -1,7 +1,7 @@
 """The pytest plugin: ``pytest --ralph-driver path.sh`` runs the features of the contract beside a project's tests.
 
 Every pytest run of an environment that has ralph-bridge imports this module, so it defines options and imports
-nothing of ours; all else is in `bridge.verify.scenarios`, for those who ask for it.
+nothing of ours; all else is in `bridge.verify.gherkin.scenarios`, for those who ask for it.
 """
 
 from __future__ import annotations
@@ -34,6 +34,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Take part only when asked to."""
     if config.getoption("ralph_drivers"):
-        from bridge.verify.scenarios import Scenarios
+        from bridge.verify.gherkin.scenarios import Scenarios
 
         config.pluginmanager.register(Scenarios(config), "ralph-bridge-scenarios")

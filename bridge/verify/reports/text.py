@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TextReport"]
 
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
@@ -39,37 +40,36 @@ class TextReport:
     def _script(self, script: ScriptFinished) -> None:
         where = printable(shown(script.path)).replace("\n", "\\n")
         if not self._options.quiet:
-            self._out.write(f"{self._style(where, bold=True)}: {_outcome(script)}\n")
+            self._out.write(f"{self._style(where, 'bold')}: {_outcome(script)}\n")
         for finding in script.findings:
             self._finding(where, finding)
         for result in script.results:
             if result.outcome is Outcome.UNKNOWN:
-                word = self._style("unknown", fg="magenta")
+                word = self._style("unknown", "magenta")
                 self._out.write(f"{where}: {result.code} {word}: {_indented(result.reason or result.title)}\n")
 
     def _finding(self, where: str, finding: Finding) -> None:
         place = f"{where}:{finding.line}" if finding.line else where
-        word = self._style(finding.severity.value, fg=_COLOURS[finding.severity], bold=True)
+        word = self._style(finding.severity.value, _COLOURS[finding.severity], "bold")
         self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
         rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", finding.hint))
         for name, text in rows:
             if text:
-                self._out.write(f"    {self._style(name, dim=True)}: {_indented(text)}\n")
+                self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
 
     def _sum(self, run: RunFinished) -> None:
         words = [plural(run.errors, "error"), plural(run.warnings, "warning")]
         if run.infos:
             words.append(plural(run.infos, "note"))
         bad = run.errors or (run.warnings and self._options.strict)
-        verdict = self._style("not to contract", fg="red") if bad else self._style("to contract", fg="green")
+        verdict = self._style("not to contract", "red") if bad else self._style("to contract", "green")
         self._out.write(f"{plural(run.scripts, 'script')} {verdict}: {', '.join(words)}\n")
 
-    def _style(self, text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
+    def _style(self, text: str, *names: str) -> str:
+        # By hand: only the command line may know click.
         if not self._options.colour:
             return text
-        import click
-
-        return click.style(text, fg=fg, bold=bold, dim=dim)
+        return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
 
 
 def _outcome(script: ScriptFinished) -> str:

@@ -12,14 +12,14 @@ import pytest
 
 from bridge.contract import driver_contract
 from bridge.errors import BridgeError
-from bridge.verify.selection import ONCE, TAGS, applies
+from bridge.verify.gherkin.selection import ONCE, TAGS, applies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["MODULE", "Scenarios", "drivers_for"]
 
-MODULE = Path(__file__).with_name("scenarios_module.py")
+MODULE = Path(__file__).with_name("module.py")
 _UNLOADABLE = {"loading", "required"}  # what a script that can't even be loaded is shown against
 
 
@@ -37,12 +37,13 @@ class Scenarios:
         for name in driver_contract().drivers:
             config.addinivalue_line("markers", f"{name}: about the driver {name}")
         # Before the module that holds them is imported, so that a failed assertion shows its values.
-        pytest.register_assert_rewrite("bridge.verify.steps")
+        pytest.register_assert_rewrite("bridge.verify.gherkin.steps")
         if config.getoption("ralph_only"):
             config.args[:] = []
         if str(MODULE) not in config.args:  # a worker of pytest-xdist gets the arguments of its controller
             config.args.append(str(MODULE))
         self._results = config.getoption("ralph_results")
+        self._running: dict[str, Any] = {}
         self._steps: dict[str, str] = {}
         self._written: set[str] = set()
 
@@ -52,6 +53,11 @@ class Scenarios:
         if aside:
             items[:] = [item for item in items if item not in aside]
             config.hook.pytest_deselected(items=aside)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_bdd_before_scenario(self, request: pytest.FixtureRequest, scenario: Any) -> None:
+        """Keep what is run."""
+        self._running[request.node.nodeid] = scenario
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_bdd_step_error(self, request: pytest.FixtureRequest, step: Any) -> None:
@@ -71,16 +77,16 @@ class Scenarios:
         return report
 
     def _line(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> dict[str, object]:
-        scenario = item.function.__scenario__  # type: ignore[attr-defined]
+        scenario = self._running.get(item.nodeid)  # None when not even its fixtures could be made
         message = ""
         if report.skipped and isinstance(report.longrepr, tuple):
             message = report.longrepr[2]
         elif call.excinfo is not None:
             message = str(call.excinfo.value).strip() or call.excinfo.typename
         return {
-            "feature": Path(scenario.feature.filename).stem,
-            "line": scenario.line_number,
-            "name": scenario.name,
+            "feature": Path(scenario.feature.filename).stem if scenario else "unknown",
+            "line": scenario.line_number if scenario else 0,
+            "name": scenario.name if scenario else item.name,
             "example": _example(item),
             "driver": str(_driver_of(item)),
             "outcome": report.outcome,

@@ -8,9 +8,9 @@ import pytest
 from pytest_bdd import scenarios
 
 from bridge import resources
-from bridge.verify.scenarios import drivers_for
-from bridge.verify.steps import steps
-from bridge.verify.world import World
+from bridge.verify.gherkin.scenarios import drivers_for
+from bridge.verify.gherkin.steps import steps
+from bridge.verify.gherkin.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

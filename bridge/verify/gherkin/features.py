@@ -64,8 +64,8 @@ def run(paths: Iterable[str | os.PathLike[str]]) -> Generator[Event]:
         finished = _run_one(script)
         severities += [finding.severity for finding in finished.findings]
         yield finished
-    counts = (severities.count(severity) for severity in Severity)
-    yield RunFinished(len(scripts), *counts, time.monotonic() - began)
+    errors, warnings, infos = (severities.count(severity) for severity in Severity)
+    yield RunFinished(len(scripts), errors, warnings, infos, time.monotonic() - began)
 
 
 def _scripts(paths: Iterable[str | os.PathLike[str]]) -> Iterable[Path]:
@@ -103,7 +103,7 @@ def _scenarios(script: Path) -> list[dict[str, Any]]:
         # Plugins are named one by one, so that nothing else that is installed takes part.
         command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin"]
         command += ["-p", "no:cacheprovider", "-c", str(settings), "--rootdir", folder, "-q", "--tb=short"]
-        command += [f"--basetemp={folder}/tmp", f"--ralph-driver={script.resolve()}", f"--ralph-results={written}"]
+        command += [f"--basetemp={folder}/made", f"--ralph-driver={script.resolve()}", f"--ralph-results={written}"]
         command += ["--ralph-only"]
         done = subprocess.run(
             command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -116,7 +116,7 @@ def _scenarios(script: Path) -> list[dict[str, Any]]:
 
 
 def _environment() -> Mapping[str, str]:
-    package = str(Path(__file__).parents[2])
+    package = str(Path(__file__).parents[3])
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}
