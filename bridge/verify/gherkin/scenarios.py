@@ -82,7 +82,10 @@ class Scenarios:
         if report.skipped and isinstance(report.longrepr, tuple):
             message = report.longrepr[2]
         elif call.excinfo is not None:
-            message = str(call.excinfo.value).strip() or call.excinfo.typename
+            # pytest adds what each part of an assertion was; with addresses, and of no use to a driver's author.
+            lines = str(call.excinfo.value).strip().split("\n")
+            told = [line for line in lines if not line.lstrip().startswith("+")]
+            message = "\n".join(told).strip() or call.excinfo.typename
         return {
             "feature": Path(scenario.feature.filename).stem if scenario else "unknown",
             "line": scenario.line_number if scenario else 0,
