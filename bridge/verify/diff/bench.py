@@ -59,8 +59,10 @@ class Bench:
         self.observe("loading", (), lambda: self._answers(self.shell.source(self.script)))
         after = self.shell.snapshot()
         changed = sorted(before.changes(after).names)
-        found = tuple(f"{name}={shlex.join(v.values.values())}" for name in changed if (v := after.get(name)))
-        self.observations.append(Observation("loading", (), {"globals": found}))
+        found = tuple(
+            f"{name}={self.plain(shlex.join(v.items.values()))}" for name in changed if (v := after.get(name))
+        )
+        self.observations.append(Observation("loading", (("globals", "that it sets"),), {"globals": found}))
         self.functions = frozenset(self.shell.functions())
         if not any(name.startswith(("driver_", "agent_")) for name in self.functions):
             raise ConfigurationError(f"{self.script} is neither a driver nor an agent: it defines no hook")
@@ -154,8 +156,8 @@ class Bench:
         }
 
     def plain(self, text: str) -> str:
-        """A message without the path of the script, which is another for each version."""
-        return text.replace(str(self.script), "<script>")
+        """A text without the path of the script, which is another for each version."""
+        return text.replace(str(self.script), "<script>").replace(str(self.script.parent), "<folder of the script>")
 
 
 def lines(text: str) -> Facet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
@@ -10,18 +9,16 @@ from bridge.errors import ConfigurationError
 from bridge.stream.jq import Filter
 from bridge.verify.diff.bench import lines
 from bridge.verify.diff.matrix import BROKEN, PROMPT, Inputs, inputs, placeholders, recordings
-from bridge.verify.diff.model import Observation
+from bridge.verify.diff.model import Observation, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bridge.verify.diff.bench import Bench
     from bridge.verify.diff.model import Facet
 
 __all__ = ["Commands", "build_commands", "live_commands", "other_hooks"]
 
-Commands = dict[tuple[str, ...], str]
-"""Command lines as they are, each with the text that it is shown as."""
+Commands = dict[tuple[tuple[str, str], ...], tuple[tuple[str, ...], Inputs]]
+"""Built commands by how they are shown and of what texts they are made: themselves, and the inputs."""
 
 _PLAIN = ("driver_name", "driver_display_name", "driver_cli_binary", "driver_min_version")
 _SUPPORTS = ("driver_supports_tool_allowlist", "driver_supports_sessions", "driver_supports_live_output")
@@ -38,7 +35,8 @@ def build_commands(bench: Bench) -> Commands:
     found: Commands = {}
     if hook not in bench.functions:
         return found
-    prompt, settings = "", {}
+    prompt = ""
+    settings: dict[str, str | None] = {}
     for given in inputs():
         if given.prompt != prompt:
             prompt = given.prompt
@@ -51,8 +49,8 @@ def build_commands(bench: Bench) -> Commands:
             arguments = (PROMPT, given.context, given.session)
             reply, argv = bench.shell.call_for_array(hook, *arguments, array=array, start=())
             named = tuple(_named(element, given) for element in argv)
-            if given.context != "Loop #3 of 50." and given.settings["CLAUDE_OUTPUT_FORMAT"] == "json":
-                found.setdefault(tuple(argv), shlex.join(named))
+            if not reply.status:
+                found.setdefault((("command", joined(named)), ("texts", _texts(given))), (tuple(argv), given))
             told = {"stdout": reply.stdout, "stderr": bench.plain(reply.stderr)}
             return {
                 "argv": named,
@@ -66,19 +64,23 @@ def build_commands(bench: Bench) -> Commands:
     return found
 
 
-def live_commands(bench: Bench, commands: Iterable[tuple[tuple[str, ...], str]]) -> None:
+def live_commands(bench: Bench, commands: Commands) -> None:
     """Observe ``driver_prepare_live_command`` on the commands of both versions."""
     hook, array = "driver_prepare_live_command", "LIVE_CMD_ARGS"
     if hook not in bench.functions:
         return
-    for argv, named in commands:
+    for case, (argv, given) in commands.items():
         bench.shell["CLAUDE_CMD_ARGS"] = list(argv)
 
-        def ask() -> dict[str, Facet]:
+        def ask(given: Inputs = given) -> dict[str, Facet]:
             reply, live = bench.shell.call_for_array(hook, array=array, start=())
-            return {"argv": tuple(live), "status": (str(reply.status),), "stderr": lines(reply.stderr)}
+            return {
+                "argv": tuple(_named(element, given) for element in live),
+                "status": (str(reply.status),),
+                "stderr": lines(reply.stderr),
+            }
 
-        bench.observe(hook, (("CLAUDE_CMD_ARGS", named),), ask)
+        bench.observe(hook, case, ask)
     bench.globals_of(hook, but=[array])
 
 
@@ -122,7 +124,7 @@ def _filter(bench: Bench) -> None:
     for name, recorded in recordings():
         for number, line in enumerate(recorded, 1):
             shown = show.apply(line).decode("utf-8", "surrogateescape")
-            case = (("recording", name), ("event", f"{name}:{number}"))
+            case = (("event", f"line {number} of {name}"),)
             bench.observations.append(Observation(hook, case, {"shown": lines(shown)}))
 
 
@@ -140,6 +142,11 @@ def _sessions(bench: Bench, cli: str) -> None:
 def hooks_of(bench: Bench) -> frozenset[str]:
     """Those hooks of the contract that the script defines."""
     return frozenset(driver_contract().names) & bench.functions
+
+
+def _texts(given: Inputs) -> str:
+    special = "special characters" in dict(given.case[:2]).values()
+    return "special characters" if special else "plain"
 
 
 def _named(text: str, given: Inputs) -> str:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.verify.diff.model import Case, Facet, Observation, Observed
+    from bridge.verify.diff.model import Case, Facet, Observed
 
 __all__ = ["Change", "Example", "Hunk", "changes", "concerning"]
+
+
+_TEXTS = ("shown", "text")  # what is made of events that a CLI printed
 
 
 class Hunk(NamedTuple):
@@ -78,10 +81,14 @@ def changes(old: Observed, new: Observed) -> list[Change]:
 
 def _fold(hook: str, facet: str, examples: Sequence[Example]) -> Iterable[Change]:
     """Differences that occur in the very same cases are one change."""
-    cases: dict[tuple[Facet, Facet], dict[int, Hunk]] = defaultdict(dict)
+    cases: dict[tuple[object, object], dict[int, Hunk]] = defaultdict(dict)
     for number, example in enumerate(examples):
-        for hunk in _hunks(example.old, example.new):
-            cases[hunk.removed, hunk.added][number] = hunk
+        if facet in _TEXTS and example.old != example.new:
+            # Every event has a text of its own: that one vanishes, appears or changes is what they share.
+            cases[not example.old, not example.new][number] = Hunk(example.old, example.new)
+        else:
+            for hunk in _hunks(example.old, example.new):
+                cases[hunk.removed, hunk.added][number] = hunk
     together: dict[frozenset[int], list[Hunk]] = defaultdict(list)
     for hunks in cases.values():
         together[frozenset(hunks)].append(_agreed(list(hunks.values())))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge import resources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from bridge.verify.diff.model import Case
 
@@ -27,7 +27,7 @@ SETTINGS: dict[str, dict[str, str | None]] = {
     "CLAUDE_ALLOWED_TOOLS": {"none": "", "two tools": "Read, Bash(git *)"},
     "CLAUDE_PERMISSION_MODE": {"bypassPermissions": "bypassPermissions", "plan": "plan", NOT_SET: None},
 }
-BROKEN = {
+BROKEN: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "as recorded": lambda lines: lines,
     "a line that is no JSON": lambda lines: [*lines[:1], b"WARN: slow\n", *lines[1:]],
     "half an event at the end": lambda lines: [*lines, b'{"type":"assistant","mess'],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import NamedTuple
 
-__all__ = ["Case", "Facet", "Observation", "Observed"]
+__all__ = ["Case", "Facet", "Observation", "Observed", "joined"]
 
 Case = tuple[tuple[str, str], ...]
 """The inputs of one call: pairs of what was varied and a word for its value, such as ``("session", "an id")``."""
@@ -32,3 +33,9 @@ class Observed(NamedTuple):
     kind: str
     hooks: frozenset[str]
     observations: tuple[Observation, ...]
+
+
+def joined(elements: Facet) -> str:
+    """Arguments on one line as a shell would take them; names such as ``<prompt>`` stand for themselves."""
+    quoted = (text if text.startswith("<") and text.endswith(">") else shlex.quote(text) for text in elements)
+    return " ".join(quoted).replace("\n", "\\n")

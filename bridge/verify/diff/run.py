@@ -74,7 +74,7 @@ def _observe(script: Path, folder: Path) -> _Seen:
 def _live(script: Path, folder: Path, commands: drivers.Commands) -> tuple[Observation, ...]:
     with Bench(script, folder) as bench:
         loaded = len(bench.observations)
-        drivers.live_commands(bench, commands.items())
+        drivers.live_commands(bench, commands)
         return tuple(bench.observations[loaded:])
 
 
