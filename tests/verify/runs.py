@@ -24,8 +24,9 @@ from bridge.verify.reports.base import Options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.verify.model import Event
+    from bridge.verify.model import Event, Kind
 
+PLAIN = Options()
 BAD = Path("drivers/bad.sh")
 RUN: list[ScriptFinished] = [
     ScriptFinished(
@@ -79,11 +80,11 @@ def events(scripts: Sequence[ScriptFinished]) -> list[Event]:
     stream: list[Event] = [RunStarted(tuple(script.path for script in scripts))]
     for script in scripts:
         stream += [ScriptStarted(script.path, script.kind), script]
-    counts = (found.count(severity) for severity in Severity)
-    return [*stream, RunFinished(len(scripts), *counts, 0.5)]
+    errors, warnings, infos = (found.count(severity) for severity in Severity)
+    return [*stream, RunFinished(len(scripts), errors, warnings, infos, 0.5)]
 
 
-def render(kind: str, scripts: Sequence[ScriptFinished], options: Options = Options()) -> str:  # noqa: B008
+def render(kind: str, scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> str:
     """What a report writes for these scripts; it must be text that UTF-8 can hold."""
     out = io.StringIO()
     report = FORMATS[kind].make(out, options)
@@ -92,8 +93,11 @@ def render(kind: str, scripts: Sequence[ScriptFinished], options: Options = Opti
     return out.getvalue().encode("utf-8").decode("utf-8")
 
 
-NASTY = ["\n", "\r\n", "%", "%0A", "]]>", "|", "\\|", "#", " # TODO", "::error::", ",", ":", "\x00", "\x1b[31m", "\x85",
-         "\udce9", "\ud800", "\ufffe", "\u2028", "\u202e", "<b>", "&amp;", "`", "'", '"', "---", "...", "\t", "\\", "é", "日"]  # fmt: skip
+NASTY = [
+    *("\n", "\r\n", "%", "%0A", "]]>", "|", "\\|", "#", " # TODO", "::error::", ",", ":", "---", "...", "\t", "\\"),
+    *("\x00", "\x1b[31m", "\x85", "\udce9", "\ud800", "\ufffe", "\u2028", "\u202e"),
+    *("<b>", "&amp;", "`", "'", '"', "é", "日"),
+]
 texts = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=8)), max_size=6).map("".join)
 words = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 # What a file system can hold: any bytes but NUL and the slash.
@@ -119,7 +123,8 @@ def results(draw: st.DrawFn, path: Path, code: str) -> CheckResult:
 @st.composite
 def scripts(draw: st.DrawFn) -> ScriptFinished:
     path = draw(paths)
-    kind = draw(st.sampled_from(["driver", "agent", "out-of-scope"]))
+    kinds: list[Kind] = ["driver", "agent", "out-of-scope"]
+    kind = draw(st.sampled_from(kinds))
     chosen = [] if kind == "out-of-scope" else sorted(draw(st.sets(codes, max_size=4)))
     matrix = draw(st.dictionaries(words, st.sampled_from(["own", "default", "absent"]), max_size=3))
     checks = tuple(draw(results(path, code)) for code in chosen)

@@ -18,7 +18,7 @@ from tap.parser import Parser
 from bridge.verify import registry
 from bridge.verify.model import Outcome, Severity
 from bridge.verify.reports.base import Options, fails
-from tests.verify.runs import RUN, render, runs
+from tests.verify.runs import PLAIN, RUN, render, runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def check_sarif(scripts: Sequence[ScriptFinished]) -> dict[str, Any]:
     return run
 
 
-def check_junit(scripts: Sequence[ScriptFinished], options: Options = Options()) -> ET.Element:
+def check_junit(scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> ET.Element:
     text = render("junit", scripts, options)
     JUNIT.validate(text)
     root = ET.fromstring(text)
@@ -73,7 +73,7 @@ def check_junit(scripts: Sequence[ScriptFinished], options: Options = Options())
     return root
 
 
-def check_tap(scripts: Sequence[ScriptFinished], options: Options = Options()) -> list[Any]:
+def check_tap(scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> list[Any]:
     text = render("tap", scripts, options)
     # Line by line: for YAML blocks this reader wants a further package; `blocks` reads them.
     lines = [Parser().parse_line(line) for line in text.split("\n")[:-1]]

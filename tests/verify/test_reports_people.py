@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _COMMAND = re.compile(r"^::(error|warning|notice) (.*?)::(.*)$")
 
 
-def annotations(text: str) -> list[tuple[str, dict[str, str], str]]:
+def annotated(text: str) -> list[tuple[str, dict[str, str], str]]:
     """What GitHub's runner makes of a log: level, properties, message."""
     found = []
     for line in text.split("\n"):
@@ -57,7 +57,7 @@ def _unmarked(text: str) -> str:
 @settings(max_examples=80, deadline=None)
 @given(runs)
 def test_annotations_come_back_as_they_were(scripts: list[ScriptFinished]) -> None:
-    found = annotations(render("github", scripts))
+    found = annotated(render("github", scripts))
     wanted = [finding for script in scripts for finding in script.findings]
     unknown = [r for script in scripts for r in script.results if r.outcome is Outcome.UNKNOWN]
     assert len(found) == len(wanted) + len(unknown)

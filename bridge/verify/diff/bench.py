@@ -151,13 +151,20 @@ class Bench:
     def _answers(self, reply: Reply) -> dict[str, Facet]:
         return {
             "status": (str(reply.status),),
-            "stdout": lines(reply.stdout),
+            "stdout": lines(self.plain(reply.stdout)),
             "stderr": lines(self.plain(reply.stderr)),
         }
 
     def plain(self, text: str) -> str:
-        """A text without the path of the script, which is another for each version."""
-        return text.replace(str(self.script), "<script>").replace(str(self.script.parent), "<folder of the script>")
+        """A text without our paths: the script's is another for each version, the folder's for each run."""
+        for path, name in (
+            (self.script, "<script>"),
+            (self.script.parent, "<folder of the script>"),
+            (self.folder, "<project>"),
+            (self.bin, "<folder of the CLI>"),
+        ):
+            text = text.replace(str(path), name)
+        return text
 
 
 def lines(text: str) -> Facet:

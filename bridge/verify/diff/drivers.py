@@ -35,6 +35,8 @@ def build_commands(bench: Bench) -> Commands:
     found: Commands = {}
     if hook not in bench.functions:
         return found
+    bench.file(PROMPT, "Do it.\n")
+    bench.globals_of(hook, PROMPT, "a context", "an-id", but=[array])  # first: later it may be set already
     prompt = ""
     settings: dict[str, str | None] = {}
     for given in inputs():
@@ -48,7 +50,7 @@ def build_commands(bench: Bench) -> Commands:
         def ask(given: Inputs = given) -> dict[str, Facet]:
             arguments = (PROMPT, given.context, given.session)
             reply, argv = bench.shell.call_for_array(hook, *arguments, array=array, start=())
-            named = tuple(_named(element, given) for element in argv)
+            named = tuple(bench.plain(_named(element, given)) for element in argv)
             if not reply.status:
                 found.setdefault((("command", joined(named)), ("texts", _texts(given))), (tuple(argv), given))
             told = {"stdout": reply.stdout, "stderr": bench.plain(reply.stderr)}
@@ -59,7 +61,6 @@ def build_commands(bench: Bench) -> Commands:
             }
 
         bench.observe(hook, given.case, ask)
-    bench.globals_of(hook, PROMPT, "a context", "an-id", but=[array])
     bench.call(hook, "missing.md", "", "", case=(("prompt", "no such file"),))
     return found
 
@@ -69,19 +70,19 @@ def live_commands(bench: Bench, commands: Commands) -> None:
     hook, array = "driver_prepare_live_command", "LIVE_CMD_ARGS"
     if hook not in bench.functions:
         return
+    bench.globals_of(hook, but=[array])
     for case, (argv, given) in commands.items():
         bench.shell["CLAUDE_CMD_ARGS"] = list(argv)
 
         def ask(given: Inputs = given) -> dict[str, Facet]:
             reply, live = bench.shell.call_for_array(hook, array=array, start=())
             return {
-                "argv": tuple(_named(element, given) for element in live),
+                "argv": tuple(bench.plain(_named(element, given)) for element in live),
                 "status": (str(reply.status),),
                 "stderr": lines(reply.stderr),
             }
 
         bench.observe(hook, case, ask)
-    bench.globals_of(hook, but=[array])
 
 
 def other_hooks(bench: Bench) -> None:
@@ -89,6 +90,7 @@ def other_hooks(bench: Bench) -> None:
     cli = bench.shell.call("driver_cli_binary").stdout.strip() if "driver_cli_binary" in bench.functions else ""
     bench.cli(cli, ":")
     for hook in (*_PLAIN, *_SUPPORTS):
+        bench.globals_of(hook, but=())
         bench.call(hook)
     if "driver_display_name" in bench.functions:
         bench.set("DRIVER_DISPLAY_NAME", bench.shell.call("driver_display_name").stdout.rstrip("\n"))
