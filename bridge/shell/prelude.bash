@@ -90,7 +90,7 @@ exit() {
         *) __rb_s=$(($1 & 255)) ;;
         esac ;;
     esac
-    __rb_x=exit
+    __rb_x='exit'
     __rb_unwind
 }
 

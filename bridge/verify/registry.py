@@ -12,7 +12,9 @@ A check is a function of a `Subject` (what is known of one script) that yields f
 
         Good::
 
-            [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]] && CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+            if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]; then
+                CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+            fi
         '''
 """
 

@@ -162,6 +162,15 @@ def _same_live(world: World) -> None:
     assert first == second
 
 
+@then("apart from the format every word of the built command is still there, in order")
+def _all_there(world: World) -> None:
+    built = world.command
+    place = built.index("--output-format") + 1
+    wanted = [*built[:place], "stream-json", *built[place + 1 :]]
+    rest = iter(world.live)
+    assert [word for word in wanted if word not in rest] == []
+
+
 @then(parsers.parse('the live command has "{option}" followed by "{value}"'))
 def _live_option(world: World, option: str, value: str) -> None:
     assert _followed(world.live, option) == value

@@ -1,4 +1,4 @@
-"""Which scenarios run with which driver."""
+"""Which scenarios run with which driver, and the tools of their steps."""
 
 from __future__ import annotations
 
@@ -25,16 +25,6 @@ def tags_of(path: Path) -> Iterator[str]:
     for line in path.read_text(encoding="utf-8").splitlines():
         if re.fullmatch(r"\s*(@\S+\s*)+", line):
             yield from re.findall(r"@(\S+)", line)
-
-
-@pytest.fixture(autouse=True)
-def world() -> None:
-    """In place of the scenarios' world: these tests are about no driver."""
-
-
-@pytest.fixture(autouse=True)
-def script() -> None:
-    """As above."""
 
 
 def test_every_tag_is_explained_and_registered(pytestconfig: pytest.Config) -> None:
