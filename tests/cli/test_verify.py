@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
