@@ -61,7 +61,7 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str,
 @click.option("--features", is_flag=True,
               help="Run the Gherkin scenarios instead of the checks (needs ralph-bridge[features]).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
-              help="Seconds for one call of a hook.")  # fmt: skip
+              help="Seconds that one script may take.  [default: 30]")  # fmt: skip
 @click.option("--no-progress", is_flag=True, help="No progress on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings only.")
 @click.option("-v", "--verbose", is_flag=True, help="One line per script on stderr.")

@@ -116,7 +116,8 @@ def results(draw: st.DrawFn, path: Path, code: str) -> CheckResult:
     found = st.builds(
         Finding, st.just(code), severities, texts, st.just(path), lines, st.none() | words, texts, texts
     )
-    findings = draw(st.lists(found, min_size=1, max_size=3)) if outcome is Outcome.FAILED else []
+    least = {Outcome.FAILED: 1, Outcome.UNKNOWN: 0}.get(outcome)
+    findings = [] if least is None else draw(st.lists(found, min_size=least, max_size=3))
     return CheckResult(code, draw(texts), outcome, tuple(findings), draw(texts), draw(st.floats(0, 100)))
 
 

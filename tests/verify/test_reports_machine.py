@@ -125,7 +125,14 @@ def test_json_holds_what_the_events_hold() -> None:
         "drivers/helper.sh",
         "agents/good.sh",
     ]
-    assert document["summary"] == {"scripts": 3, "errors": 1, "warnings": 1, "infos": 0, "seconds": 0.5}
+    assert document["summary"] == {
+        "scripts": 3,
+        "errors": 1,
+        "warnings": 1,
+        "infos": 0,
+        "seconds": 0.5,
+        "unknown": 0,
+    }
     [finding] = document["scripts"][0]["checks"][1]["findings"]
     expected = RUN[0].results[1].findings[0]._asdict()
     assert finding == expected | {"path": "drivers/bad.sh", "severity": "error"}

@@ -102,7 +102,7 @@ def test_text_reads_well() -> None:
         "    expected: no session without CLAUDE_USE_CONTINUE=true\n"
         "    next: test it before you append the flag\n"
         "drivers/bad.sh: RB041 unknown: the probe died\n"
-        "drivers/helper.sh: defines no hook, not run\n"
+        "drivers/helper.sh: not run: it defines no hook\n"
         "agents/good.sh: agent good, 1 check: 1 passed\n"
         "3 scripts not to contract: 1 error, 1 warning\n"
     )
@@ -131,7 +131,7 @@ def test_markdown_has_the_capability_matrix() -> None:
     text = render("markdown", RUN)
     assert ["", "name", "supports_tool_allowlist", "min_version"] in rows(text)
     assert ["bad", "✓", "default", "-"] in rows(text)
-    assert "No hook, not run: drivers/helper.sh" in text
+    assert "Neither driver nor agent, not run: drivers/helper.sh" in text
     assert rows(text)[-3][2] == "RB012" or any(row[2:3] == ["RB012"] for row in rows(text))
 
 

@@ -89,7 +89,8 @@ def _is_driver(script: Path) -> bool:
 def _run_one(script: Path) -> ScriptFinished:
     began = time.monotonic()
     if not _is_driver(script):
-        return ScriptFinished(script, "out-of-scope", (), {}, "", time.monotonic() - began)
+        reason = "it defines no required hook of a driver"
+        return ScriptFinished(script, "out-of-scope", (), {}, "", time.monotonic() - began, reason)
     results = tuple(_result(script, scenario) for scenario in _scenarios(script))
     return ScriptFinished(script, "driver", results, {}, script.stem, time.monotonic() - began)
 

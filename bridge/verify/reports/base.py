@@ -83,10 +83,11 @@ def label(script: ScriptFinished) -> str:
 
 def fails(result: CheckResult, *, strict: bool) -> bool:
     """Whether a check's result makes the run fail: an error, and with `strict` a warning."""
-    if result.outcome is not Outcome.FAILED:
-        return False
+    if not result.findings:
+        return result.outcome is Outcome.FAILED
+    # Whatever the outcome: a check that could not be told to its end may have found something before.
     bad = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
-    return not result.findings or any(finding.severity in bad for finding in result.findings)
+    return any(finding.severity in bad for finding in result.findings)
 
 
 def tally(script: ScriptFinished, outcome: Outcome) -> int:

@@ -68,6 +68,7 @@ def _script(event: ScriptFinished) -> dict[str, Any]:
         "path": clean(str(event.path)),
         "kind": event.kind,
         "name": clean(event.name),
+        "reason": clean(event.reason),
         "seconds": round(event.seconds, 6),
         "matrix": {clean(hook): state for hook, state in event.matrix.items()},
         "checks": [_check(result) for result in event.results],

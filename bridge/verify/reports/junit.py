@@ -41,9 +41,10 @@ class JunitReport:
             self._out.write("</testsuites>\n")
 
     def _suite(self, script: ScriptFinished) -> str:
-        outcomes = [result.outcome for result in script.results]
-        failures = sum(fails(result, strict=self._strict) for result in script.results)
-        counts = (len(outcomes), failures, outcomes.count(Outcome.UNKNOWN), outcomes.count(Outcome.SKIPPED))
+        failing = [fails(result, strict=self._strict) for result in script.results]
+        others = [result.outcome for result, bad in zip(script.results, failing, strict=True) if not bad]
+        errors, skipped = others.count(Outcome.UNKNOWN), others.count(Outcome.SKIPPED)
+        counts = (len(failing), sum(failing), errors, skipped)
         self._totals = [total + count for total, count in zip(self._totals, counts, strict=True)]
         head = f'name={_attribute(shown(script.path))} {_counts(*counts)} time="{script.seconds:.3f}"'
         cases = "".join(self._case(label(script), result) for result in script.results)
@@ -52,13 +53,14 @@ class JunitReport:
     def _case(self, script: str, result: CheckResult) -> str:
         name = _attribute(f"{result.code} {result.title}")
         head = f'    <testcase classname={_attribute(script)} name={name} time="{result.seconds:.3f}"'
-        if result.outcome is Outcome.SKIPPED:
+        failing = fails(result, strict=self._strict)
+        if result.outcome is Outcome.SKIPPED and not failing:
             inside = f"<skipped message={_attribute(result.reason)}/>"
-        elif result.outcome is Outcome.UNKNOWN:
+        elif result.outcome is Outcome.UNKNOWN and not failing:
             inside = f'<error type="unknown" message={_attribute(result.reason or "could not be told")}/>'
         else:
             text = "\n".join(map(_told, result.findings))
-            if fails(result, strict=self._strict):
+            if failing:
                 message = result.findings[0].message if result.findings else result.reason or result.title
                 kind = _attribute(result.code)
                 inside = f"<failure type={kind} message={_attribute(message)}>{_text(text)}</failure>"

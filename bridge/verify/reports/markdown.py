@@ -54,7 +54,7 @@ class MarkdownReport:
         if unknown := list(self._unknown()):
             yield from ("", "### Could not be told", "", *table(("script", "check", "why"), unknown))
         if aside := [cell(shown(script.path)) for script in self._scripts if script.kind == "out-of-scope"]:
-            yield from ("", f"No hook, not run: {', '.join(aside)}")
+            yield from ("", f"Neither driver nor agent, not run: {', '.join(aside)}")
 
     def _findings(self) -> Iterable[Sequence[str]]:
         for script in self._scripts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Outcome, RunFinished, RunStarted, ScriptFinished
+from bridge.verify.model import Outcome, RunFinished, RunStarted, ScriptFinished, Severity
 from bridge.verify.reports.base import fails, label, printable, shown
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TapReport:
         if result.outcome is Outcome.SKIPPED:
             directive = f" # SKIP {_escaped(result.reason)}".rstrip()
         elif bad and not fails(result, strict=self._strict):
-            why = result.reason if result.outcome is Outcome.UNKNOWN else result.findings[0].severity.value
+            why = result.reason if result.outcome is Outcome.UNKNOWN else _worst(result)
             directive = f" # TODO {_escaped(why)}".rstrip()
         about = _escaped(f"{script} {result.code} {result.title}")
         self._out.write(f"{'not ok' if bad else 'ok'} {self._points} - {about}{directive}\n")
@@ -80,6 +80,11 @@ class TapReport:
                 shown_value = json.dumps(printable(value) if isinstance(value, str) else value)
                 self._out.write(f"    {mark} {name}: {shown_value}\n")
                 mark = " "
+
+
+def _worst(result: CheckResult) -> str:
+    severities = {finding.severity for finding in result.findings}
+    return next(severity.value for severity in Severity if severity in severities)
 
 
 def _escaped(text: str) -> str:

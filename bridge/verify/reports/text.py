@@ -74,7 +74,7 @@ class TextReport:
 
 def _outcome(script: ScriptFinished) -> str:
     if script.kind == "out-of-scope":
-        return "defines no hook, not run"
+        return f"not run: {printable(script.reason or 'it defines no hook')}"
     counts = [f"{number} {outcome.value}" for outcome in Outcome if (number := tally(script, outcome))]
     return f"{script.kind} {label(script)}, {plural(len(script.results), 'check')}: {', '.join(counts) or 'none'}"
 
