@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -132,3 +133,24 @@ def test_what_the_plugin_writes_is_json(project: Path) -> None:
         "passed",
         "It starts with the program",
     )
+
+
+def test_a_project_that_keeps_its_environment_inside_collects_it_too(project: Path) -> None:
+    """Installed below the project's root, in a virtual environment: pytest leaves such folders out otherwise."""
+    packages = project / ".venv" / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    (project / ".venv" / "pyvenv.cfg").touch()
+    shipped = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "bridge", packages / "bridge", ignore=shipped)
+    for kind in ("drivers", "features"):
+        shutil.copytree(resources.shipped(kind), packages / "bridge" / "_shipped" / kind, ignore=shipped)
+    done = run(
+        project,
+        f"--ralph-driver={CODEX}",
+        "-v",
+        "-k",
+        "test_own or starts_with_the_program",
+        PYTHONPATH=str(packages),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout

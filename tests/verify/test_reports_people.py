@@ -97,6 +97,7 @@ def test_text_reads_well() -> None:
     assert render("text", RUN) == (
         "drivers/bad.sh: driver bad, 5 checks: 1 passed, 2 failed, 1 skipped, 1 unknown\n"
         "drivers/bad.sh:12: RB030 warning: it writes `arg`\n"
+        "    next: ralph-bridge explain RB030\n"
         "drivers/bad.sh:58: RB012 error: `--resume sid-1` is in the command: 100%, | and <all>\n"
         "    in: driver_build_command\n"
         "    expected: no session without CLAUDE_USE_CONTINUE=true\n"

@@ -52,7 +52,9 @@ class TextReport:
         place = f"{where}:{finding.line}" if finding.line else where
         word = self._style(finding.severity.value, _COLOURS[finding.severity], "bold")
         self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
-        rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", finding.hint))
+        # Codes of scenarios (feature:line) bring a hint of their own.
+        hint = finding.hint or f"ralph-bridge explain {finding.code}"
+        rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", hint))
         for name, text in rows:
             if text:
                 self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
