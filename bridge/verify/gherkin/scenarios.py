@@ -40,18 +40,25 @@ class Scenarios:
         pytest.register_assert_rewrite("bridge.verify.gherkin.steps")
         if config.getoption("ralph_only"):
             config.args[:] = []
-        if str(MODULE) not in config.args:  # a worker of pytest-xdist gets the arguments of its controller
-            config.args.append(str(MODULE))
         self._results = config.getoption("ralph_results")
         self._running: dict[str, Any] = {}
         self._steps: dict[str, str] = {}
         self._written: set[str] = set()
 
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Leave out the scenarios that are not about any of the drivers."""
-        aside = [item for item in items if item.path == MODULE and _driver_of(item) is None]
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Add the scenarios to what was collected, without those that are about none of the drivers.
+
+        They are no path of the command line: pytest leaves out what lies in a virtual environment below the
+        project, where many people have us installed.
+        """
+        module = pytest.Module.from_parent(session, path=MODULE, nodeid="ralph-bridge")
+        found = list(session.genitems(module))
+        aside = [item for item in found if _driver_of(item) is None]
+        items += [item for item in found if _driver_of(item) is not None]
         if aside:
-            items[:] = [item for item in items if item not in aside]
             config.hook.pytest_deselected(items=aside)
 
     @pytest.hookimpl(optionalhook=True)
