@@ -165,6 +165,10 @@ def _save(name: str, text: str) -> None:
     from bridge.files import write_atomic
 
     try:
-        write_atomic(name, text)
+        if os.path.exists(name) and not os.path.isfile(name):  # /dev/stderr, a named pipe: nothing to replace
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            write_atomic(name, text)
     except OSError as error:
         raise ProjectUnusable(f"the report {name} can't be written: {error.strerror}") from error

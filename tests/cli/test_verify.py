@@ -63,6 +63,12 @@ def test_several_reports_in_one_run(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drivers", "v.md", "v.sarif", "v.xml"]
 
 
+def test_a_report_to_something_that_is_no_file(engine: Engine, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_app(["verify", "drivers", "-q", "--report", "tap=/dev/null"]) == 1
+    assert not Path("/dev/null").is_file()
+    assert "error" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
