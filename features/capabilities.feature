@@ -47,8 +47,8 @@ Feature: What each driver can do
       When the command is built
       Then nothing of "OnlyThisTool" is in the command
 
-    @with_live_output
-    Scenario: Support for live output means that there is a filter for the events
+    @with_live_output @with_filter
+    Scenario: The driver's own filter for the events of live output
       When driver_stream_filter is called
       Then it succeeds
       And what it printed compiles as a jq program

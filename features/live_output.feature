@@ -74,7 +74,7 @@ Feature: Showing the work while it is done
 
   Rule: The filter shows what the agent says, and nothing of what it does not know
 
-    @with_live_output
+    @with_live_output @with_filter
     Scenario: The filter is a jq program
       When driver_stream_filter is called
       Then it succeeds
@@ -162,7 +162,7 @@ Feature: Showing the work while it is done
       When driver_stream_filter is called
       Then it prints one line that is "."
 
-    @with_live_output
+    @shipped @with_live_output
     Scenario: The recorded events of each program show what the agent said
       Given the recorded events of the CLI
       When the recording is shown live
@@ -185,7 +185,7 @@ Feature: Showing the work while it is done
 
   Rule: A line that is no JSON never ends the show
 
-    @with_live_output
+    @shipped @with_live_output
     Scenario Outline: <what> between two events
       Given the recorded events of the CLI
       When the recording is shown live with this line in its middle

@@ -141,6 +141,7 @@ Feature: Resuming a session, and finding its id again
         | as they are now | {"type":"text","sessionID":"ses_1","part":{"text":"Done."}}       |
         | as they were    | {"type":"session.created","session":{"title":"a","id":"ses_1"}}   |
 
+    @shipped
     Scenario: The recorded events of each program tell their session
       Given the recorded events of the CLI
       When the session id is looked for

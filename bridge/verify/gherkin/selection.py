@@ -24,6 +24,7 @@ TAGS = {
     "without_sessions": "applies to drivers that can't resume sessions",
     "with_live_output": "applies to drivers with live output",
     "without_live_output": "applies to drivers without live output",
+    "with_filter": "applies to drivers that have a stream filter of their own; by default nothing is shown",
     "with_allowlist": "applies to drivers that take a tool allowlist",
     "without_allowlist": "applies to drivers that take no tool allowlist",
     "loading": "about how a driver is loaded",
@@ -46,6 +47,7 @@ class _Facts(NamedTuple):
     sessions: bool
     live_output: bool
     allowlist: bool
+    filter: bool
 
 
 @cache
@@ -53,7 +55,11 @@ def _facts(script: Path) -> _Facts:
     with Driver.load(script, strict=False) as driver:
         name = driver.name() if driver.has("driver_name") else ""
         return _Facts(
-            name, driver.supports_sessions(), driver.supports_live_output(), driver.supports_tool_allowlist()
+            name,
+            driver.supports_sessions(),
+            driver.supports_live_output(),
+            driver.supports_tool_allowlist(),
+            driver.has("driver_stream_filter"),
         )
 
 
@@ -66,7 +72,7 @@ def applies(tags: Iterable[str], script: Path) -> bool:
         return False
     if "shipped" in marked and facts.name not in shipped:
         return False
-    for capability in ("sessions", "live_output", "allowlist"):
+    for capability in ("sessions", "live_output", "allowlist", "filter"):
         has: bool = getattr(facts, capability)
         if (f"with_{capability}" in marked and not has) or (f"without_{capability}" in marked and has):
             return False
