@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DRIVER ?= claude-code
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint bench limits lock clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -21,6 +21,9 @@ lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
 	$(BIN)/python -m compileall -q bridge
 	$(BIN)/python benchmarks/run.py
+
+limits: $(VENV)/.dev      ## the figures of the table of limits in ARCHITECTURE.md
+	$(BIN)/python benchmarks/limits.py
 
 lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

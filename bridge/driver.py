@@ -121,14 +121,15 @@ class Driver:
 
     def _check(self, sourced: Reply, *, strict: bool) -> None:
         missing = [name for name in self.contract.required if name not in self._defined]
-        if not missing or (sourced.ok and not strict):
+        if sourced.ok and not (missing and strict):
             return
+        # Also when nothing is missing: bash defines what stands before a syntax error.
         parsed = subprocess.run(
             [self.shell.bash, "-n", str(self.script)], capture_output=True, text=True, errors="replace", check=False
         )
         if parsed.returncode:
             raise ScriptInvalid(f"{self.script} is not valid bash:\n{parsed.stderr.rstrip()}")
-        if strict:
+        if missing and strict:
             own = [name for name in self._defined if name.startswith("driver_")]
             lines = [f"{self.script} is not a driver: required hooks are missing"]
             for name in missing:

@@ -111,7 +111,9 @@ class UnsetVariable(BridgeError, KeyError):
 
 
 class ReadonlyVariable(BridgeError, AttributeError):
-    """The script made the variable readonly; bash refuses to change it."""
+    """The variable is readonly; bash refuses to change it."""
+
+    exit_code = 2
 
 
 def _text(data: str) -> str:

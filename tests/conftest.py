@@ -51,23 +51,21 @@ def shell(bash: str) -> Iterator[Shell]:
 
 
 @pytest.fixture
-def leaks() -> Iterator[None]:
-    """Fails when a test leaves a descriptor, a child or a temporary folder behind."""
-    before = _belongings()
+def leaks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails when a test leaves a descriptor, a child, a thread or a temporary file behind."""
+    folder = tmp_path_factory.mktemp("temporary")  # of its own: others use the usual one at the same time
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    before = _belongings(folder)
     yield
-    after = _belongings()
-    assert after == before
+    assert _belongings(folder) == before
 
 
-def _belongings() -> dict[str, object]:
+def _belongings(folder: Path) -> dict[str, object]:
     me = psutil.Process()
-    own = {"ralph-bridge-"}
     return {
         "descriptors": me.num_fds(),
         "children": sorted(child.pid for child in me.children(recursive=True)),
-        "temporary": sorted(
-            name for name in os.listdir(tempfile.gettempdir()) if any(name.startswith(prefix) for prefix in own)
-        )
-        if "PYTEST_XDIST_WORKER" not in os.environ
-        else [],
+        "threads": me.num_threads(),
+        "temporary": sorted(os.listdir(folder)),
     }

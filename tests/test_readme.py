@@ -23,6 +23,11 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
+def scripts() -> dict[str, str]:
+    """The scripts that are shown, by the file name in their first line."""
+    return {block.split("\n", 1)[0].removeprefix("# "): block for block in blocks("bash")}
+
+
 def commands() -> list[tuple[str, str]]:
     """Each command of the console blocks with the output that is shown for it."""
     found: list[tuple[str, str]] = []
@@ -43,6 +48,10 @@ def matches(shown: str, printed: str) -> bool:
 
 def test_every_command_of_the_readme_prints_what_is_shown(tmp_path: Path) -> None:
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for name, text in scripts().items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
     ran = 0
     for command, shown in commands():
         if command in ELSEWHERE:

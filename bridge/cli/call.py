@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from bridge.shell import Reply
 
 
+def _seconds(_ctx: click.Context, _parameter: click.Parameter, value: float) -> float:
+    if not (value > 0 and math.isfinite(value)):
+        raise click.BadParameter(f"{value:g} is no time to wait; give seconds, such as 60")
+    return value
+
+
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("script")
 @click.argument("hook")
@@ -27,7 +34,14 @@ if TYPE_CHECKING:
     "--read", "names", metavar="NAME", multiple=True, help="Show this global afterwards; may be repeated."
 )
 @click.option("--stdin", "stdin_file", type=click.Path(exists=True, dir_okay=False), help="What the hook reads.")
-@click.option("--timeout", type=float, default=DEFAULT_TIMEOUT, show_default=True, help="Seconds for the call.")
+@click.option(
+    "--timeout",
+    type=float,
+    default=DEFAULT_TIMEOUT,
+    show_default=True,
+    callback=_seconds,
+    help="Seconds for the call.",
+)
 @click.option("--isolated", is_flag=True, help="Call it in a forked subshell.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def call(
@@ -82,7 +96,7 @@ def _check_hook(driver: Driver, hook: str) -> None:
         )
     close = difflib.get_close_matches(hook, [*defined, *driver.contract.names], 1)
     meant = f" Did you mean {close[0]}?" if close else ""
-    raise ConfigurationError(f"{driver.script} has no function {hook}.{meant} It has: {', '.join(defined)}")
+    raise ConfigurationError(f"{driver.script} has no function {hook!r}.{meant} It has: {', '.join(defined)}")
 
 
 def _print_json(driver: Driver, hook: str, arguments: tuple[str, ...], reply: Reply) -> None:

@@ -94,8 +94,8 @@ def _render(facts: dict[str, object]) -> str:
     assert isinstance(unknown, dict)
     lines = [
         str(facts["script"]),
-        f"  name           {facts['name']} ({facts['display_name']})",
-        f"  CLI            {facts['cli_binary']}, {facts['cli_found'] or 'not found on PATH'}"
+        f"  name           {facts['name'] or 'unknown'} ({facts['display_name'] or 'no display name'})",
+        f"  CLI            {facts['cli_binary'] or 'unknown'}, {facts['cli_found'] or 'not found on PATH'}"
         + (f", needs {facts['min_version']} or newer" if facts["min_version"] else ""),
         *(f"  {name.replace('_', ' '):<14} {'yes' if value else 'no'}" for name, value in capabilities.items()),
         "",

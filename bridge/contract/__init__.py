@@ -7,9 +7,11 @@ from bridge.contract.model import (
     Argument,
     Contract,
     DriverCapabilities,
+    Function,
     Global,
     Hook,
     RecoveryStep,
+    agent_contract,
     driver_contract,
 )
 
@@ -18,8 +20,10 @@ __all__ = [
     "Argument",
     "Contract",
     "DriverCapabilities",
+    "Function",
     "Global",
     "Hook",
     "RecoveryStep",
+    "agent_contract",
     "driver_contract",
 ]

@@ -1,10 +1,11 @@
-"""The driver contract as named tuples; `driver.yaml` holds the data, `reading.py` checks it."""
+"""The contracts as named tuples; `driver.yaml` and `agent.yaml` hold the data, `reading.py` checks it."""
 
 from __future__ import annotations
 
 import difflib
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import ConfigurationError
@@ -12,12 +13,12 @@ from bridge.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HookClass = Literal["required", "default", "capability", "metadata"]
+HookClass = Literal["required", "default", "capability", "metadata", "optional"]
 Answer = Literal["stdout", "status", "globals"]
 GlobalType = Literal["string", "boolean", "array"]
-Role = Literal["output", "setting", "derived", "environment"]
+Role = Literal["output", "setting", "derived", "environment", "controller", "convention"]
 
-_FILE = Path(__file__).with_name("driver.yaml")
+_FOLDER = Path(__file__).parent
 
 
 class Argument(NamedTuple):
@@ -49,7 +50,7 @@ class Absent(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """One function that a driver defines."""
+    """One function that a driver or an agent defines."""
 
     name: str
     hook_class: HookClass
@@ -60,6 +61,12 @@ class Hook(NamedTuple):
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     default_stub: str | None = None
+    subshell: bool = False
+    """Hosts call it in ``$( )`` or a pipeline: what it sets is lost, and an exit ends nothing else."""
+    stdin: str | None = None
+    """What it reads there; None: nothing."""
+    lines: bool = False
+    """It must take its input line by line."""
 
     @property
     def required(self) -> bool:
@@ -68,7 +75,7 @@ class Hook(NamedTuple):
 
 
 class Global(NamedTuple):
-    """One shell variable that a host and its drivers share."""
+    """One shell variable that a host and its scripts share."""
 
     name: str
     type: GlobalType
@@ -82,6 +89,17 @@ class Global(NamedTuple):
     """The only drivers that read it; empty where all may."""
     from_hook: str | None = None
     """The hook whose output the host keeps in it."""
+    required: bool = False
+    """A script must set it when it is sourced."""
+
+
+class Function(NamedTuple):
+    """One function that the host provides."""
+
+    name: str
+    meaning: str
+    at_load: bool = True
+    """Whether it can be called while the script is sourced."""
 
 
 class RecoveryStep(NamedTuple):
@@ -118,6 +136,12 @@ class Contract(NamedTuple):
     globals: Mapping[str, Global]
     session_id_recovery: tuple[RecoveryStep, ...]
     drivers: Mapping[str, DriverCapabilities]
+    functions: Mapping[str, Function] = MappingProxyType({})
+
+    @property
+    def prefix(self) -> str:
+        """What the names of all hooks begin with: ``driver_`` or ``agent_``."""
+        return next(iter(self.hooks)).split("_", 1)[0] + "_"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,19 +165,29 @@ class Contract(NamedTuple):
     def suggest(self, name: str) -> str | None:
         """Return the hook whose name is close to `name`, which is none itself."""
         # Without the prefix, or every driver_* name would look much like every other.
-        stems = {hook.removeprefix("driver_"): hook for hook in self.hooks}
-        close = difflib.get_close_matches(name.removeprefix("driver_"), stems, n=1, cutoff=0.7)
+        stems = {hook.removeprefix(self.prefix): hook for hook in self.hooks}
+        close = difflib.get_close_matches(name.removeprefix(self.prefix), stems, n=1, cutoff=0.7)
         return stems[close[0]] if close else None
 
 
 @cache
 def driver_contract() -> Contract:
     """Return the contract of drivers, read once per process."""
+    return _load(_FOLDER / "driver.yaml")
+
+
+@cache
+def agent_contract() -> Contract:
+    """Return the contract of agents, read once per process."""
+    return _load(_FOLDER / "agent.yaml")
+
+
+def _load(path: Path) -> Contract:
     # Here, because they take longer than anything that only asks for a hook's name.
     import yaml
 
     from bridge.contract.reading import contract_of
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    with _FILE.open(encoding="utf-8") as file:
-        return contract_of(yaml.load(file, loader), _FILE.name, check=False)  # noqa: S506 - both loaders are safe ones
+    with path.open(encoding="utf-8") as file:
+        return contract_of(yaml.load(file, loader), path.name, check=False)  # noqa: S506 - both loaders are safe ones

@@ -11,6 +11,7 @@ from bridge.contract.model import (
     Argument,
     Contract,
     DriverCapabilities,
+    Function,
     Global,
     Hook,
     RecoveryStep,
@@ -30,9 +31,14 @@ def contract_of(data: Any, where: str, *, check: bool = True) -> Contract:
     """
     if not check:
         return _build(data, None)
-    sections = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list}
+    sections = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list, "functions": dict}
+    optional = (
+        ("drivers", "session_id_recovery") if isinstance(data, dict) and "functions" in data else ("functions",)
+    )
     missing = [
-        key for key, kind in sections.items() if not isinstance(data, dict) or not isinstance(data.get(key), kind)
+        key
+        for key, kind in sections.items()
+        if not isinstance(data, dict) or not isinstance(data.get(key, kind() if key in optional else None), kind)
     ]
     if missing:
         raise ConfigurationError(f"{where}: missing or of the wrong shape: " + ", ".join(missing))
@@ -53,10 +59,12 @@ def _build(data: Any, problems: list[str] | None) -> Contract:
         session_id_recovery=tuple(
             step
             for step in (
-                _record(RecoveryStep, "session_id_recovery", each, problems) for each in data["session_id_recovery"]
+                _record(RecoveryStep, "session_id_recovery", each, problems)
+                for each in data.get("session_id_recovery", ())
             )
             if step is not None
         ),
+        functions=_records(partial(_record, Function), "functions", data, problems),
     )
 
 
@@ -68,7 +76,7 @@ def _records(
 ) -> Mapping[str, _T]:
     built = {
         n: build(f"{section}.{n}", {"name": n} | (each if isinstance(each, dict) else {}), problems)
-        for n, each in data[section].items()
+        for n, each in data.get(section, {}).items()
     }
     return MappingProxyType({name: record for name, record in built.items() if record is not None})
 

@@ -26,35 +26,48 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ShellStartFailed
-from bridge.shell import processes, protocol
+from bridge.shell import guardian, processes, protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _read, _write = os.read, os.write
-__all__ = ["Coprocess", "Died", "Exchange", "TimedOut"]
+__all__ = ["Coprocess", "Died", "Exchange", "TimedOut", "private"]
 
 PRELUDE = Path(__file__).with_name("prelude.bash")
 
 _CHUNK = 1 << 16
 _LITTLE = 1 << 12
 _FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
-_WHOLE, _LATE, _DEAD = range(3)  # how waiting for a reply may end
+_WHOLE, _LATE, _DEAD, _CUT = range(4)  # how waiting for a reply may end
 _PAUSE = 100.0  # ms between two pieces of one reply, before anything else is considered
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
+_LOOK = 0.25  # s: how often to see whether the channel is still there while a hook runs
+_TURN = 16  # chunks read in one go: who writes faster than we read must not keep us from the clock
 
-# bash would act on these while it starts, before the prelude can protect itself.
-_UNSAFE_AT_START = (
-    "SHELLOPTS",
-    "BASHOPTS",
-    "BASH_ENV",
-    "ENV",
-    "FUNCNEST",
-    "TMOUT",
-    "POSIXLY_CORRECT",
-    "PS4",
-    "IFS",
-)
+_COPIES = 16  # of the loop of the prelude, see there
+
+# bash would act on these while it starts, before the prelude can protect itself. The script gets the first
+# row back; the options of the second would be those of the host's own shell, not of its programs.
+_GIVEN_BACK = ("BASH_ENV", "ENV", "PS4", "TMOUT", "FUNCNEST")
+_UNSAFE_AT_START = (*_GIVEN_BACK, "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "IFS")
+
+
+def _unsafe(name: str) -> bool:
+    """Also: variables and exported functions (in all the forms that there have been) named like ours."""
+    plain = name.removeprefix("BASH_FUNC_").removesuffix("%%").removesuffix("()")
+    return name in _UNSAFE_AT_START or plain == "builtin" or plain.startswith("__rb_")
+
+
+def _prelude(environment: Mapping[str, str]) -> bytes:
+    """What bash runs: the prelude, with what it may not see at start put back, and its loop repeated."""
+    head, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
+    back = [
+        f"\\builtin export {name}={protocol.quote(environment[name])}\n"
+        for name in _GIVEN_BACK
+        if name in environment
+    ]
+    return head + protocol.encode("".join(back)) + (mark + loop) * _COPIES
 
 
 class Exchange(NamedTuple):
@@ -74,7 +87,9 @@ class _Ended(Exception):
 
 
 class Died(_Ended):
-    """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`."""
+    """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`, `why` if we know better."""
+
+    why = ""
 
 
 class TimedOut(_Ended):
@@ -98,16 +113,19 @@ class _Output:
         return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
 
     def drain(self) -> bool:
-        """Read what is there. True at end-of-file, False when somebody still holds the other end."""
+        """Read what is there, at most `_TURN` chunks. False while somebody holds the other end."""
         try:
-            while data := os.read(self.fd, _CHUNK):
+            for _ in range(_TURN):
+                data = os.read(self.fd, _CHUNK)
+                if not data:
+                    return True
                 if len(self._buffer) < self._limit:
                     self._buffer += data
                 else:
                     self.overflow = True
         except BlockingIOError:
-            return False
-        return True
+            pass
+        return False
 
     def finish(self) -> bytes:
         """The output of the call that ended."""
@@ -130,10 +148,14 @@ class _Output:
         return data
 
     def _put_aside(self) -> None:
+        try:
+            os.unlink(self._path)
+            os.mkfifo(self._path, 0o600)
+            fresh = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            return  # the script has removed our folder: the next exchange ends this bash
         self._aside.append(self.fd)
-        os.unlink(self._path)
-        os.mkfifo(self._path, 0o600)
-        self.fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        self.fd = fresh
         if len(self._aside) > 32:  # the oldest stranger gets SIGPIPE if it ever writes again
             os.close(self._aside.pop(0))
 
@@ -141,17 +163,28 @@ class _Output:
         """Let strangers go on writing: throw away what they wrote, forget those that are gone."""
         for fd in list(self._aside):
             try:
-                while os.read(fd, _CHUNK):
-                    pass
+                if any(not os.read(fd, _CHUNK) for _ in range(_TURN)):
+                    os.close(fd)
+                    self._aside.remove(fd)
             except BlockingIOError:
                 continue
-            os.close(fd)
-            self._aside.remove(fd)
 
     def close(self) -> None:
         for fd in (self.fd, *self._aside):
             os.close(fd)
         self._aside.clear()
+
+
+def private(path: str, flags: int) -> int:
+    """For open(): what it creates is for this user only."""
+    return os.open(path, flags, 0o600)
+
+
+def _same(path: str, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except OSError:
+        return False
 
 
 class Coprocess:
@@ -174,7 +207,10 @@ class Coprocess:
         self._grace = grace
         self._alive = False
         self._pidfd = -1
-        self.folder = tempfile.mkdtemp(prefix="ralph-bridge-")
+        try:
+            self.folder = tempfile.mkdtemp(prefix="ralph-bridge-")
+        except OSError as error:
+            raise ShellStartFailed(f"no place for temporary files: {error}; set TMPDIR to a folder") from error
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._q = self._channel("q", undo)
@@ -185,6 +221,7 @@ class Coprocess:
             undo.callback(self._e.close)
             self._process = self._start(bash, env, cwd)
             self._alive = True
+            guardian.watch(self.pid, self.folder)
             if hasattr(os, "pidfd_open"):
                 with contextlib.suppress(OSError):
                     self._pidfd = os.pidfd_open(self.pid)
@@ -193,8 +230,10 @@ class Coprocess:
             self._dispose = weakref.finalize(self, _dispose, self._process, undo.pop_all())
         self._poll = select.poll()
         self._poll.register(self._r, select.POLLIN)
+        self._death = select.poll()  # select() can't see a descriptor above 1023
         if self._pidfd >= 0:
             self._poll.register(self._pidfd, select.POLLIN)
+            self._death.register(self._pidfd, select.POLLIN)
 
     def _channel(self, name: str, undo: contextlib.ExitStack) -> int:
         path = f"{self.folder}/{name}"
@@ -204,12 +243,15 @@ class Coprocess:
         return fd
 
     def _start(self, bash: str, env: Mapping[str, str] | None, cwd: str | None) -> subprocess.Popen[bytes]:
-        environment = dict(os.environ if env is None else env)
-        for name in _UNSAFE_AT_START:
-            environment.pop(name, None)
+        given = os.environ if env is None else env
+        environment = {name: value for name, value in given.items() if not _unsafe(name)}
+        script = f"{self.folder}/prelude"
+        for name, content in (("prelude", _prelude(given)), ("t", b""), ("m", b""), ("b", b"")):
+            with open(f"{self.folder}/{name}", "wb", opener=private) as file:
+                file.write(content)
         try:
             return subprocess.Popen(
-                [bash, "--noprofile", "--norc", str(PRELUDE), self.folder],
+                [bash, "--noprofile", "--norc", script, self.folder],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -252,6 +294,7 @@ class Coprocess:
         try:
             _write(self._q, request)
             reply = b""
+            whole = False
             # The fast path: only the reply is watched; whoever fills a pipe first is served 2 ms later.
             if self._poll.poll(_FAST):
                 try:
@@ -260,9 +303,10 @@ class Coprocess:
                     pass  # it was bash's death that poll() told of
                 else:
                     # The outputs were closed before the reply began: its rest is all that can come.
-                    if not protocol.complete(reply, number, values):
+                    if not (whole := protocol.complete(reply, number, values)):
                         reply = self._rest(reply, values)
-            if not protocol.complete(reply, number, values):
+                        whole = protocol.complete(reply, number, values)
+            if not whole:
                 end = None if timeout is None else time.monotonic() + timeout
                 reply = self._wait(bytearray(reply), values, end)
             return Exchange(reply, self._o.finish(), self._e.finish())
@@ -275,7 +319,10 @@ class Coprocess:
     def _rest(self, begun: bytes, values: bool) -> bytes:
         """The rest of a reply that has begun, as far as it comes without a pause."""
         reply = bytearray(begun)
-        while not protocol.complete(reply, self.number, values) and self._poll.poll(_PAUSE):
+        mine = b"%d " % self.number  # else somebody else wrote it, who may never end
+        while (
+            reply.startswith(mine) and not protocol.complete(reply, self.number, values) and self._poll.poll(_PAUSE)
+        ):
             try:
                 reply += _read(self._r, _CHUNK)
             except BlockingIOError:  # it was bash's death that poll() told of
@@ -284,65 +331,94 @@ class Coprocess:
 
     def _wait(self, reply: bytearray, values: bool, end: float | None) -> bytes:
         """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""
-        keepers = [self._o.keeper(), self._e.keeper()]
         survived = False
-        try:
+        why = ""
+        with contextlib.ExitStack() as undo:
+            for output in (self._o, self._e):
+                with contextlib.suppress(OSError):  # its folder is gone: seen below
+                    undo.callback(os.close, output.keeper())
             state = self._pump(reply, values, end)
             if state == _LATE:
                 survived = self._interrupt(reply, values)
-        finally:
-            for fd in keepers:
-                os.close(fd)
         if state == _WHOLE:
             return bytes(reply)
-        if state == _DEAD:
+        if state == _CUT:
+            why = f"the bridge's private folder {self.folder} was removed or changed"
+        if state != _LATE:
             self.kill()
         kind = TimedOut if state == _LATE else Died
-        raise kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
+        ended = kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
+        _ = self.overflow  # belongs to this exchange, not to the next
+        if isinstance(ended, Died):
+            ended.why = why
+        raise ended
 
     def _pump(self, reply: bytearray, values: bool, end: float | None) -> int:
         """Move bytes until the reply is whole, bash is dead, or it is later than `end`."""
         poll = select.poll()
         for fd in (self._r, self._o.fd, self._e.fd, *([self._pidfd] if self._pidfd >= 0 else [])):
             poll.register(fd, select.POLLIN)
+        look = time.monotonic()
         while True:
             dead = self._dead()
             self._o.drain()
             self._e.drain()
             with contextlib.suppress(BlockingIOError):
-                while data := os.read(self._r, _CHUNK):
-                    reply += data
+                for _ in range(_TURN):
+                    reply += os.read(self._r, _CHUNK)
+            protocol.drop_strangers(reply, self.number)
             if protocol.complete(reply, self.number, values):
                 return _WHOLE
             if dead:
                 return _DEAD
-            wait = None if end is None else end - time.monotonic()
-            if wait is not None and wait <= 0:
+            now = time.monotonic()
+            if now >= look:
+                if self._cut():
+                    return _CUT
+                look = now + _LOOK
+            if end is not None and now >= end:
                 return _LATE
+            wait = (look if end is None else min(look, end)) - now
             if self._pidfd < 0:
-                wait = _TICK if wait is None else min(_TICK, wait)
-            poll.poll(None if wait is None else max(1.0, wait * 1000))
+                wait = min(_TICK, wait)
+            poll.poll(max(1.0, wait * 1000))
+
+    def _cut(self) -> bool:
+        """Whether the channel is gone: then bash would wait for us, and we for it, for ever."""
+        ends = {"q": self._q, "r": self._r, "o": self._o.fd, "e": self._e.fd}
+        return not all(_same(f"{self.folder}/{name}", fd) for name, fd in ends.items())
 
     def _dead(self) -> bool:
         """Whether bash has ended; it isn't reaped by this, where the system can tell without."""
         if self._pidfd >= 0:
-            return bool(select.select([self._pidfd], [], [], 0)[0])
+            return bool(self._death.poll(0))
         if hasattr(os, "waitid"):
             flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
             return os.waitid(os.P_PID, self.pid, flags) is not None
         return self._process.poll() is not None
 
     def _interrupt(self, reply: bytearray, values: bool) -> bool:
-        """The kill ladder: INT, which ends the hook and spares the shell (True); TERM; KILL (False)."""
+        """The kill ladder. INT ends the hook and spares the shell (True), as does the end of a child that bash
+        waits for; so those go first: INT for all, TERM and KILL for the children, TERM for bash, KILL (False).
+        """
         try:
-            for step in (signal.SIGINT, signal.SIGTERM):
-                pids = processes.members(self.pid) | {self.pid}
+            for step, of_bash in (
+                (signal.SIGINT, True),
+                (signal.SIGTERM, False),
+                (signal.SIGKILL, False),
+                (signal.SIGTERM, True),
+            ):
+                pids = processes.members(self.pid)
+                if not pids and not of_bash:
+                    continue
+                if of_bash:
+                    pids.add(self.pid)
                 processes.send(step, pids)
                 processes.send(signal.SIGCONT, pids)
                 state = self._pump(reply, values, time.monotonic() + self._grace)
                 if state == _WHOLE:
                     return True
-                if state == _DEAD:
+                if state in (_DEAD, _CUT):
                     break
         finally:
             if not protocol.complete(reply, self.number, values):
@@ -362,7 +438,7 @@ class Coprocess:
             if (left := end - time.monotonic()) <= 0:
                 return False
             if self._pidfd >= 0:
-                select.select([self._pidfd], [], [], left)
+                self._death.poll(left * 1000)
             else:
                 time.sleep(min(_TICK, left))
         return True
@@ -375,6 +451,17 @@ class Coprocess:
                 self._await_death(self._grace)
             self.kill()
         self._dispose()
+
+    def disown(self) -> None:
+        """In a forked child: everything here is the parent's; let go of it without touching it."""
+        self._alive = False
+        if self._dispose.detach() is not None:
+            self._process.returncode = 0  # not ours to wait for
+            for fd in (self._q, self._r, self._pidfd):
+                if fd >= 0:
+                    os.close(fd)
+            self._o.close()
+            self._e.close()
 
 
 def _dispose(process: subprocess.Popen[bytes], undo: contextlib.ExitStack) -> None:

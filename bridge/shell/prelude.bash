@@ -1,10 +1,13 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016
 # The half of the living bash that lives inside bash. Started by coprocess.py as
 #
-#     bash --noprofile --norc prelude.bash FOLDER
+#     bash --noprofile --norc FOLDER/prelude FOLDER
 #
-# FOLDER is private to the host and holds FIFOs: q (requests), r (replies), o and e (the outputs of a
-# call), and the files a (a request too long for the FIFO), i (stdin of a call), t (scratch).
+# where FOLDER/prelude is this file with the loop at its end several times over (see there). FOLDER is
+# private to the host and holds FIFOs: q (requests), r (replies), o and e (the outputs of a call), and the
+# files a and a2 (requests too long for the FIFO), i (stdin of a call), b (the script's own "builtin"),
+# t (scratch), m (the mark of an isolated call). What bash writes to is made by the host, for its rights,
+# and written with >|, because of noclobber.
 #
 # Rules for everything here: bash 3.2 to 5.3; names begin with __rb_; no word depends on IFS; what runs
 # through eval at call time begins with a backslash or a quote, so that no alias can catch it; nothing
@@ -16,15 +19,17 @@
 __rb_d=$1   # the folder
 __rb_n=0    # requests read so far: the reply carries it, the host drops replies with another number
 __rb_l=0    # the BASH_SUBSHELL level at which a call runs: 1 in an isolated call
-__rb_q=     # the request: shell code, quoted by protocol.py
+__rb_q=     # the request: shell code, quoted by protocol.py; not empty until it has run to its end
+__rb_p=     # the first part of a request that TMOUT cut in two
+__rb_B=     # brings back a function "builtin" of the script, when it has one
 __rb_w=     # what it wants read back: calls of __rb_v, __rb_a, __rb_f, __rb_F
 __rb_s=0    # status of the call: what it exited with, else __rb_c
 __rb_c=0    # status of the command
-__rb_x=-    # how it left: '-' returned, 'exit', 'int'
+__rb_x=     # how it left: '-' returned (or runs), 'exit', 'int'; empty when there is nothing to reply to
 __rb_i=     # set by an isolated call: the subshell may have replied already
-__rb_b=0    # reads in a row that brought nothing
+__rb_b=0    # reads in a row that brought nothing; 9 ends the loop and with it bash
 __rb_T=     # functrace and errtrace as they were before unwinding
-shift
+\builtin shift
 
 # A scalar: "1" and its value, or "" and "" when it is unset.
 __rb_v() { \builtin eval "\\builtin printf '%s\\0' \"\${$1+1}\" \"\${$1-}\""; }
@@ -34,6 +39,10 @@ __rb_a() { \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${$1[@]}\""
 
 # Everything about a variable: its declaration (for the attributes), count, keys, elements.
 __rb_f() {
+    case $1:${__rb_I+hidden} in IFS:hidden) # see __rb_carefully
+        \builtin printf '%s\0' 'declare -- IFS' 1 0 "$__rb_I"
+        \builtin return ;;
+    esac
     \builtin declare -p "$1" || __rb_t= # errexit acts in here, see the loop
     \builtin printf '\0'
     \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${!$1[@]}\" \"\${$1[@]}\""
@@ -43,27 +52,38 @@ __rb_f() {
 __rb_N() { \builtin compgen -A variable; \builtin printf '\0'; }
 __rb_F() { \builtin compgen -A function; \builtin printf '\0'; }
 
-# The reply to a call that wants values. What would spoil it steps aside meanwhile: nounset, a byte 1 in
-# IFS (breaks even a quoted "${a[@]}"), and a DEBUG trap that functions inherit (it could print into it).
+# The reply to a call that wants values. What would spoil it steps aside meanwhile: nounset, a byte 1 or 127
+# in IFS (break even a quoted "${a[@]}"), and DEBUG and RETURN traps that functions inherit (they could
+# print into it).
 __rb_values() {
     case $- in
     *T*)
-        \builtin trap -p DEBUG 1>"$__rb_d/t"
-        \builtin trap - DEBUG
+        \builtin trap -p DEBUG RETURN 1>|"$__rb_d/t"
+        \builtin trap - DEBUG RETURN
         __rb_send
         \builtin . "$__rb_d/t" ;;
     *) __rb_send ;;
     esac
 } 2>/dev/null
 
-__rb_send() {
-    \builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-"
+__rb_carefully() {
+    case "${IFS-}" in *$'\001'* | *$'\177'*)
+        __rb_I=$IFS
+        # A local one: IFS as a temporary variable of eval is forgotten after the first nested eval.
+        \builtin local IFS=$' \t\n' ;;
+    esac
     case $- in
     *u*) \builtin set +u; \builtin eval "$__rb_w"; \builtin set -u ;;
-    *) case ${IFS-} in
-        *$'\001'*) \builtin eval $'IFS=" \t\n" \\builtin eval "$__rb_w"' ;;
-        *) \builtin eval "$__rb_w" ;;
-        esac ;;
+    *) \builtin eval "$__rb_w" ;;
+    esac
+    \builtin unset -v __rb_I
+}
+
+__rb_send() {
+    \builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-"
+    case "$-:${IFS-}" in # quoted: unquoted, bash drops these bytes
+    *u*:* | *$'\001'* | *$'\177'*) __rb_carefully ;;
+    *) \builtin eval "$__rb_w" ;;
     esac
     \builtin printf '=%s\0' "$__rb_n"
 } 1>"$__rb_d/r"
@@ -73,7 +93,7 @@ __rb_send() {
 __rb_leave() {
     case $__rb_x in -) __rb_s=$1 ;; esac
     __rb_values || :
-    : >"$__rb_d/m"
+    \builtin printf '%s\n' "$__rb_n" >|"$__rb_d/m"
 }
 
 # `exit` in a hook must not end the shell. In the main shell it notes the status and unwinds: with
@@ -90,21 +110,21 @@ exit() {
         *) __rb_s=$(($1 & 255)) ;;
         esac ;;
     esac
-    __rb_x=exit
+    __rb_x='exit'
     __rb_unwind
 }
 
 # SIGINT from the host ends the hook, not the shell.
 __rb_int() {
     [[ $BASH_SUBSHELL == "$__rb_l" ]] || \builtin exit 130
-    case $__rb_q in '') return ;; esac # nothing runs
+    case $__rb_x in -) ;; *) return ;; esac # nothing runs
     __rb_s=130 __rb_x=int
     __rb_unwind
 }
 
 __rb_unwind() {
     __rb_T=$-
-    \builtin trap -p DEBUG >"$__rb_d/t" # shows one only with functrace; else bash restores it by itself
+    \builtin trap -p DEBUG >|"$__rb_d/t" # shows one only with functrace; else bash restores it by itself
     \builtin shopt -s extdebug
     \builtin trap __rb_debug DEBUG
 }
@@ -124,40 +144,124 @@ __rb_rewind() {
     case $__rb_T in *T*) \builtin set -T; \builtin . "$__rb_d/t" ;; esac
 }
 
-\builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_leave __rb_int \
-    __rb_unwind __rb_debug __rb_rewind
-\builtin trap __rb_int INT
-exec 1>&- 2>&-
-
-while :; do
-    __rb_q=
-    IFS= builtin read -u 1 -r -d '' __rb_q 1<"$__rb_d/q" || __rb_s=$?
-    case $__rb_q in
-    '') # nothing came: the host is gone, TMOUT is set, or the script put something in our way
-        case $__rb_s:$__rb_b in
-        1:* | *:9) builtin exit 1 ;;
-        esac
-        __rb_b=$((__rb_b + 1))
-        # An assignment can't be redefined; in POSIX mode unset, a special builtin, wins over functions.
-        [[ -o posix ]] && __rb_t=1 || __rb_t=
-        POSIXLY_CORRECT=1
-        \unset -f builtin
-        case $__rb_t in '') \unset POSIXLY_CORRECT ;; esac
-        continue ;;
-    esac
-    __rb_b=0 __rb_x=- __rb_c=0 __rb_n=$((__rb_n + 1))
-    # In a condition, as the controllers call hooks: errexit is visible in $- and doesn't act. The
-    # condition has to stand inside: bash would not see it behind "builtin eval".
-    builtin eval "$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || case $__rb_c in 0) __rb_c=$? ;; esac
-    case $__rb_x in -) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
-    # Is the builtin genuine? By its effect, the one thing that can't be faked cheaply (1 µs).
+# `builtin` is not the real one: it is a function of the script's, or was turned off. The bare assignment
+# needs no trusted command and makes special builtins such as unset win over functions. The function is
+# kept, and is back whenever the script's code runs; so this costs a fork per call, but only with such a script.
+__rb_mend() {
+    [[ -o posix ]] && __rb_t=posix || __rb_t=:${BASHOPTS-}:
+    POSIXLY_CORRECT=1
+    (\unset -f declare; \declare -f builtin eval .) 1>|"$__rb_d/b" 2>/dev/null
+    \unset -f builtin eval .
+    case $__rb_t in posix) ;; *) \unset POSIXLY_CORRECT ;; esac
+    \enable builtin read eval printf declare trap exit 2>/dev/null
+    # Leaving POSIX mode turned the expansion of aliases off.
+    case $__rb_t in *:expand_aliases:*) \builtin shopt -s expand_aliases ;; esac
+    if [[ -s $__rb_d/b ]]; then __rb_B='\builtin . "$__rb_d/b"'; fi
     __rb_t=
-    builtin printf -v __rb_t %s 1
-    case $__rb_t in 1) ;; *) POSIXLY_CORRECT=1; \unset -f builtin; \unset POSIXLY_CORRECT ;; esac
-    case $__rb_w$__rb_i in
-    '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" ;;
+    \builtin printf -v __rb_t %s 1
+    case $__rb_t in 1) ;; *) __rb_b=9 ;; esac # a readonly function
+}
+
+# The host's code is about to use `eval` or `.` in a condition, which bash would not see behind `builtin`: so
+# functions of these names step aside, too.
+__rb_plain() {
+    if \builtin declare -F eval || \builtin declare -F .; then __rb_mend; fi 1>/dev/null 2>&1
+}
+
+# A request that needs more than to be run: it came in two parts, or the script's "builtin" must be back. The
+# host's own code that uses builtin names __rb_B where it is done with it.
+__rb_prepare() {
+    __rb_q=$__rb_p$__rb_q __rb_p=
+    case $__rb_B in
+    '') ;;
+    *) case $__rb_q in
+        *'$__rb_B'* | *'_d/a2"'*) ;;
+        *) __rb_q='\builtin eval "__rb_B=;$__rb_B"'$'\n'$__rb_q ;;
+        esac ;;
+    esac
+}
+
+# Reading failed, with status $1. Above 128: TMOUT is set; what has come so far is kept. Else `read` was turned
+# off, or the channel is gone and so is the host: that ends bash.
+__rb_trouble() {
+    if [[ $1 -gt 128 ]]; then
+        __rb_p=$__rb_p$__rb_q
+    elif [[ $__rb_b == 0 ]] && ! IFS='' \builtin read -r __rb_t <<<x; then
+        __rb_b=1
+        __rb_mend
+    else
+        __rb_b=9
+    fi
+    __rb_q=
+}
+
+# eval failed, with status $1: an error threw the hook to the top level; or it never ran, because eval was turned
+# off or an output could not be opened.
+__rb_failed() {
+    case $__rb_x:$__rb_c in
+    :*) __rb_mend
+        \builtin eval "__rb_x=- __rb_n=$((__rb_n + 1))
+$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || [[ $__rb_x ]] || __rb_b=9 ;;
+    *:0) __rb_c=$1 ;;
+    esac
+}
+
+# A break or continue outside any loop found ours: the request did not run to its end.
+__rb_broken() {
+    __rb_q=
+    __rb_c=1
+    \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e"
+}
+
+\builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
+    __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
+    __rb_broken
+\builtin trap __rb_int INT
+POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin
+\exec 1>&- 2>&-
+\unset POSIXLY_CORRECT
+
+# --- the loop: FOLDER/prelude has it several times, because a `break` outside any loop of a sourced file
+# leaves ours. What was to be replied is replied by the next copy, and at the next turn after a `continue`.
+while [[ $__rb_b != 9 ]]; do
+    case $__rb_x in
+    '') ;;
     *)
-        [[ $__rb_i && -e $__rb_d/m ]] || __rb_values || :
-        __rb_w='' __rb_i='' ;;
+        case $__rb_q in '') ;; *) __rb_broken ;; esac
+        case $__rb_x in -) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
+        # Is the builtin genuine? By its effect (1 µs): in a function, even one that passes on, declare
+        # would make a local variable.
+        __rb_t=
+        builtin declare __rb_t=1
+        case $__rb_t in 1) ;; *) __rb_mend ;; esac
+        case $__rb_w$__rb_i in
+        '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" || {
+            __rb_mend
+            builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r"
+        } ;;
+        *)
+            __rb_t=
+            case $__rb_i in 1) IFS='' builtin read -r __rb_t 2>/dev/null <"$__rb_d/m" ;; esac
+            # Not before every call: in POSIX mode old versions let the assignment stay.
+            case $__rb_t in "$__rb_n") ;; *)
+                case ${FUNCNEST+x} in x) FUNCNEST='' __rb_values ;; *) __rb_values ;; esac ;;
+            esac
+            __rb_w='' __rb_i='' ;;
+        esac
+        __rb_x='' __rb_c=0 ;;
+    esac
+    # Setting IFS for one command takes 2 µs; of the default one, `read` needs nothing else: no request begins
+    # or ends with a blank.
+    case ${IFS-x} in
+    $' \t\n') builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" ;;
+    *) IFS='' builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" ;;
+    esac
+    case $? in 0)
+        case $__rb_p$__rb_B in '') ;; *) __rb_prepare ;; esac
+        # In a condition, as the controllers call hooks: errexit is visible in $- and doesn't act. The
+        # condition has to stand inside: bash would not see it behind "builtin eval".
+        builtin eval "__rb_x=- __rb_n=$((__rb_n + 1));$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_failed $?
+        __rb_q= ;;
+    *) __rb_trouble $? ;;
     esac
 done

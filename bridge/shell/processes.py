@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.shell import guardian
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -80,4 +82,5 @@ def end_session(leader: subprocess.Popen[bytes], *, patience: float = 2.0) -> No
     while (left := members(leader.pid)) and time.monotonic() < end:
         send(signal.SIGKILL, left)
         time.sleep(0.001)
+    guardian.release(leader.pid)
     leader.wait()

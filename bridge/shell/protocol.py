@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
+    "BUILTIN_BACK",
     "INLINE_LIMIT",
     "NOTHING",
     "Head",
@@ -28,6 +29,7 @@ __all__ = [
     "check_name",
     "complete",
     "decode",
+    "drop_strangers",
     "encode",
     "isolated",
     "names",
@@ -41,6 +43,9 @@ __all__ = [
     "take_variable",
     "want",
 ]
+
+BUILTIN_BACK = '\\builtin eval "__rb_B=;$__rb_B"\n'
+"""After the host's own code: a function of the script's that is called ``builtin`` comes back (see the prelude)."""
 
 NOTHING = "__rb_c=$?"
 """The command of a request that has none: it passes on how the code before it ended."""
@@ -99,7 +104,8 @@ def quote(text: str) -> str:
     """
     if "\0" in text:
         raise ValueNotAccepted(f"{text[:60]!r} has a NUL byte; a shell value can't hold one")
-    if text.count("'") > _MANY_QUOTES:
+    # ASCII only: in a charset such as Shift-JIS a byte before it could swallow a backslash in double quotes.
+    if text.count("'") > _MANY_QUOTES and text.isascii():
         return '"' + re.sub(r'[\\"$`]', r"\\\g<0>", text) + '"'
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -114,12 +120,12 @@ def call(hook: str, arguments: Iterable[str]) -> str:
 
 def source(path: str, arguments: Sequence[str]) -> str:
     """The command that sources a script at the main level, where its ``declare`` makes globals."""
-    return "\\builtin set --\n\\. " + " ".join(quote(w) for w in (path, *arguments))
+    return "__rb_plain; __rb_t=$__rb_B\n\\builtin set --\n\\. " + " ".join(quote(w) for w in (path, *arguments))
 
 
 def run(code: str) -> str:
     """The command that runs code of the host's own."""
-    return "\\eval " + quote(code)
+    return '__rb_plain\n\\eval "__rb_B=;$__rb_B\n"' + quote(code)
 
 
 def plain(request: bytes) -> bool:
@@ -150,14 +156,21 @@ def want(code: Sequence[str]) -> str:
 def isolated(command: str, wants: Sequence[str]) -> str:
     """A call in a forked subshell, which sends the values itself before they are gone with it."""
     trap = "\\builtin trap '__rb_leave $?' EXIT"
-    return f"__rb_i=1\n(__rb_l=1;__rb_w={quote(';'.join(wants))};{trap};{command})"
+    return f"__rb_i=1\n(__rb_l=1;__rb_w={quote(';'.join(wants))};{trap}\n{BUILTIN_BACK}{command})"
 
 
 def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:
     """Whether `buffer` ends with the end of reply `number` (`values`: the request wanted some)."""
-    if not buffer.endswith(b"\0"):
-        return False
-    return not values or buffer.endswith(b"\0=%d\0" % number)
+    end = b"\0=%d\0" % number if values else b"\0"
+    return buffer.endswith(end) and buffer.startswith(b"%d " % number)
+
+
+def drop_strangers(buffer: bytearray, number: int) -> None:
+    """Drop what stands before the reply with this number: an earlier one, or what a script wrote there."""
+    if buffer and not buffer.startswith(b"%d " % number):
+        head = re.search(rb"%d [0-9]{1,3} (-|exit|int) [A-Za-z]*\0" % number, buffer)
+        if head or len(buffer) > 1 << 20:  # so much of it is not the beginning of anything
+            del buffer[: head.start() if head else -200]
 
 
 def parse(reply: bytes) -> tuple[Head, list[str]]:

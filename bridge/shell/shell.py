@@ -4,46 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import shutil
-import threading
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import (
-    HookExited,
-    HookFailed,
-    HookInterrupted,
-    HookTimeout,
-    OutputLimitExceeded,
-    ReadonlyVariable,
-    ShellClosed,
-    ShellDied,
-    ShellStartFailed,
-    UnsetVariable,
-    ValueNotAccepted,
-)
+from bridge.errors import HookExited, HookFailed, ReadonlyVariable, UnsetVariable, ValueNotAccepted
 from bridge.shell import protocol, script, values
-from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut
+from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 
 if TYPE_CHECKING:
-    from typing import IO
-
-    Stdin = bytes | os.PathLike[str] | IO[bytes] | None
+    import os
     from collections.abc import Iterable, Mapping, Sequence
-    from types import TracebackType
 
-    from bridge.errors import HookError
+    from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
 
 __all__ = ["DEFAULT_TIMEOUT", "Reply", "Shell"]
-
-DEFAULT_TIMEOUT = 60.0
-"""Seconds that a call may take unless it says otherwise."""
-
-_UNSET: float = -1.0
-_PIPE_BUF = 4096  # more can't be written to a pipe in one piece
 
 
 class Reply(NamedTuple):
@@ -76,7 +51,7 @@ class _Step(NamedTuple):
     arguments: tuple[str, ...]
 
 
-class Shell:
+class Shell(Session):
     """One living bash: source scripts into it, call their functions, read and set their globals.
 
     Hooks run in the main shell, so what they set stays. Calls from several threads wait for each other.
@@ -84,6 +59,7 @@ class Shell:
     Args:
         bash: the program; default the environment variable ``RALPH_BRIDGE_BASH``, else ``bash`` on PATH.
         env: environment of bash instead of this process's.
+        env_allow: names of the environment variables that bash may see; None for all of them.
         cwd: its working folder instead of this process's.
         timeout: seconds for each call that doesn't say otherwise; None for no limit.
         output_limit: bytes of stdout and of stderr that one call may write (default 64 MiB).
@@ -104,29 +80,25 @@ class Shell:
         *,
         bash: str | None = None,
         env: Mapping[str, str] | None = None,
+        env_allow: Sequence[str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
         output_limit: int = 64 << 20,
         options: Sequence[str] = (),
         grace: float = 0.5,
     ) -> None:
-        self._lock = threading.RLock()
-        self._timeout = timeout
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
-        self._options = tuple(protocol.check_name(option) for option in options)
-        self._closed = self._revived = self._dirty = False
-        self.bash = _find_bash(bash)
-        self._spawn = functools.partial(
-            Coprocess,
-            self.bash,
+        super().__init__(
+            bash=bash,
             env=env,
-            cwd=None if cwd is None else os.fspath(cwd),
+            env_allow=env_allow,
+            cwd=cwd,
+            timeout=timeout,
             output_limit=output_limit,
+            options=options,
             grace=grace,
         )
-        self._process = self._spawn()
-        self._set_options()
 
     # -- calls ---------------------------------------------------------------------------------------
 
@@ -135,7 +107,7 @@ class Shell:
         hook: str,
         *arguments: str,
         stdin: Stdin = None,
-        timeout: float | None = _UNSET,
+        timeout: float | None = UNSET,
         isolated: bool = False,
         read: Sequence[str] = (),
         changes: bool = False,
@@ -207,7 +179,7 @@ class Shell:
         revived, self._revived = self._revived, False
         return Reply(head.status, protocol.decode(out), protocol.decode(err), found, changes, revived)
 
-    def source(self, path: str | os.PathLike[str], *arguments: str, timeout: float | None = _UNSET) -> Reply:
+    def source(self, path: str | os.PathLike[str], *arguments: str, timeout: float | None = UNSET) -> Reply:
         """Source a script at the main level; it is sourced again whenever bash has to be replaced.
 
         Raises:
@@ -217,7 +189,7 @@ class Shell:
         real = script.check(path)
         return self._do(_Step(protocol.source(real, arguments), real, arguments), timeout)
 
-    def execute(self, code: str, *, timeout: float | None = _UNSET) -> Reply:
+    def execute(self, code: str, *, timeout: float | None = UNSET) -> Reply:
         """Run shell code of the host's own at the main level, such as default functions for a script to
         override; it runs again, in its turn, whenever bash has to be replaced.
 
@@ -225,11 +197,12 @@ class Shell:
         """
         return self._do(_Step(protocol.run(code), None, ()), timeout)
 
-    def _do(self, step: _Step, timeout: float | None = _UNSET, *, again: bool = False) -> Reply:
+    def _do(self, step: _Step, timeout: float | None = UNSET, *, again: bool = False) -> Reply:
         with self._lock:
             if not again:
                 self._ready()
                 self._steps.append(step)
+            self._script = step.path or self._script
             try:
                 done = self._send("", step.code, [], timeout, "source" if step.path else "code", step.arguments)
             except HookExited:
@@ -254,7 +227,8 @@ class Shell:
         with self._lock:
             _, frames, _, _ = self._send("", protocol.NOTHING, wants)
             rest = iter(frames)
-            return [values.variable(name, *protocol.take_variable(rest)) for name in names]
+            with self._reading():
+                return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
     def __getitem__(self, name: str) -> Value:
         """str, list[str] (indexed array, gaps closed) or dict[str, str] (associative array).
@@ -362,229 +336,23 @@ class Shell:
             _, frames, _, _ = self._send("", protocol.NOTHING, ["__rb_a BASH_VERSINFO"])
             return tuple(int(part) for part in frames[1:4])
 
-    # -- life ----------------------------------------------------------------------------------------
-
-    @property
-    def pid(self) -> int:
-        """Process id of the present bash."""
-        return self._process.pid
-
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._closed
-
-    def close(self) -> None:
-        """End bash in good order, with everything that it had started in its session. May be repeated."""
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._process.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"bash {self._process.pid}"
         sourced = "".join(f", {step.path}" for step in self._steps if step.path)
         return f"<Shell {state}{sourced}>"
 
-    # -- the one way to bash -------------------------------------------------------------------------
-
-    def _run(
-        self,
-        hook: str,
-        arguments: tuple[str, ...],
-        wants: Sequence[str] = (),
-        stdin: Stdin = None,
-        timeout: float | None = _UNSET,
-        isolated: bool = False,
-        setup: str = "",
-    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
-        command = protocol.call(hook, arguments)
-        if "\0" in command:
-            bad = next(a for a in arguments if "\0" in a)
-            raise ValueNotAccepted(f"{hook}: the argument {bad[:60]!r} has a NUL byte, which no argument can hold")
-        if self._closed or not self._process.alive:
-            self._ready()
-        if len(command) > protocol.INLINE_LIMIT:
-            setup += "\\builtin set -- " + " ".join(map(protocol.quote, arguments)) + "\n"
-            command = protocol.call(hook, ()) + ' "$@"'
-        if stdin is not None:
-            command += " <" + protocol.quote(self._stdin(stdin))
-        if isolated:
-            command, wants = protocol.isolated(command, wants), ()
-            values_wanted = True
-        else:
-            values_wanted = bool(wants)
-        return self._send(setup, command, wants, timeout, hook, arguments, values_wanted)
-
-    def _send(
-        self,
-        setup: str,
-        command: str,
-        wants: Sequence[str],
-        timeout: float | None = _UNSET,
-        hook: str = "",
-        arguments: tuple[str, ...] = (),
-        values_wanted: bool | None = None,
-    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
-        """One exchange: `setup` (assignments; by file when it is long), then `command`, then what is wanted."""
-        if self._closed or not self._process.alive:
-            self._ready()
-        if wants:
-            setup = protocol.want(wants) + setup
-        if values_wanted is None:
-            values_wanted = bool(wants)
-        if len(setup) > protocol.INLINE_LIMIT:
-            self._write("a", protocol.encode(setup))
-            setup = '\\builtin . "$__rb_d/a"\n'
-        request = protocol.encode(setup + command) + b"\0"
-        if len(request) > _PIPE_BUF or not protocol.plain(request):
-            self._write("a2", request[:-1] + b"\n")
-            request = b'\\. "$__rb_d/a2"\0'
-        process = self._process
-        limit = self._timeout if timeout == _UNSET else timeout
-        try:
-            done = process.exchange(request, values=values_wanted, timeout=limit)
-        except Died as end:
-            raise self._died(end, hook, arguments) from None
-        except TimedOut as end:
-            raise self._timed_out(end, hook, arguments, limit) from None
-        return self._understand(done, hook, arguments)
-
-    def _understand(
-        self, done: Exchange, hook: str, arguments: tuple[str, ...]
-    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
-        head, frames = protocol.parse(done.reply)
-        if head.left != "-":
-            kind, what = (
-                (HookExited, f"{hook} called exit {head.status}")
-                if head.left == "exit"
-                else (HookInterrupted, f"{hook} was interrupted")
-            )
-            raise self._error(kind, what, hook, arguments, head.status, done.stdout, done.stderr)
-        if self._process.overflow:
-            raise self._error(
-                OutputLimitExceeded,
-                f"{hook} wrote more than the output limit",
-                hook,
-                arguments,
-                head.status,
-                done.stdout,
-                done.stderr,
-                hint="raise Shell(output_limit=...), or let the hook write to a file",
-            )
-        return head, frames, done.stdout, done.stderr
-
     def _take_values(self, names: Sequence[str], frames: list[str]) -> dict[str, Value | None]:
         rest = iter(frames)
         found = {}
-        for name in names:
-            value = values.variable(name, *protocol.take_variable(rest))
-            found[name] = value.value if value is not None and value.is_set else None
+        with self._reading():
+            for name in names:
+                value = values.variable(name, *protocol.take_variable(rest))
+                found[name] = value.value if value is not None and value.is_set else None
         return found
 
-    def _write(self, name: str, data: bytes) -> str:
-        path = f"{self._process.folder}/{name}"
-        with open(path, "wb", opener=_private) as file:
-            file.write(data)
-        return path
-
-    def _stdin(self, stdin: Stdin) -> str:
-        if isinstance(stdin, bytes):
-            return self._write("i", stdin)
-        if isinstance(stdin, os.PathLike):
-            return str(Path(stdin).absolute())
-        assert stdin is not None
-        path = self._write("i", b"")
-        with open(path, "wb") as copy:
-            shutil.copyfileobj(stdin, copy)
-        return path
-
-    def _ready(self) -> None:
-        """A living bash: the present one, or a new one with the scripts sourced again."""
-        if self._closed:
-            raise ShellClosed("this shell was closed; make a new Shell()")
-        if not self._process.alive:
-            self._process.close()
-            self._process = self._spawn()
-            self._revived = True
-            self._set_options()
-            settings = dict(self._settings)
-            for step in self._steps:
-                with contextlib.suppress(HookExited):
-                    self._do(step, again=True)
-            self.update(settings)
-
-    def _set_options(self) -> None:
-        for option in self._options:
-            head, _, _, err = self._send(f"\\builtin set -o {option}\n", protocol.NOTHING, [])
-            if head.status:
-                raise ValueNotAccepted(f"{option!r} is no option of bash: {protocol.decode(err).strip()}")
-
-    # -- errors --------------------------------------------------------------------------------------
-
-    def _died(self, end: Died, hook: str, arguments: tuple[str, ...]) -> HookError:
-        code = end.returncode if end.returncode is not None else 0
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        what = f"bash {how} during {hook or 'an exchange'}"
-        return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
-
-    def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
-        return self._error(
-            HookTimeout,
-            f"{hook} did not end within {limit:g} s",
-            hook,
-            arguments,
-            None,
-            end.stdout,
-            end.stderr,
-            lost=end.returncode is not None,
-            hint="give the call more time (timeout=...), or find what it waits for",
-        )
-
-    def _error(
-        self,
-        kind: type[HookError],
-        what: str,
-        hook: str,
-        arguments: tuple[str, ...],
-        status: int | None,
-        stdout: bytes,
-        stderr: bytes,
-        *,
-        lost: bool = False,
-        hint: str = "",
-    ) -> HookError:
-        return kind(
-            what,
-            hook=hook,
-            arguments=arguments,
-            script=next((step.path for step in reversed(self._steps) if step.path), None),
-            status=status,
-            stdout=protocol.decode(stdout),
-            stderr=protocol.decode(stderr),
-            state_lost=lost,
-            hint=hint,
-        )
-
-
-def _find_bash(bash: str | None) -> str:
-    name = bash or os.environ.get("RALPH_BRIDGE_BASH") or "bash"
-    found = shutil.which(name)
-    if found is None:
-        raise ShellStartFailed(
-            f"no bash: {name!r} is not an executable on PATH. Install bash, or say which one to use "
-            "(Shell(bash=...) or RALPH_BRIDGE_BASH)"
-        )
-    return found
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    def _restore(self) -> None:
+        settings = dict(self._settings)
+        for step in self._steps:
+            with contextlib.suppress(HookExited):
+                self._do(step, again=True)
+        self.update(settings)

@@ -99,6 +99,7 @@ class ScriptFinished(NamedTuple):
     results: one per check that applies to its kind, ordered by code; empty when out of scope.
     matrix: hook to ``own``, ``default`` or ``absent``, for the capability matrix.
     name: what ``driver_name`` or the file says it is called.
+    reason: why it is out of scope.
     """
 
     path: Path
@@ -107,6 +108,7 @@ class ScriptFinished(NamedTuple):
     matrix: Mapping[str, str]
     name: str
     seconds: float
+    reason: str = ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -116,13 +118,14 @@ class ScriptFinished(NamedTuple):
 
 
 class RunFinished(NamedTuple):
-    """Last event: how many of what, over all scripts."""
+    """Last event: how many of what, over all scripts. unknown: checks that could not be told."""
 
     scripts: int
     errors: int
     warnings: int
     infos: int
     seconds: float
+    unknown: int = 0
 
 
 Event = RunStarted | ScriptStarted | ScriptFinished | RunFinished

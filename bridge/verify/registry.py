@@ -12,7 +12,9 @@ A check is a function of a `Subject` (what is known of one script) that yields f
 
         Good::
 
-            [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]] && CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+            if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]; then
+                CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+            fi
         '''
 """
 
@@ -27,10 +29,18 @@ if TYPE_CHECKING:
 
     from bridge.verify.model import Finding
 
-__all__ = ["CHECKS", "Check", "check"]
+__all__ = ["CHECKS", "CannotTell", "Check", "NotApplicable", "check"]
 
 Phase = Literal["static", "behaviour"]
 """Static checks never execute the script; behaviour checks run it in a fresh bash."""
+
+
+class CannotTell(Exception):
+    """Raised by a check: whether the clause holds can't be told; says why. Its findings so far count."""
+
+
+class NotApplicable(Exception):
+    """Raised by a check: the clause doesn't concern this script; says why."""
 
 
 class Check(NamedTuple):

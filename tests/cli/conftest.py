@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 
 
@@ -53,6 +55,39 @@ class Project:
             out, err = process.communicate(timeout=100)
         assert "Traceback" not in err, err
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def raw(
+        self, *arguments: str | bytes, stdin: bytes = b"", limited: bool = False, **env: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run it with bytes in and out; `limited`: without root's right to read every file."""
+        done = subprocess.run(
+            [*MAIN, *arguments],
+            cwd=self.folder,
+            env=self.env | env,
+            input=stdin,
+            capture_output=True,
+            timeout=100,
+            preexec_fn=_drop_right_to_read_everything if limited else None,
+            check=False,
+        )
+        assert b"Traceback" not in done.stderr, done.stderr
+        return done
+
+    def refused(self, *arguments: str | bytes, code: int = 2, limited: bool = False) -> str:
+        """Run it on what can't work: that exit code, nothing on stdout, one error; the error."""
+        done = self.raw(*arguments, limited=limited)
+        told = done.stderr.decode("utf-8", "surrogateescape")
+        assert (done.returncode, done.stdout) == (code, b""), told
+        assert told.count("rror: ") == 1, told
+        return told
+
+
+def _drop_right_to_read_everything() -> None:
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+            if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
+                raise OSError(ctypes.get_errno(), "this root can't give up a right")
 
 
 @pytest.fixture

@@ -126,4 +126,4 @@ def drivers(tmp_path: Path, bash: str) -> Drivers:
 @pytest.fixture(scope="session")
 def events() -> Path:
     """Folder of sample events, one file per driver."""
-    return ROOT / "tests" / "data" / "events"
+    return ROOT / "features" / "data" / "events"

@@ -333,7 +333,7 @@ def test_a_deadline_ends_the_hook_and_spares_the_shell(shell: Shell, code: str) 
 
 
 def test_a_hook_that_refuses_signals_is_killed_with_its_children(shell: Shell) -> None:
-    define(shell, "f() { trap '' INT TERM; sleep 31 & sleep 32; }")
+    define(shell, "f() { trap '' INT TERM; sleep 31 & while :; do sleep 32; done; }")
     pid = shell.pid
     with pytest.raises(HookTimeout) as caught:
         shell.call("f", timeout=0.2)
@@ -413,7 +413,7 @@ def test_options_are_visible_and_do_not_end_hooks(bash: str) -> None:
         Shell(bash=bash, options=["nonsense"])
 
 
-@pytest.mark.parametrize("ifs", ["0123456789", "\x01", "", "abcdefghij", "\n", "' \"$", "=-"])
+@pytest.mark.parametrize("ifs", ["0123456789", "\x01", "\x01\x7f", "", "abcdefghij", "\n", "' \"$", "=-"])
 def test_a_strange_ifs_changes_nothing(shell: Shell, ifs: str) -> None:
     define(shell, 'f() { A=("$@"); echo "$1"; return 12; }')
     shell["IFS"] = ifs
@@ -422,6 +422,7 @@ def test_a_strange_ifs_changes_nothing(shell: Shell, ifs: str) -> None:
     assert shell.call("printf", "%s", ifs).stdout == ifs
     shell.execute('show() { printf %s "$IFS"; }')
     assert shell.call("show").stdout == ifs
+    assert (shell["A"], shell["IFS"], shell["A"]) == (["a1b", "c 2"], ifs, ["a1b", "c 2"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""``ralph-bridge explain``: what a check wants, why, and how it looks wrong and right."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._checks import all_checks, find
+from bridge.cli._terminal import Style
+from bridge.cli.common import print_json, write
+
+if TYPE_CHECKING:
+    from bridge.verify.registry import Check
+
+_SECTIONS = ("Bad", "Good")
+
+
+@click.command()
+@click.argument("code", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def explain(code: str | None, as_json: bool) -> int:
+    """Explain the check CODE, such as RB012: what, why, a bad and a good example. Without CODE: list all."""
+    if code is None:
+        checks = all_checks()
+        if as_json:
+            print_json({"checks": [_fields(check) for check in checks.values()]})
+        else:
+            write("".join(f"{check.code}  {_head(check):22}  {check.title}\n" for check in checks.values()))
+        return 0
+    check = find(code)
+    if as_json:
+        print_json(_fields(check))
+    else:
+        write(_page(check))
+    return 0
+
+
+def _head(check: Check) -> str:
+    return f"{check.severity.value} {'/'.join(check.applies)}"
+
+
+def _fields(check: Check) -> dict[str, object]:
+    why, examples = _parts(check.doc)
+    return {
+        "code": check.code,
+        "title": check.title,
+        "applies": list(check.applies),
+        "phase": check.phase,
+        "severity": check.severity.value,
+        "why": why,
+        "bad": examples["Bad"],
+        "good": examples["Good"],
+    }
+
+
+def _page(check: Check) -> str:
+    style = Style(sys.stdout)
+    why, examples = _parts(check.doc)
+    runs = "runs the script" if check.phase == "behaviour" else "does not run the script"
+    kinds = " and ".join(f"{kind}s" for kind in check.applies)
+    lines = [f"{style(check.code, 'bold')} {style(check.title, 'bold')}"]
+    lines += [f"{check.severity.value} · for {kinds} · {runs}", ""]
+    if why:
+        lines += [why, ""]
+    for name, colour in zip(_SECTIONS, ("red", "green"), strict=True):
+        if examples[name]:
+            lines += [style(f"{name}:", colour), "", textwrap.indent(examples[name], "    "), ""]
+    return "\n".join(lines)
+
+
+def _parts(doc: str) -> tuple[str, dict[str, str]]:
+    """A check's docstring in its parts: why it matters, the bad and the good example."""
+    parts: dict[str, list[str]] = {"": [], **{name: [] for name in _SECTIONS}}
+    at = ""
+    for line in doc.splitlines():
+        if line.rstrip() in [f"{name}::" for name in _SECTIONS]:
+            at = line.rstrip().removesuffix("::")
+        else:
+            parts[at].append(line)
+    why = "\n".join(parts.pop("")).strip("\n")
+    return why, {name: textwrap.dedent("\n".join(lines)).strip("\n") for name, lines in parts.items()}

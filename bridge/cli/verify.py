@@ -1,0 +1,174 @@
+"""``ralph-bridge verify``: are these scripts to contract?"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._checks import matching
+from bridge.cli._progress import Progress
+from bridge.cli._terminal import Style
+from bridge.errors import ConfigurationError
+from bridge.verify.model import RunFinished, RunStarted
+from bridge.verify.reports import FORMATS
+from bridge.verify.reports.base import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from bridge.verify.model import Event
+
+_KINDS = ", ".join(FORMATS)
+
+
+def _reports(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> list[tuple[str, str]]:
+    import difflib
+
+    wanted = []
+    for pair in pairs:
+        kind, equals, file = pair.partition("=")
+        if not equals or not file:
+            raise ConfigurationError(f"--report {pair!r}: expected KIND=FILE, such as junit=verify.xml")
+        if kind not in FORMATS:
+            close = difflib.get_close_matches(kind, FORMATS, 1)
+            meant = f" Did you mean {close[0]}?" if close else ""
+            raise ConfigurationError(f"--report {pair!r}: {kind!r} is no format.{meant} There are: {_KINDS}")
+        if not os.path.isdir(folder := os.path.dirname(file) or "."):
+            raise ConfigurationError(f"--report {pair!r}: there is no folder {folder}")
+        if os.path.isdir(file):
+            raise ConfigurationError(f"--report {pair!r}: {file} is a folder; expected a file to write")
+        wanted.append((kind, file))
+    return wanted
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
+@click.option("--format", "kind", type=click.Choice(list(FORMATS)), default="text", show_default=True,
+              help="What stdout gets.")  # fmt: skip
+@click.option("--report", "reports", metavar="KIND=FILE", multiple=True, callback=_reports,
+              help="Write a report to a file as well; any format, may be repeated.")  # fmt: skip
+@click.option("--select", metavar="RB...", multiple=True,
+              help="Only these checks: codes or their beginnings, separated by commas.")  # fmt: skip
+@click.option("--ignore", metavar="RB...", multiple=True, help="Not these checks.")
+@click.option("--strict", is_flag=True, help="Warnings fail as well.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Scripts at a time.  [default: 1]")
+@click.option("--static", is_flag=True, help="Only what can be told without running the scripts.")
+@click.option("--features", is_flag=True,
+              help="Run the Gherkin scenarios instead of the checks (needs ralph-bridge[features]).")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
+              help="Seconds that one script may take.  [default: 30]")  # fmt: skip
+@click.option("--no-progress", is_flag=True, help="No progress on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
+@click.option("-v", "--verbose", is_flag=True, help="One line per script on stderr.")
+def verify(
+    paths: tuple[str, ...],
+    kind: str,
+    reports: list[tuple[str, str]],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    strict: bool,
+    jobs: int | None,
+    static: bool,
+    features: bool,
+    timeout: float | None,
+    no_progress: bool,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Verify drivers and agents: files, or folders with them.
+
+    Exit codes: 0 to contract, 1 not (errors; with --strict warnings too), 2 usage, 4 the environment is not
+    ready. `ralph-bridge explain RB012` explains a check.
+    """
+    given = [name for name, on in (("--select", select), ("--ignore", ignore), ("--static", static),
+                                   ("--jobs", jobs), ("--timeout", timeout)) if on]  # fmt: skip
+    if features:
+        if given:
+            raise ConfigurationError(f"{', '.join(given)} can't be combined with --features, which runs no checks")
+        from bridge.verify.gherkin.features import run
+
+        events = run(paths)
+    else:
+        events = _checks(paths, select, ignore, jobs or 1, static, timeout)
+    progress = Progress(off=no_progress or quiet, verbose=verbose)
+    finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
+    return 1 if finished.errors or (strict and finished.warnings) else 0
+
+
+def _checks(
+    paths: Sequence[str],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    jobs: int,
+    static: bool,
+    timeout: float | None,
+) -> Generator[Event]:
+    from importlib import import_module
+    from pathlib import Path
+
+    engine = import_module("bridge.verify.engine")
+    limits = {} if timeout is None else {"timeout": timeout}
+    yield from engine.verify(
+        [Path(path) for path in paths],
+        select=matching("--select", select),
+        ignore=matching("--ignore", ignore),
+        jobs=jobs,
+        static_only=static,
+        **limits,
+    )
+
+
+def _consume(
+    events: Generator[Event],
+    progress: Progress,
+    kind: str,
+    reports: Sequence[tuple[str, str]],
+    *,
+    strict: bool,
+    quiet: bool,
+) -> RunFinished:
+    """Give every event to every report; files are written when all is known."""
+    # Reports hold nothing but valid text; the terminal's own encoding may hold less.
+    stdout = io.TextIOWrapper(sys.stdout.buffer, "utf-8", newline="", write_through=True)
+    files = [io.StringIO() for _ in reports]
+    consumers = [FORMATS[kind].make(stdout, Options(Style(sys.stdout).on, strict, quiet))]
+    consumers += [
+        FORMATS[k].make(file, Options(strict=strict)) for (k, _), file in zip(reports, files, strict=True)
+    ]
+    finished = None
+    try:
+        with closing(events):  # it ends what it has started when we are interrupted
+            for event in events:
+                if isinstance(event, RunStarted) and not event.scripts:
+                    raise ConfigurationError("there are no scripts (*.sh) in these folders: nothing was verified")
+                progress.clear()
+                for consumer in consumers:
+                    consumer.take(event)
+                progress.take(event)
+                finished = event if isinstance(event, RunFinished) else finished
+    finally:
+        progress.clear()
+        stdout.detach()
+    assert finished is not None, "the engine ended without its last event"
+    for (_, name), file in zip(reports, files, strict=True):
+        _save(name, file.getvalue())
+    return finished
+
+
+def _save(name: str, text: str) -> None:
+    from bridge.errors import ProjectUnusable
+    from bridge.files import write_atomic
+
+    try:
+        if os.path.exists(name) and not os.path.isfile(name):  # /dev/stderr, a named pipe: nothing to replace
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            write_atomic(name, text)
+    except OSError as error:
+        raise ProjectUnusable(f"the report {name} can't be written: {error.strerror}") from error

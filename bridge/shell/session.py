@@ -1,0 +1,337 @@
+"""The one way to bash: requests out, replies in, errors with their evidence, and a new bash for a dead one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import threading
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from bridge.errors import (
+    HookExited,
+    HookInterrupted,
+    HookTimeout,
+    OutputLimitExceeded,
+    ShellClosed,
+    ShellDied,
+    ShellStartFailed,
+    ValueNotAccepted,
+)
+from bridge.shell import guardian, protocol
+from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+    from typing import IO
+
+    from bridge.errors import HookError
+
+    Stdin = bytes | os.PathLike[str] | IO[bytes] | None
+
+__all__ = ["DEFAULT_TIMEOUT", "UNSET", "Session"]
+
+DEFAULT_TIMEOUT = 60.0
+"""Seconds that a call may take unless it says otherwise."""
+
+UNSET: float = -1.0
+"""A timeout that was not given: the session's own counts."""
+
+_PIPE_BUF = 4096  # more can't be written to a pipe in one piece
+
+
+class Session:
+    """A bash that is there whenever it is needed. `Shell` says what people may do with it.
+
+    The arguments are those of `Shell`.
+    """
+
+    def __init__(
+        self,
+        *,
+        bash: str | None,
+        env: Mapping[str, str] | None,
+        env_allow: Sequence[str] | None,
+        cwd: str | os.PathLike[str] | None,
+        timeout: float | None,
+        output_limit: int,
+        options: Sequence[str],
+        grace: float,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._timeout = timeout
+        self._script: str | None = None  # sourced last: evidence in errors
+        self._options = tuple(protocol.check_name(option) for option in options)
+        self._closed = self._revived = False
+        self.bash = _find_bash(bash)
+        if env_allow is not None:
+            given = os.environ if env is None else env
+            env = {name: given[name] for name in env_allow if name in given}
+        self._spawn = functools.partial(
+            Coprocess,
+            self.bash,
+            env=env,
+            cwd=None if cwd is None else os.fspath(cwd),
+            output_limit=output_limit,
+            grace=grace,
+        )
+        self._process = self._spawn()
+        self._set_options()
+        _living.add(self)
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        """Process id of the present bash."""
+        return self._process.pid
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def _disown(self) -> None:
+        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._process.disown()
+
+    def close(self) -> None:
+        """End bash in good order, with everything that it had started in its session. May be repeated."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._process.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- the one way to bash -------------------------------------------------------------------------
+
+    def _run(
+        self,
+        hook: str,
+        arguments: tuple[str, ...],
+        wants: Sequence[str] = (),
+        stdin: Stdin = None,
+        timeout: float | None = UNSET,
+        isolated: bool = False,
+        setup: str = "",
+    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
+        command = protocol.call(hook, arguments)
+        if "\0" in command:
+            bad = next(a for a in arguments if "\0" in a)
+            raise ValueNotAccepted(f"{hook}: the argument {bad[:60]!r} has a NUL byte, which no argument can hold")
+        if self._closed or not self._process.alive:
+            self._ready()
+        if len(command) > protocol.INLINE_LIMIT:
+            setup += "\\builtin set -- " + " ".join(map(protocol.quote, arguments)) + "\n"
+            command = protocol.call(hook, ()) + ' "$@"'
+        if stdin is not None:
+            command += " <" + protocol.quote(self._stdin(stdin))
+        if isolated:
+            command, wants = protocol.isolated(command, wants), ()
+            values_wanted = True
+        else:
+            values_wanted = bool(wants)
+        return self._send(setup, command, wants, timeout, hook, arguments, values_wanted)
+
+    def _send(
+        self,
+        setup: str,
+        command: str,
+        wants: Sequence[str],
+        timeout: float | None = UNSET,
+        hook: str = "",
+        arguments: tuple[str, ...] = (),
+        values_wanted: bool | None = None,
+    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
+        """One exchange: `setup` (assignments; by file when it is long), then `command`, then what is wanted."""
+        if self._closed or not self._process.alive:
+            self._ready()
+        if wants:
+            setup = protocol.want(wants) + setup
+        if values_wanted is None:
+            values_wanted = bool(wants)
+        if len(setup) > protocol.INLINE_LIMIT:
+            self._write("a", protocol.encode(setup))
+            setup = '\\builtin . "$__rb_d/a"\n'
+        if "\\builtin" in setup and command != protocol.NOTHING:
+            setup += protocol.BUILTIN_BACK
+        request = protocol.encode(setup + command) + b"\0"
+        if len(request) > _PIPE_BUF or not protocol.plain(request):
+            if protocol.BUILTIN_BACK not in setup and command != protocol.NOTHING:
+                request = protocol.encode(setup + protocol.BUILTIN_BACK + command) + b"\0"
+            self._write("a2", request[:-1] + b"\n")
+            request = b'__rb_plain;\\. "$__rb_d/a2"\0'
+        process = self._process
+        limit = self._timeout if timeout == UNSET else timeout
+        try:
+            done = process.exchange(request, values=values_wanted, timeout=limit)
+        except Died as end:
+            raise self._died(end, hook, arguments) from None
+        except TimedOut as end:
+            raise self._timed_out(end, hook, arguments, limit) from None
+        return self._understand(done, hook, arguments)
+
+    def _understand(
+        self, done: Exchange, hook: str, arguments: tuple[str, ...]
+    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
+        try:
+            head, frames = protocol.parse(done.reply)
+        except ValueError:
+            raise self._senseless(hook, arguments) from None
+        if head.left != "-":
+            kind, what = (
+                (HookExited, f"{hook} called exit {head.status}")
+                if head.left == "exit"
+                else (HookInterrupted, f"{hook} was interrupted")
+            )
+            raise self._error(kind, what, hook, arguments, head.status, done.stdout, done.stderr)
+        if self._process.overflow:
+            raise self._error(
+                OutputLimitExceeded,
+                f"{hook} wrote more than the output limit",
+                hook,
+                arguments,
+                head.status,
+                done.stdout,
+                done.stderr,
+                hint="raise Shell(output_limit=...), or let the hook write to a file",
+            )
+        return head, frames, done.stdout, done.stderr
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, StopIteration, IndexError):
+            raise self._senseless("", ()) from None
+
+    def _senseless(self, hook: str, arguments: tuple[str, ...]) -> HookError:
+        """A reply that makes no sense comes from a script that wrote into the channel: nothing is certain then."""
+        code = self._process.kill()
+        what = "the reply of bash makes no sense; the script has tampered with the channel, so bash was ended"
+        return self._error(ShellDied, what, hook, arguments, code, b"", b"", lost=True)
+
+    def _write(self, name: str, data: bytes) -> str:
+        path = f"{self._process.folder}/{name}"
+        try:
+            with open(path, "wb", opener=private) as file:
+                file.write(data)
+        except OSError as error:
+            code = self._process.kill()
+            what = f"the bridge's private folder can't be written to ({error}), so bash was ended"
+            raise self._error(ShellDied, what, "", (), code, b"", b"", lost=True) from error
+        return path
+
+    def _stdin(self, stdin: Stdin) -> str:
+        if isinstance(stdin, bytes):
+            return self._write("i", stdin)
+        if isinstance(stdin, os.PathLike):
+            return str(Path(stdin).absolute())
+        assert stdin is not None
+        path = self._write("i", b"")
+        with open(path, "wb") as copy:
+            shutil.copyfileobj(stdin, copy)
+        return path
+
+    def _ready(self) -> None:
+        """A living bash: the present one, or a new one that is brought to where the host had left it."""
+        if self._closed:
+            raise ShellClosed("this shell was closed; make a new Shell()")
+        if not self._process.alive:
+            self._process.close()
+            self._process = self._spawn()
+            self._revived = True
+            self._set_options()
+            self._restore()
+
+    def _restore(self) -> None:
+        """Bring a new bash to where the host had left the old one."""
+
+    def _set_options(self) -> None:
+        for option in self._options:
+            head, _, _, err = self._send(f"\\builtin set -o {option}\n", protocol.NOTHING, [])
+            if head.status:
+                raise ValueNotAccepted(f"{option!r} is no option of bash: {protocol.decode(err).strip()}")
+
+    # -- errors --------------------------------------------------------------------------------------
+
+    def _died(self, end: Died, hook: str, arguments: tuple[str, ...]) -> HookError:
+        code = end.returncode if end.returncode is not None else 0
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        what = f"bash {how} during {hook or 'an exchange'}"
+        if end.why:
+            what = f"bash was ended during {hook or 'an exchange'}: {end.why}"
+        return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
+
+    def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
+        return self._error(
+            HookTimeout,
+            f"{hook} did not end within {limit:g} s",
+            hook,
+            arguments,
+            None,
+            end.stdout,
+            end.stderr,
+            lost=end.returncode is not None,
+            hint="give the call more time (timeout=...), or find what it waits for",
+        )
+
+    def _error(
+        self,
+        kind: type[HookError],
+        what: str,
+        hook: str,
+        arguments: tuple[str, ...],
+        status: int | None,
+        stdout: bytes,
+        stderr: bytes,
+        *,
+        lost: bool = False,
+        hint: str = "",
+    ) -> HookError:
+        return kind(
+            what,
+            hook=hook,
+            arguments=arguments,
+            script=self._script,
+            status=status,
+            stdout=protocol.decode(stdout),
+            stderr=protocol.decode(stderr),
+            state_lost=lost,
+            hint=hint,
+        )
+
+
+_living: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """A forked child can't share a shell with its parent: it gets one of its own at its next call."""
+    guardian.forget()
+    for shell in list(_living):
+        shell._disown()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def _find_bash(bash: str | None) -> str:
+    name = bash or os.environ.get("RALPH_BRIDGE_BASH") or "bash"
+    found = shutil.which(name)
+    if found is None:
+        raise ShellStartFailed(
+            f"no bash: {name!r} is not an executable on PATH. Install bash, or say which one to use "
+            "(Shell(bash=...) or RALPH_BRIDGE_BASH)"
+        )
+    return found

@@ -1,0 +1,183 @@
+"""What only agents must do: name their program, work line by line, let errors be seen."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from bridge.verify.jq_use import at_once, is_jq
+from bridge.verify.model import Severity
+from bridge.verify.registry import CannotTell, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.verify.facts import Command
+    from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
+
+AGENT = ("agent",)
+
+
+@check("RB040", "AGENT_CLI is set", applies=AGENT, phase="static")
+def names_its_program(subject: Subject) -> Iterator[Finding]:
+    """Before it starts, the loop looks for ``$AGENT_CLI`` on PATH. It must be set once the script is sourced.
+
+    Bad::
+
+        agent_invoke() { AGENT_CLI="amp"; … }
+
+    Good::
+
+        AGENT_CLI="amp"
+    """
+    facts = subject.facts
+    writes = [write for write in facts.top.writes if write.name == "AGENT_CLI" and not write.subshell]
+    if any(not write.empty for write in writes):
+        return
+    if not facts.top.known or facts.top.dynamic:
+        raise CannotTell("it may be set by what the script sources or evaluates")
+    inside = next((w for f in facts.functions for w in f.writes if w.name == "AGENT_CLI"), None)
+    names = sorted({write.name for write in facts.top.writes})
+    close = difflib.get_close_matches("AGENT_CLI", names, 1, 0.7)
+    why = (
+        "AGENT_CLI is empty"
+        if writes
+        else f"AGENT_CLI is only set in {inside.function}"
+        if inside
+        else "AGENT_CLI is not set"
+        + (f"; there is {close[0]}: a slip of the pen?" if close and close[0] != "AGENT_CLI" else "")
+    )
+    yield subject.finding(
+        "RB040",
+        why,
+        line=writes[0].line if writes else inside.line if inside else None,
+        expected='AGENT_CLI="…" outside of functions',
+        hint="set it to the name of the program, such as amp",
+    )
+
+
+@check("RB041", "agent_extract_response works line by line", applies=AGENT, phase="static")
+def extracts_by_line(subject: Subject) -> Iterator[Finding]:
+    """One line that is no JSON (a message of the program, half an event) ends jq, and with it all that follows it.
+
+    The signal that the work is done then goes unseen, and the loop repeats finished work. ``jq -R`` with
+    ``fromjson?`` takes each line by itself, too.
+
+    Bad::
+
+        jq -r 'select(.type == "result") | .result' "$1"
+
+    Good::
+
+        while IFS= read -r line; do
+            jq -r 'select(.type == "result") | .result' <<<"$line" 2>/dev/null || true
+        done <"$1"
+    """
+    yield from _by_line(subject, "RB041", "agent_extract_response", streaming=False)
+
+
+@check("RB042", "agent_format_display works line by line", applies=AGENT, phase="static")
+def displays_by_line(subject: Subject) -> Iterator[Finding]:
+    """A malformed line would end jq in the middle of the stream, SIGPIPE the agent, and the iteration is lost.
+
+    It would also keep back what it prints until a buffer is full, so nobody sees what the agent does.
+
+    Bad::
+
+        jq -r '.text // empty'
+
+    Good::
+
+        while IFS= read -r line; do
+            jq -r '.text // empty' <<<"$line" 2>/dev/null || true
+        done
+    """
+    yield from _by_line(subject, "RB042", "agent_format_display", streaming=True)
+
+
+def _by_line(subject: Subject, code: str, hook: str, *, streaming: bool) -> Iterator[Finding]:
+    if hook not in subject.facts.names:
+        raise CannotTell(f"{hook} is not defined")
+    effects = subject.effects(hook)
+    seen: set[int] = set()
+    for command in effects.commands:
+        if not is_jq(command) or command.line in seen or command.guarded:
+            continue
+        why = at_once(command, streaming=streaming)
+        if not why and not command.loop and (variable := _holds_all(subject, command)):
+            why = f"{variable} holds a whole file"
+        if not why and _drains(command, hook):
+            why = "in the loop it takes all that is left of the input"
+        if why:
+            seen.add(command.line)
+            yield subject.finding(
+                code,
+                f"jq in {command.function}: {why}",
+                line=command.line,
+                hook=hook,
+                expected="while IFS= read -r line; do … done",
+                hint="give jq one line at a time, and go on when it fails: || true",
+            )
+    if not effects.known and not seen:
+        raise CannotTell(f"{hook} could not be read")
+
+
+def _holds_all(subject: Subject, command: Command) -> str:
+    """The variable that jq is given, if the script has put a whole file into it."""
+    fed = " ".join((command.upstream, *command.redirects, *command.around))
+    for name in re.findall(r"\$\{?([A-Za-z_]\w*)", fed):
+        if re.search(rf"\b{name}=\"?\$\((?:<|cat\b)".encode(), subject.source):
+            return str(name)
+    return ""
+
+
+def _drains(command: Command, hook: str) -> bool:
+    """Whether jq stands in the loop itself and is given nothing there."""
+    fed = command.upstream or any("<" in redirect for redirect in command.redirects)
+    fed = fed or any(redirect.startswith("<<<") for redirect in command.around)
+    null = any(word in ("-n", "--null-input") or re.fullmatch(r"-\w*n\w*", word) for word in command.words)
+    return command.loop and command.function == hook and not fed and not null
+
+
+@check(
+    "RB045",
+    "What hooks hand on is not lost in a pipeline",
+    applies=AGENT,
+    phase="static",
+    severity=Severity.WARNING,
+)
+def hands_on(subject: Subject) -> Iterator[Finding]:
+    """The loop runs the three required functions in a pipeline or ``$( )``. Globals that they set are then gone.
+
+    Only agent_pre_iteration and agent_post_iteration run in the loop's own shell.
+
+    Bad::
+
+        agent_invoke() { _STARTED=$SECONDS; … }
+        agent_post_iteration() { log "took $((SECONDS - _STARTED)) s"; }
+
+    Good::
+
+        agent_pre_iteration() { _STARTED=$SECONDS; }
+        agent_post_iteration() { log "took $((SECONDS - _STARTED)) s"; }
+    """
+    main = [name for name in subject.hooks if not subject.contract.hooks[name].subshell]
+    wanted = {read.name for name in main for read in subject.effects(name).reads}
+    wanted |= {name for name, entry in subject.contract.globals.items() if entry.written_by}
+    kept = {write.name for name in main for write in subject.effects(name).writes if not write.subshell}
+    kept -= {name for name, entry in subject.contract.globals.items() if entry.written_by}
+    for hook in subject.hooks:
+        if hook in main:
+            continue
+        for name in sorted({write.name for write in subject.effects(hook).writes} & wanted - kept):
+            write = next(write for write in subject.effects(hook).writes if write.name == name)
+            yield subject.finding(
+                "RB045",
+                f"{write.function} sets {name}, but the loop runs it in a pipeline: the value is lost",
+                line=write.line,
+                hook=hook,
+                expected="set in agent_pre_iteration or agent_post_iteration",
+                hint="move it there, or hand it on in a file",
+            )

@@ -1,0 +1,13 @@
+"""What a script says about itself, read from its syntax tree without running it.
+
+A tree with errors means "unknown" for the functions concerned, never "violation": the grammar knows less bash
+than bash does. Whether a script is valid is for ``bash -n`` alone.
+"""
+
+from __future__ import annotations
+
+from bridge.verify.facts.effects import Effects, effects_of
+from bridge.verify.facts.model import Command, Facts, Function, Read, Write
+from bridge.verify.facts.recover import facts_of
+
+__all__ = ["Command", "Effects", "Facts", "Function", "Read", "Write", "effects_of", "facts_of"]

@@ -1,0 +1,142 @@
+"""The Gherkin scenarios on a driver, for people who don't know pytest: the same events as the checks give.
+
+pytest runs in a process of its own with our plugin and nothing of the project around it (its settings and
+conftest files are not ours); each scenario becomes the result of a check whose code is its feature and line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.contract import driver_contract
+from bridge.errors import BridgeError, ConfigurationError
+from bridge.verify.model import (
+    CheckResult,
+    Finding,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    ScriptFinished,
+    ScriptStarted,
+    Severity,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+
+    from bridge.verify.model import Event
+
+__all__ = ["FeaturesUnavailable", "run"]
+
+
+class FeaturesUnavailable(BridgeError, ImportError):
+    """pytest or pytest-bdd is not installed, or did not work."""
+
+    exit_code = 4
+
+
+def run(paths: Iterable[str | os.PathLike[str]]) -> Generator[Event]:
+    """Run the scenarios on each driver; a folder's scripts that are no drivers are out of scope.
+
+    Raises:
+        FeaturesUnavailable: before anything has run.
+    """
+    missing = [name for name in ("pytest", "pytest_bdd") if find_spec(name) is None]
+    if missing:
+        raise FeaturesUnavailable(
+            f"--features needs {' and '.join(missing).replace('_', '-')}, which is not installed here\n"
+            "  next: pip install 'ralph-bridge[features]'"
+        )
+    began = time.monotonic()
+    scripts = tuple(_scripts(paths))
+    yield RunStarted(scripts)
+    severities: list[Severity] = []
+    for script in scripts:
+        yield ScriptStarted(script, "driver" if _is_driver(script) else "out-of-scope")
+        finished = _run_one(script)
+        severities += [finding.severity for finding in finished.findings]
+        yield finished
+    errors, warnings, infos = (severities.count(severity) for severity in Severity)
+    yield RunFinished(len(scripts), errors, warnings, infos, time.monotonic() - began)
+
+
+def _scripts(paths: Iterable[str | os.PathLike[str]]) -> Iterable[Path]:
+    seen = set()
+    for path in map(Path, paths):
+        for script in sorted(path.rglob("*.sh")) if path.is_dir() else [path]:
+            if script not in seen:
+                seen.add(script)
+                yield script
+
+
+def _is_driver(script: Path) -> bool:
+    # A look at the text is enough here: what only seems to be a driver fails its scenarios.
+    try:
+        text = script.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"{script} can't be read: {error.strerror}") from error
+    return any(name.encode() in text for name in driver_contract().required)
+
+
+def _run_one(script: Path) -> ScriptFinished:
+    began = time.monotonic()
+    if not _is_driver(script):
+        reason = "it defines no required hook of a driver"
+        return ScriptFinished(script, "out-of-scope", (), {}, "", time.monotonic() - began, reason)
+    results = tuple(_result(script, scenario) for scenario in _scenarios(script))
+    return ScriptFinished(script, "driver", results, {}, script.stem, time.monotonic() - began)
+
+
+def _scenarios(script: Path) -> list[dict[str, Any]]:
+    """What the plugin wrote about each scenario, in the features' order."""
+    with tempfile.TemporaryDirectory(prefix="ralph-bridge-features-") as folder:
+        written = Path(folder) / "scenarios.jsonl"
+        settings = Path(folder) / "pytest.ini"
+        settings.write_text("[pytest]\n")
+        # Plugins are named one by one, so that nothing else that is installed takes part.
+        command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin"]
+        command += ["-p", "no:cacheprovider", "-c", str(settings), "--rootdir", folder, "-q", "--tb=short"]
+        command += [f"--basetemp={folder}/made", f"--ralph-driver={script.resolve()}", f"--ralph-results={written}"]
+        command += ["--ralph-only"]
+        done = subprocess.run(
+            command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        if done.returncode not in (0, 1) or not written.exists():
+            said = (done.stderr or done.stdout).decode("utf-8", "replace")[-2000:].strip()
+            raise FeaturesUnavailable(f"pytest ended with status {done.returncode}:\n{said}")
+        scenarios = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
+    return sorted(scenarios, key=lambda scenario: (scenario["feature"], scenario["line"], scenario["example"]))
+
+
+def _environment() -> Mapping[str, str]:
+    package = str(Path(__file__).parents[3])
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}
+
+
+def _result(script: Path, scenario: Mapping[str, Any]) -> CheckResult:
+    code = f"{scenario['feature']}:{scenario['line']}"
+    title = " ".join(filter(None, (scenario["name"], scenario["example"])))
+    if scenario["outcome"] == "skipped":
+        return CheckResult(code, title, Outcome.SKIPPED, reason=scenario["message"], seconds=scenario["seconds"])
+    if scenario["outcome"] == "passed":
+        return CheckResult(code, title, Outcome.PASSED, seconds=scenario["seconds"])
+    step = scenario["step"]
+    finding = Finding(
+        code,
+        Severity.ERROR,
+        f"{scenario['name']}: {scenario['message']}",
+        script,
+        expected=step,
+        hint=f"read the scenario in features/{scenario['feature']}.feature, line {scenario['line']}",
+    )
+    return CheckResult(code, title, Outcome.FAILED, (finding,), seconds=scenario["seconds"])

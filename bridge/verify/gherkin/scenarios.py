@@ -1,0 +1,134 @@
+"""What ``pytest --ralph-driver`` adds to a run: the packaged scenarios, for each driver that they apply to."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.contract import driver_contract
+from bridge.errors import BridgeError
+from bridge.verify.gherkin.selection import ONCE, TAGS, applies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MODULE", "Scenarios", "drivers_for"]
+
+MODULE = Path(__file__).with_name("module.py")
+_UNLOADABLE = {"loading", "required"}  # what a script that can't even be loaded is shown against
+
+
+class Scenarios:
+    """The plugin object of a run that asks for scenarios."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        if find_spec("pytest_bdd") is None:
+            raise pytest.UsageError("--ralph-driver needs pytest-bdd: pip install 'ralph-bridge[features]'")
+        for text in config.getoption("ralph_drivers"):
+            if not Path(text).is_file():
+                raise pytest.UsageError(f"--ralph-driver {text}: there is no such file")
+        for tag, meaning in TAGS.items():
+            config.addinivalue_line("markers", f"{tag}: {meaning}")
+        for name in driver_contract().drivers:
+            config.addinivalue_line("markers", f"{name}: about the driver {name}")
+        # Before the module that holds them is imported, so that a failed assertion shows its values.
+        pytest.register_assert_rewrite("bridge.verify.gherkin.steps")
+        if config.getoption("ralph_only"):
+            config.args[:] = []
+        self._results = config.getoption("ralph_results")
+        self._running: dict[str, Any] = {}
+        self._steps: dict[str, str] = {}
+        self._written: set[str] = set()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Add the scenarios to what was collected, without those that are about none of the drivers.
+
+        They are no path of the command line: pytest leaves out what lies in a virtual environment below the
+        project, where many people have us installed.
+        """
+        module = pytest.Module.from_parent(session, path=MODULE, nodeid="ralph-bridge")
+        found = list(session.genitems(module))
+        aside = [item for item in found if _driver_of(item) is None]
+        items += [item for item in found if _driver_of(item) is not None]
+        if aside:
+            config.hook.pytest_deselected(items=aside)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_bdd_before_scenario(self, request: pytest.FixtureRequest, scenario: Any) -> None:
+        """Keep what is run."""
+        self._running[request.node.nodeid] = scenario
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_bdd_step_error(self, request: pytest.FixtureRequest, step: Any) -> None:
+        """Keep the step that failed."""
+        self._steps[request.node.nodeid] = f"{step.keyword} {step.name}"
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+        """Write what came of a scenario: its call, or whatever else went wrong with it."""
+        report: pytest.TestReport = yield
+        ours = self._results and item.path == MODULE and item.nodeid not in self._written
+        if ours and (report.when == "call" or not report.passed):
+            self._written.add(item.nodeid)
+            line = self._line(item, call, report)
+            with open(self._results, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        return report
+
+    def _line(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> dict[str, object]:
+        scenario = self._running.get(item.nodeid)  # None when not even its fixtures could be made
+        message = ""
+        if report.skipped and isinstance(report.longrepr, tuple):
+            message = report.longrepr[2]
+        elif call.excinfo is not None:
+            # pytest adds what each part of an assertion was; with addresses, and of no use to a driver's author.
+            lines = str(call.excinfo.value).strip().split("\n")
+            told = [line for line in lines if not line.lstrip().startswith("+")]
+            message = "\n".join(told).strip() or call.excinfo.typename
+        return {
+            "feature": Path(scenario.feature.filename).stem if scenario else "unknown",
+            "line": scenario.line_number if scenario else 0,
+            "name": scenario.name if scenario else item.name,
+            "example": _example(item),
+            "driver": str(_driver_of(item)),
+            "outcome": report.outcome,
+            "step": self._steps.get(item.nodeid, ""),
+            "message": message,
+            "seconds": report.duration,
+        }
+
+
+def drivers_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
+    """The drivers of the command line that a scenario with these tags is about.
+
+    Scenarios that bring their own script are about ralph-bridge and not about anybody's driver.
+    """
+    scripts = [Path(os.path.abspath(text)) for text in config.getoption("ralph_drivers")]
+    return [] if ONCE in tags else [script for script in scripts if _applies(tags, script)]
+
+
+def _applies(tags: Sequence[str], script: Path) -> bool:
+    try:
+        return applies(tags, script)
+    except BridgeError:
+        return bool(_UNLOADABLE.intersection(tags))
+
+
+def _driver_of(item: pytest.Item) -> Path | None:
+    params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return params.get("script")
+
+
+def _example(item: pytest.Item) -> str:
+    """The row of an outline's examples."""
+    params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    row = params.get("_pytest_bdd_example") or {}
+    return ", ".join(f"{name}={value}" for name, value in row.items())

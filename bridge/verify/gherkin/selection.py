@@ -1,0 +1,84 @@
+"""Which scenarios apply to which driver: decided from their tags when tests are collected, never by a skip."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.contract import driver_contract
+from bridge.driver import Driver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+__all__ = ["ONCE", "TAGS", "applies", "chosen"]
+
+ONCE = "once"
+"""The tag of scenarios that bring their own script: they run once, whatever the drivers are."""
+
+TAGS = {
+    "once": "runs once, on a script of its own",
+    "shipped": "applies to the drivers that the contract's matrix lists",
+    "with_sessions": "applies to drivers that can resume sessions",
+    "without_sessions": "applies to drivers that can't resume sessions",
+    "with_live_output": "applies to drivers with live output",
+    "without_live_output": "applies to drivers without live output",
+    "with_filter": "applies to drivers that have a stream filter of their own; by default nothing is shown",
+    "with_allowlist": "applies to drivers that take a tool allowlist",
+    "without_allowlist": "applies to drivers that take no tool allowlist",
+    "loading": "about how a driver is loaded",
+    "required": "about the hooks that a driver must have",
+    "default": "about the hooks that have a default",
+    "capability": "about the hooks for capabilities",
+    "metadata": "about the hooks that describe the program",
+    "command": "about the command that is built",
+    "session": "about sessions and their ids",
+    "live": "about live output",
+    "matrix": "about the capability matrix",
+    "special_characters": "about texts that a shell might mistake for something else",
+    "skeleton": "about the smallest driver",
+}
+"""Every tag of the features and what it means; the names of the shipped drivers are tags as well."""
+
+
+class _Facts(NamedTuple):
+    name: str
+    sessions: bool
+    live_output: bool
+    allowlist: bool
+    filter: bool
+
+
+@cache
+def _facts(script: Path) -> _Facts:
+    with Driver.load(script, strict=False) as driver:
+        name = driver.name() if driver.has("driver_name") else ""
+        return _Facts(
+            name,
+            driver.supports_sessions(),
+            driver.supports_live_output(),
+            driver.supports_tool_allowlist(),
+            driver.has("driver_stream_filter"),
+        )
+
+
+def applies(tags: Iterable[str], script: Path) -> bool:
+    """Whether a scenario with these tags is about this driver."""
+    marked = set(tags)
+    shipped = set(driver_contract().drivers)
+    facts = _facts(script)
+    if (named := marked & shipped) and facts.name not in named:
+        return False
+    if "shipped" in marked and facts.name not in shipped:
+        return False
+    for capability in ("sessions", "live_output", "allowlist", "filter"):
+        has: bool = getattr(facts, capability)
+        if (f"with_{capability}" in marked and not has) or (f"without_{capability}" in marked and has):
+            return False
+    return True
+
+
+def chosen(tags: Sequence[str], scripts: Iterable[Path]) -> list[Path | None]:
+    """The drivers that a scenario runs with; for one that brings its own script, None once."""
+    return [None] if ONCE in tags else [script for script in scripts if applies(tags, script)]

@@ -1,0 +1,39 @@
+"""The pytest plugin: ``pytest --ralph-driver path.sh`` runs the features of the contract beside a project's tests.
+
+Every pytest run of an environment that has ralph-bridge imports this module, so it defines options and imports
+nothing of ours; all else is in `bridge.verify.gherkin.scenarios`, for those who ask for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Our options."""
+    group = parser.getgroup("ralph-bridge", "ralph-bridge: the driver contract")
+    group.addoption(
+        "--ralph-driver",
+        dest="ralph_drivers",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="run the features of the driver contract on this script; may be repeated",
+    )
+    group.addoption(
+        "--ralph-only", action="store_true", help="the features of the contract only, not the project's own tests"
+    )
+    group.addoption("--ralph-results", metavar="FILE", help="write a line of JSON about each scenario to FILE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take part only when asked to."""
+    if config.getoption("ralph_drivers"):
+        from bridge.verify.gherkin.scenarios import Scenarios
+
+        config.pluginmanager.register(Scenarios(config), "ralph-bridge-scenarios")

@@ -1,0 +1,85 @@
+"""For people: what is wrong, where, what was expected, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.verify.model import Outcome, RunFinished, ScriptFinished, Severity
+from bridge.verify.reports.base import label, plural, printable, shown, tally
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from bridge.verify.model import Event, Finding
+    from bridge.verify.reports.base import Options
+
+__all__ = ["TextReport"]
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+
+class TextReport:
+    """One line per script, a paragraph per finding, and the sum.
+
+    It says no seconds: the same scripts give the same text, so that two runs can be compared.
+    """
+
+    def __init__(self, out: TextIO, options: Options) -> None:
+        self._out = out
+        self._options = options
+
+    def take(self, event: Event) -> None:
+        """Write what the event means."""
+        if isinstance(event, ScriptFinished):
+            self._script(event)
+        elif isinstance(event, RunFinished) and not self._options.quiet:
+            self._sum(event)
+        self._out.flush()
+
+    def _script(self, script: ScriptFinished) -> None:
+        where = printable(shown(script.path)).replace("\n", "\\n")
+        if not self._options.quiet:
+            self._out.write(f"{self._style(where, 'bold')}: {_outcome(script)}\n")
+        for finding in script.findings:
+            self._finding(where, finding)
+        for result in script.results:
+            if result.outcome is Outcome.UNKNOWN:
+                word = self._style("unknown", "magenta")
+                self._out.write(f"{where}: {result.code} {word}: {_indented(result.reason or result.title)}\n")
+
+    def _finding(self, where: str, finding: Finding) -> None:
+        place = f"{where}:{finding.line}" if finding.line else where
+        word = self._style(finding.severity.value, _COLOURS[finding.severity], "bold")
+        self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
+        # Codes of scenarios (feature:line) bring a hint of their own.
+        hint = finding.hint or f"ralph-bridge explain {finding.code}"
+        rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", hint))
+        for name, text in rows:
+            if text:
+                self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
+
+    def _sum(self, run: RunFinished) -> None:
+        words = [plural(run.errors, "error"), plural(run.warnings, "warning")]
+        if run.infos:
+            words.append(plural(run.infos, "note"))
+        bad = run.errors or (run.warnings and self._options.strict)
+        verdict = self._style("not to contract", "red") if bad else self._style("to contract", "green")
+        self._out.write(f"{plural(run.scripts, 'script')} {verdict}: {', '.join(words)}\n")
+
+    def _style(self, text: str, *names: str) -> str:
+        # By hand: only the command line may know click.
+        if not self._options.colour:
+            return text
+        return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
+
+
+def _outcome(script: ScriptFinished) -> str:
+    if script.kind == "out-of-scope":
+        return f"not run: {printable(script.reason or 'it defines no hook')}"
+    counts = [f"{number} {outcome.value}" for outcome in Outcome if (number := tally(script, outcome))]
+    return f"{script.kind} {label(script)}, {plural(len(script.results), 'check')}: {', '.join(counts) or 'none'}"
+
+
+def _indented(text: str) -> str:
+    return printable(text).rstrip("\n").replace("\n", "\n        ")

@@ -1,0 +1,185 @@
+"""`Subject`: what is known of one script, gathered when a check first asks for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.contract import agent_contract, driver_contract
+from bridge.errors import BridgeError
+from bridge.shell import script
+from bridge.verify.facts import effects_of, facts_of
+from bridge.verify.model import Finding
+from bridge.verify.registry import CHECKS
+from bridge.verify.syntax import syntax_error
+
+if TYPE_CHECKING:
+    from bridge.contract import Contract
+    from bridge.verify.facts import Effects, Facts
+    from bridge.verify.model import Kind, Severity
+    from bridge.verify.probe import Probe
+
+__all__ = ["Subject"]
+
+_DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_\w+)[ \t]*\([ \t]*\)", re.MULTILINE)
+
+
+class Subject:
+    """One script under verification.
+
+    Nothing of it runs until `probe` is asked for.
+
+    Args:
+        path: the script.
+        bash: the program; default as for `bridge.shell.Shell`.
+        timeout: seconds that everything that is run of it may take together.
+
+    Attributes:
+        path: as it was given.
+        name: of the file, without ``.sh``.
+        bash: path of bash.
+        source: the bytes of the script; empty when it can't be read.
+        kind: driver, agent or out-of-scope.
+        readable: False when there is no source to look at.
+        refused: why `bridge.shell` would not source it (another interpreter, for one); empty when it would.
+        reason: why it is out of scope; empty otherwise.
+        contract: of its kind (of drivers when it is out of scope).
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, bash: str | None = None, timeout: float = 30.0) -> None:
+        self.path = Path(path)
+        self.name = self.path.name.removesuffix(".sh")
+        self.bash = bash or os.environ.get("RALPH_BRIDGE_BASH") or shutil.which("bash") or "bash"
+        self.timeout = timeout
+        self.source = b""
+        self.reason = ""
+        self._effects: dict[str, Effects] = {}
+        self._deadline: float | None = None
+        self.readable = True
+        self.refused = self._open()
+        self.kind: Kind = self._kind()
+        self.contract: Contract = agent_contract() if self.kind == "agent" else driver_contract()
+
+    def _open(self) -> str:
+        """Read the script; why it is none that bash can source, or nothing."""
+        refused = ""
+        try:
+            script.check(self.path)
+        except BridgeError as error:
+            refused = str(error)
+        try:
+            self.source = self.path.read_bytes()
+        except OSError as error:
+            self.readable = False
+            self.reason = refused or f"can't be read: {error.strerror}"
+        return refused
+
+    def _kind(self) -> Kind:
+        if b"\0" in self.source[:4096]:
+            self.reason = "a binary file"
+        if self.reason:
+            return "out-of-scope"
+        names = self.facts.names
+        if not names and not self.facts.top.known:
+            names = frozenset(name.decode() for name in _DEFINED.findall(self.source))
+        drivers, agents = (
+            sum(1 for name in names if name.startswith(contract.prefix) and _is_meant(contract, name))
+            for contract in (driver_contract(), agent_contract())
+        )
+        if not drivers and not agents:
+            self.reason = self.refused or "defines no hook of a driver or an agent"
+            return "out-of-scope"
+        return "agent" if agents > drivers else "driver"
+
+    # -- what is known without running it ------------------------------------------------------------
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What its syntax tree tells."""
+        return facts_of(self.source)
+
+    @cached_property
+    def syntax(self) -> list[tuple[int, str]] | None:
+        """What ``bash -n`` complains about; None when it is valid."""
+        return syntax_error(self.path, self.bash)
+
+    def effects(self, hook: str) -> Effects:
+        """What a call of this function does, the functions that it calls included."""
+        if hook not in self._effects:
+            self._effects[hook] = effects_of(self.facts, hook)
+        return self._effects[hook]
+
+    @property
+    def hooks(self) -> tuple[str, ...]:
+        """The hooks of its contract that it defines, in the order of the contract."""
+        return tuple(name for name in self.contract.hooks if name in self.facts.names)
+
+    @property
+    def matrix(self) -> dict[str, str]:
+        """Each hook of the contract: ``own``, ``default`` or ``absent``."""
+        return {
+            name: "own" if name in self.facts.names else "default" if hook.absent.stub else "absent"
+            for name, hook in self.contract.hooks.items()
+        }
+
+    # -- what running it tells -----------------------------------------------------------------------
+
+    @cached_property
+    def probe(self) -> Probe:
+        """What it does when it is run; made when the first check asks for it."""
+        from bridge.verify.probe import probe_for
+
+        _ = self.remaining
+        return probe_for(self)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left of `timeout`, which begins to run when this is first asked for; never below 0."""
+        if self._deadline is None:
+            self._deadline = time.monotonic() + self.timeout
+        return max(0.0, self._deadline - time.monotonic())
+
+    def close(self) -> None:
+        """End what the probe has started. May be repeated."""
+        # Checks may have asked for the probe themselves; when nothing has, its module isn't even loaded.
+        module = sys.modules.get("bridge.verify.probe")
+        if module is not None:
+            module.release(self)
+        self.__dict__.pop("probe", None)
+
+    # -- what checks say of it -----------------------------------------------------------------------
+
+    def finding(
+        self,
+        code: str,
+        message: str,
+        *,
+        line: int | None = None,
+        hook: str | None = None,
+        expected: str = "",
+        hint: str = "",
+        severity: Severity | None = None,
+    ) -> Finding:
+        """A finding on this script; the severity is the check's and the line the hook's unless given."""
+        if line is None and hook is not None:
+            line = self.facts.line(hook)
+        return Finding(
+            code,
+            CHECKS[code].severity if severity is None else severity,
+            message,
+            self.path,
+            line,
+            hook,
+            expected,
+            hint,
+        )
+
+
+def _is_meant(contract: Contract, name: str) -> bool:
+    return name in contract.hooks or contract.suggest(name) is not None

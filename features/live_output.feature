@@ -1,0 +1,202 @@
+@live
+Feature: Showing the work while it is done
+  For live output the loop runs a variant of the command, LIVE_CMD_ARGS, which prints one JSON event per line,
+  and shows what the driver's jq filter makes of each event.
+
+  Background:
+    Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
+    And CLAUDE_OUTPUT_FORMAT is "json"
+    And CLAUDE_USE_CONTINUE is "true"
+
+  Rule: The live command is made from the command that was built last
+
+    Scenario: It is what bash itself has in the array
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      And the live command is prepared
+      Then the live command is what bash itself yields
+
+    Scenario: Program and prompt are the same
+      When the command is built
+      And the live command is prepared
+      Then the live command starts with the same program
+      And the prompt reaches the program live
+
+    Scenario: The built command stays as it was
+      When the command is built
+      And the live command is prepared
+      Then CLAUDE_CMD_ARGS is still the built command
+
+    Scenario: A second preparation gives the same
+      When the command is built
+      And the live command is prepared
+      And the live command is prepared again
+      Then both live commands are the same
+
+    @codex @opencode @copilot
+    Scenario: Where the program prints events anyway, or never, the command stays as it is
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      And the live command is prepared
+      Then the live command is the built command
+
+    @claude-code
+    Scenario: Claude Code is asked for a stream of events with partial messages
+      When the command is built with the session "sid-1"
+      And the live command is prepared
+      Then the live command is
+        """
+        claude --output-format stream-json --permission-mode bypassPermissions --resume sid-1
+               -p 'Do the next task.' --verbose --include-partial-messages
+        """
+
+    @cursor
+    Scenario: Cursor is asked for a stream of events
+      When the command is built with the session "sid-1"
+      And the live command is prepared
+      Then the live command is
+        """
+        cursor-agent -p --force --output-format stream-json --resume sid-1 'Do the next task.'
+        """
+
+    @claude-code @cursor
+    Scenario Outline: The word json is replaced where it is the format, and nowhere else
+      Given a prompt file ".ralph/PROMPT.md" that says "json"
+      When the command is built with the context "<context>" and the session "json"
+      And the live command is prepared
+      Then the live command has "--output-format" followed by "stream-json"
+      And the live command has "--resume" followed by "json"
+      And apart from the format every word of the built command is still there, in order
+
+      Examples:
+        | context         |
+        |                 |
+        | json            |
+        | --output-format |
+
+  Rule: The filter shows what the agent says, and nothing of what it does not know
+
+    @with_live_output @with_filter
+    Scenario: The filter is a jq program
+      When driver_stream_filter is called
+      Then it succeeds
+      And what it printed compiles as a jq program
+
+    @with_live_output
+    Scenario Outline: Nothing is shown of <what>
+      When these lines are shown live
+        """
+        <line>
+        """
+      Then nothing is shown
+
+      Examples:
+        | what                      | line                                        |
+        | an unknown event          | {"type":"something.new","text":"hello"}     |
+        | a number                  | 42                                          |
+        | a string                  | "text"                                      |
+        | null                      | null                                        |
+        | a list                    | [1,{"type":"text"}]                         |
+        | an event without a type   | {"text":"hello"}                            |
+        | an event with a null type | {"type":null}                               |
+        | an empty line             |                                             |
+
+    @claude-code
+    Scenario: What Claude Code shows
+      When these lines are shown live
+        """
+        {"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"Let me "}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"look."}}}
+        {"type":"assistant","message":{"content":[{"type":"text","text":"Let me look."}]}}
+        {"type":"stream_event","event":{"type":"content_block_stop"}}
+        {"type":"stream_event","event":{"type":"content_block_start","content_block":{"type":"tool_use","name":"Read"}}}
+        """
+      Then this is shown
+        """
+        Let me look.
+
+        ⚡ [Read]
+        """
+
+    @codex
+    Scenario: What Codex shows
+      When these lines are shown live
+        """
+        {"type":"thread.started","thread_id":"01a1f000-0000-7000-8000-000000000001"}
+        {"type":"item.completed","item":{"type":"reasoning","text":"I should look."}}
+        {"type":"item.completed","item":{"type":"agent_message","text":"All done."}}
+        """
+      Then this is shown
+        """
+        All done.
+        """
+
+    @opencode
+    Scenario: What OpenCode shows
+      When these lines are shown live
+        """
+        {"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}
+        {"type":"text","sessionID":"ses_1","part":{"type":"text","text":"All done."}}
+        """
+      Then this is shown
+        """
+        All done.
+        """
+
+    @cursor
+    Scenario: What Cursor shows
+      When these lines are shown live
+        """
+        {"type":"assistant","message":{"content":[{"type":"text","text":"Reading."}]}}
+        {"type":"tool_call","subtype":"started","tool_call":{"readToolCall":{"args":{"path":"a"}}}}
+        {"type":"tool_call","subtype":"completed","tool_call":{"readToolCall":{"result":{}}}}
+        {"type":"result","result":"Reading."}
+        """
+      Then this is shown
+        """
+        Reading.
+
+        ⚡ [read]
+        """
+
+    @copilot
+    Scenario: Copilot's filter lets everything through, because there are no events
+      When driver_stream_filter is called
+      Then it prints one line that is "."
+
+    @shipped @with_live_output
+    Scenario: The recorded events of each program show what the agent said
+      Given the recorded events of the CLI
+      When the recording is shown live
+      Then its text is shown
+        | driver      | first shown | last shown     |
+        | claude-code | Reading it. | ⚡ [Read]       |
+        | codex       | All done.   | Old times.     |
+        | opencode    | I write     | Done.          |
+        | cursor      | Reading.    | ⚡ [older_tool] |
+
+    @opencode
+    Scenario: Older versions of OpenCode sent whole messages
+      Given the recorded events "opencode-older"
+      When the recording is shown live
+      Then this is shown
+        """
+        One.
+        Two.
+        """
+
+  Rule: A line that is no JSON never ends the show
+
+    @shipped @with_live_output
+    Scenario Outline: <what> between two events
+      Given the recorded events of the CLI
+      When the recording is shown live with this line in its middle
+        """
+        <line>
+        """
+      Then what is shown is what the recording shows
+
+      Examples:
+        | what                | line                    |
+        | A warning           | WARN: rate limit is near |
+        | Half an event       | {"type":"text","part":{ |
+        | Bytes of no text    | \xff\xfe\x01            |
+        | An unexpected value | []                      |

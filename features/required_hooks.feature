@@ -1,0 +1,78 @@
+@required
+Feature: The hooks that every driver has
+  Five hooks are called without asking whether they exist. Three print one line, one fills an array with tool
+  names, and driver_build_command, which has a feature of its own, fills the array with the command.
+
+  Background:
+    Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
+
+  Rule: Names are one line on stdout and nothing on stderr
+
+    Scenario Outline: <hook> prints one line
+      When <hook> is called
+      Then it succeeds
+      And it prints one line that is <shape>
+      And it prints no errors
+
+      Examples:
+        | hook                | shape                                  |
+        | driver_name         | a lower-case identifier                |
+        | driver_display_name | a name for people                      |
+        | driver_cli_binary   | the name or the path of a program      |
+
+    Scenario Outline: <hook> says the same every time
+      When <hook> is called
+      And <hook> is called again
+      Then both calls answered the same
+
+      Examples:
+        | hook                |
+        | driver_name         |
+        | driver_display_name |
+        | driver_cli_binary   |
+
+  Rule: driver_valid_tools fills VALID_TOOL_PATTERNS
+
+    Scenario: There are tools, each one once, none of them empty
+      When the valid tools are asked for
+      Then there is at least one, none is empty, and none comes twice
+
+    Scenario: It fills the array anew; it does not append to it
+      When the valid tools are asked for
+      And driver_valid_tools is called
+      And driver_valid_tools is called again
+      Then VALID_TOOL_PATTERNS holds each tool once
+
+  Rule: A hook changes the globals that the contract names for it, and no others
+
+    Scenario Outline: <hook> changes <globals>
+      Given CLAUDE_ALLOWED_TOOLS is "Read,Bash(git *)"
+      And CLAUDE_USE_CONTINUE is "true"
+      When <hook> is called with <arguments>
+      Then it changed no global except <globals>
+
+      Examples:
+        | hook                 | arguments                            | globals             |
+        | driver_name          | nothing                              | none                |
+        | driver_display_name  | nothing                              | none                |
+        | driver_cli_binary    | nothing                              | none                |
+        | driver_valid_tools   | nothing                              | VALID_TOOL_PATTERNS |
+        | driver_build_command | ".ralph/PROMPT.md" "context" "sid-1" | CLAUDE_CMD_ARGS     |
+
+  Rule: A required hook that fails is an error with its evidence
+
+    @once
+    Scenario Outline: <hook> fails while the driver is loaded
+      Given the minimal driver with
+        """
+        <hook>() { echo "no license" >&2; return 7; }
+        """
+      When the driver is loaded
+      Then it is refused because <hook> failed with status 7
+      And the message says "no license"
+
+      Examples:
+        | hook                |
+        | driver_valid_tools  |
+        | driver_cli_binary   |
+        | driver_display_name |

@@ -1,0 +1,73 @@
+"""An engine that gives the events it is told to, and checks to go with it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.verify import registry
+from bridge.verify.model import RunStarted, Severity
+from tests.verify.runs import RUN, events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bridge.verify.model import Event, ScriptFinished
+
+
+class Engine(ModuleType):
+    """In the place of bridge.verify.engine."""
+
+    def __init__(self) -> None:
+        super().__init__("bridge.verify.engine")
+        self.scripts: Sequence[ScriptFinished] = RUN
+        self.calls: list[tuple[list[Path], dict[str, Any]]] = []
+        self.error: Exception | None = None
+        self.closed = False
+
+    def verify(self, paths: list[Path], **options: Any) -> Iterator[Event]:
+        self.calls.append((paths, options))
+        try:
+            if self.error is not None:
+                yield RunStarted((Path("a.sh"),))
+                raise self.error
+            yield from events(self.scripts)
+        finally:
+            self.closed = True
+
+
+def sound(_subject: object) -> Iterator[Any]:
+    """Why it matters.
+
+    Bad::
+
+        exit 1
+
+    Good::
+
+        return 1
+    """
+    return iter(())
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
+    made = Engine()
+    checks = ModuleType("bridge.verify.checks")
+    checks.load = lambda: None  # type: ignore[attr-defined]
+    known = {
+        code: registry.Check(code, f"Title of {code}", ("driver",), "behaviour", Severity.ERROR, sound)
+        for code in ("RB001", "RB012", "RB013", "RB030")
+    }
+    monkeypatch.setattr(registry, "CHECKS", known)
+    monkeypatch.setitem(sys.modules, "bridge.verify.engine", made)
+    monkeypatch.setitem(sys.modules, "bridge.verify.checks", checks)
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "drivers").mkdir()
+    return made

@@ -1,0 +1,56 @@
+"""diff on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Project
+
+VERSIONS = Path(__file__).parents[1] / "data" / "verify" / "versions"
+OLD, NEW = (str(VERSIONS / version / "codex.sh") for version in ("2.9.0", "2.11.0"))
+
+
+def test_the_same_is_status_0(project: Project) -> None:
+    done = project.run("diff", OLD, OLD)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("no difference in behaviour (")
+
+
+def test_different_is_status_1(project: Project) -> None:
+    done = project.run("diff", OLD, NEW)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "    - `--resume <session>` after `exec` is gone\n" in done.stdout
+
+
+def test_for_programs(project: Project) -> None:
+    done = project.run("diff", OLD, NEW, "--format", "json")
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["same"], document["kind"]) == (1, False, "driver")
+    [change] = document["changes"]
+    assert change["hunks"][1]["added"] == ["resume", "<session>"]
+    assert change["where"]["CLAUDE_USE_CONTINUE"] == ["true"]
+
+
+def test_for_a_pull_request(project: Project) -> None:
+    done = project.run("diff", OLD, NEW, "--format", "markdown")
+    assert "| hook | what | how |\n| --- | --- | --- |\n| driver\\_build\\_command | " in done.stdout
+
+
+@pytest.mark.parametrize(("name", "text", "message"), [
+    ("none.sh", None, "does not exist"),
+    ("helper.sh", "helper() { :; }\n", "neither a driver nor an agent"),
+    ("broken.sh", "driver_name() {\n", "is not valid bash"),
+    ("agent.sh", "AGENT_CLI=amp\nagent_invoke() { :; }\n", "a driver can't be compared with an agent"),
+])  # fmt: skip
+def test_bad_input_is_status_2(project: Project, name: str, text: str | None, message: str) -> None:
+    if text is not None:
+        project.write(name, text)
+    done = project.run("diff", OLD, name)
+    assert done.returncode == 2
+    assert message in done.stderr

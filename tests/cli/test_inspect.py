@@ -1,0 +1,86 @@
+"""`ralph-bridge inspect`, as a process."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.contract import driver_contract
+
+if TYPE_CHECKING:
+    from bridge.contract import DriverCapabilities
+    from tests.cli.conftest import Project
+
+DRIVERS = list(driver_contract().drivers.values())
+
+
+@pytest.mark.parametrize("driver", DRIVERS, ids=lambda driver: driver.name)
+def test_facts_of_the_shipped_drivers(project: Project, driver: DriverCapabilities) -> None:
+    done = project.run("inspect", driver.name, "--json")
+    facts = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert facts["schema"] == 1
+    assert (facts["name"], facts["display_name"]) == (driver.name, driver.display_name)
+    assert facts["min_version"] == driver.min_version
+    assert facts["capabilities"] == {
+        "tool_allowlist": driver.allowlist,
+        "sessions": driver.sessions,
+        "live_output": driver.live_output,
+    }
+    assert facts["missing"] == []
+    assert [name for name, meant in facts["unknown"].items() if meant] == []
+    assert list(facts["hooks"]) == list(driver_contract().hooks)
+    assert facts["hooks"]["driver_fallback_session_id"]["present"] == ("own" if driver.falls_back else "absent")
+    assert facts["valid_tools"]
+
+
+def test_the_installed_program_is_found(project: Project) -> None:
+    project.cli("codex", "exit 0")
+    facts = json.loads(project.run("inspect", "codex", "--json").stdout)
+    assert facts["cli_found"] == str(project.folder / "bin" / "codex")
+    assert facts["available"] is True
+
+
+def test_a_script_that_is_half_a_driver(project: Project) -> None:
+    project.write(
+        "mine.sh",
+        "driver_name() { echo mine; }\ndriver_supports_session() { return 1; }\nhelper() { :; }\n"
+        "driver_permission_denial_help() { echo help; }\n",
+    )
+    done = project.run("inspect", "./mine.sh", "--json")
+    facts = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert facts["missing"] == [
+        "driver_display_name",
+        "driver_cli_binary",
+        "driver_valid_tools",
+        "driver_build_command",
+    ]
+    assert facts["unknown"] == {"driver_supports_session": "driver_supports_sessions"}
+    assert facts["helpers"] == ["helper"]
+    present = {name: hook["present"] for name, hook in facts["hooks"].items() if hook["present"] != "absent"}
+    assert present == {
+        "driver_name": "own",
+        "driver_supports_tool_allowlist": "default",
+        "driver_permission_denial_help": "own",
+    }
+    assert (facts["cli_binary"], facts["cli_found"], facts["available"]) == (None, None, None)
+
+
+def test_for_people(project: Project) -> None:
+    project.write("mine.sh", "driver_name() { echo mine; }\ndriver_supports_session() { return 1; }\n")
+    done = project.run("inspect", "./mine.sh")
+    assert done.returncode == 1
+    assert "  name           mine (no display name)\n" in done.stdout
+    assert "unknown, not found on PATH" in done.stdout
+    assert "driver_supports_session: no hook of the contract; did you mean driver_supports_sessions?" in done.stdout
+    assert "None" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert {line[17:].split()[0] for line in lines[3:6]} == {"no", "yes"}, "one column"
+
+
+def test_nothing_but_facts_on_stdout_when_the_script_prints(project: Project) -> None:
+    project.write("mine.sh", "echo loading\necho warning >&2\ndriver_name() { echo mine; }\n")
+    assert json.loads(project.run("inspect", "./mine.sh", "--json").stdout)["name"] == "mine"

@@ -1,0 +1,46 @@
+"""The shipped features on the shipped drivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge import resources
+from bridge.contract import driver_contract
+from bridge.verify.gherkin.selection import chosen
+from bridge.verify.gherkin.steps import steps
+from bridge.verify.gherkin.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+globals().update(steps())
+
+SCRIPTS = [resources.shipped("drivers") / driver.file for driver in driver_contract().drivers.values()]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "script" not in metafunc.fixturenames:
+        return
+    scripts = chosen([mark.name for mark in metafunc.definition.iter_markers()], SCRIPTS)
+    assert scripts, f"no driver for {metafunc.definition.nodeid}"
+    if scripts != [None]:
+        metafunc.parametrize("script", scripts, indirect=True, ids=[path.stem for path in scripts if path])
+
+
+@pytest.fixture(autouse=True)
+def script(request: pytest.FixtureRequest) -> Path | None:
+    """The driver that a scenario runs with; None for scenarios that bring their own."""
+    path: Path | None = getattr(request, "param", None)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def world(tmp_path: Path, script: Path | None) -> Iterator[World]:
+    here = World(tmp_path, script)
+    try:
+        yield here
+    finally:
+        here.finish()

@@ -1,0 +1,4 @@
+# about: builtin does nothing
+# sees: returned 2
+builtin() { :; }
+hook() { return 2; }

@@ -1,0 +1,4 @@
+# about: no more descriptors
+# sees: returned 0 | died
+# state: any
+hook() { ulimit -n 4; return 0; }

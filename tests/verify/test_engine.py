@@ -1,0 +1,245 @@
+"""The engine: order of events, broken and hanging scripts, selection."""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from bridge.errors import ConfigurationError, HookTimeout, ScriptNotFound
+from bridge.verify import engine
+from bridge.verify.engine import scripts_in, verify
+from bridge.verify.model import (
+    Event,
+    Finding,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    ScriptFinished,
+    ScriptStarted,
+    Severity,
+)
+from bridge.verify.registry import CannotTell, Check, NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.verify.subject import Subject
+
+DRIVERS = Path(__file__).parents[2] / "drivers"
+
+
+def run(*paths: Path | str, **options: object) -> list[Event]:
+    return list(verify(paths, **({"static_only": True} | options)))  # type: ignore[arg-type]
+
+
+def finished(events: list[Event]) -> list[ScriptFinished]:
+    return [event for event in events if isinstance(event, ScriptFinished)]
+
+
+def only(
+    monkeypatch: pytest.MonkeyPatch,
+    *functions: Callable[[Subject], Iterator[Finding]],
+    phase: Literal["static", "behaviour"] = "static",
+) -> None:
+    """Let the engine have these checks alone: RB900, RB901, …"""
+    codes = [f"RB{900 + number}" for number in range(len(functions))]
+    checks = {
+        code: Check(code, "Title", ("driver", "agent"), phase, Severity.ERROR, function)
+        for code, function in zip(codes, functions, strict=True)
+    }
+    monkeypatch.setattr(engine, "load", lambda: checks)
+    monkeypatch.setattr("bridge.verify.subject.CHECKS", checks)
+
+
+def test_shipped_drivers_have_no_finding() -> None:
+    events = run(DRIVERS)
+    assert isinstance(events[0], RunStarted)
+    assert events[-1] == RunFinished(6, 0, 0, 0, events[-1].seconds)  # type: ignore[union-attr]
+    kinds = {event.path.name: event.kind for event in finished(events)}
+    assert kinds.pop("cursor-agent-wrapper.sh") == "out-of-scope"
+    assert set(kinds.values()) == {"driver"}
+    for event in finished(events):
+        assert event.name == event.path.stem
+        assert all(result.outcome is Outcome.PASSED for result in event.results)
+        assert bool(event.results) is (event.kind == "driver")
+        assert event.kind == "driver" or "no hook" in event.reason
+
+
+def test_matrix() -> None:
+    (event,) = finished(run(DRIVERS / "copilot.sh"))
+    assert event.matrix["driver_name"] == "own"
+    assert event.matrix["driver_prepare_live_command"] == "absent"
+
+
+def test_order_does_not_depend_on_jobs(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number:02}.sh").write_text("driver_name() { echo x; }\n" * (1 + 50 * (number == 0)))
+    orders = []
+    for jobs in (1, 4, 40):
+        events = run(tmp_path, jobs=jobs)
+        orders.append(
+            [(type(event), event.path) for event in events if isinstance(event, ScriptStarted | ScriptFinished)]
+        )
+    assert orders[0] == orders[1] == orders[2]
+    assert [path.name for _, path in orders[0][::2]] == [f"{number:02}.sh" for number in range(20)]
+
+
+def test_broken_scripts_do_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("driver_name() {\n    if\n}\n")
+    (tmp_path / "b.sh").write_bytes(b"\x7fELF\0\0")
+    (tmp_path / "c.sh").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "d.sh").write_text("#!/usr/bin/env python3\nprint('hi')\n")
+    (tmp_path / "e.sh").write_text("")
+    (tmp_path / "f.sh").write_bytes((DRIVERS / "codex.sh").read_bytes())
+    events = finished(run(tmp_path))
+    told = {event.path.name: event for event in events}
+    assert [event.kind for event in events] == ["driver", *["out-of-scope"] * 4, "driver"]
+    assert [finding.code for finding in told["a.sh"].findings] == ["RB001"]
+    assert told["a.sh"].findings[0].line == 3
+    assert {result.outcome for result in told["a.sh"].results} == {Outcome.FAILED, Outcome.UNKNOWN}
+    assert "binary" in told["b.sh"].reason
+    assert [finding.code for finding in told["c.sh"].findings] == ["RB001"]
+    assert "another interpreter" in told["d.sh"].reason
+    assert "no hook" in told["e.sh"].reason
+    assert not told["f.sh"].findings
+
+
+def test_an_error_of_ours_makes_the_check_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(subject: Subject) -> Iterator[Finding]:
+        yield from ()
+        raise ZeroDivisionError("ours")
+
+    def sound(subject: Subject) -> Iterator[Finding]:
+        yield subject.finding("RB901", "seen", hook="driver_name")
+
+    only(monkeypatch, broken, sound)
+    events = run(DRIVERS / "codex.sh")
+    results = finished(events)[0].results
+    assert [result.outcome for result in results] == [Outcome.UNKNOWN, Outcome.FAILED]
+    assert results[0].reason == "ZeroDivisionError: ours"
+    assert results[1].findings[0].line == 8
+    assert events[-1][1:4] + events[-1][5:] == (1, 0, 0, 1)
+
+
+def test_checks_may_say_that_they_cannot_tell_or_do_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(subject: Subject) -> Iterator[Finding]:
+        yield from ()
+        raise CannotTell("eval")
+
+    def not_applicable(subject: Subject) -> Iterator[Finding]:
+        yield from ()
+        raise NotApplicable("no sessions")
+
+    def both(subject: Subject) -> Iterator[Finding]:
+        yield subject.finding("RB902", "one")
+        raise CannotTell("the rest")
+
+    only(monkeypatch, cannot, not_applicable, both)
+    results = finished(run(DRIVERS / "codex.sh"))[0].results
+    assert [(result.outcome, result.reason) for result in results] == [
+        (Outcome.UNKNOWN, "eval"),
+        (Outcome.SKIPPED, "no sessions"),
+        (Outcome.FAILED, "the rest"),
+    ]
+
+
+def test_a_script_that_hangs_ends_by_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hangs(subject: Subject) -> Iterator[Finding]:
+        yield from ()
+        time.sleep(subject.remaining)
+        raise HookTimeout("driver_name did not end", hook="driver_name")
+
+    def later(subject: Subject) -> Iterator[Finding]:
+        yield subject.finding("RB901", "never asked")
+
+    only(monkeypatch, hangs, later, phase="behaviour")
+    began = time.monotonic()
+    results = finished(run(DRIVERS / "codex.sh", static_only=False, timeout=0.2))[0].results
+    assert time.monotonic() - began < 2
+    assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.UNKNOWN]
+    assert results[0].findings[0].message == "driver_name did not end"
+    assert "0.2 s" in results[1].reason
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_probe_of_every_script_is_released(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
+    released = []
+    probe = types.ModuleType("bridge.verify.probe")
+    probe.probe_for = lambda subject: subject.name  # type: ignore[attr-defined]
+    probe.release = lambda subject: released.append(subject.name)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "bridge.verify.probe", probe)
+
+    def asks(subject: Subject) -> Iterator[Finding]:
+        yield subject.finding("RB900", str(subject.probe))
+        if broken:
+            raise SystemError("ours")
+
+    only(monkeypatch, asks, phase="behaviour")
+    events = run(DRIVERS, static_only=False, jobs=2)
+    names = [event.name for event in finished(events) if event.kind == "driver"]
+    assert sorted(released) == names
+    assert [event.findings[0].message for event in finished(events) if event.results] == names
+
+
+def test_static_only_runs_nothing(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    script = tmp_path / "x.sh"
+    script.write_text(f"driver_name() {{ echo x; }}\ntouch {touched}\n$(touch {touched})\n")
+    run(script)
+    assert not touched.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ({"select": ["RB001", "rb002"]}, ["RB001", "RB002"]),
+        (
+            {"select": ["RB00"], "ignore": ["RB003", "RB004"]},
+            ["RB001", "RB002", "RB005", "RB006", "RB007", "RB008"],
+        ),
+        ({"select": ["RB02"], "ignore": ["RB"]}, []),
+    ],
+)
+def test_selection(options: dict[str, list[str]], codes: list[str]) -> None:
+    assert [result.code for result in finished(run(DRIVERS / "codex.sh", **options))[0].results] == codes
+
+
+def test_agents_checks_are_for_agents() -> None:
+    codes = {result.code for result in finished(run(DRIVERS / "codex.sh"))[0].results}
+    assert "RB022" in codes
+    assert "RB040" not in codes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"select": ["RB0012"]}, "did you mean RB0"),
+        ({"ignore": ["E501"]}, "codes look like"),
+        ({"select": [""]}, "no check has the code"),
+    ],
+)
+def test_unknown_codes(options: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        verify([DRIVERS], **options)  # type: ignore[arg-type]
+
+
+def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("b.sh", "a.sh", "sub/c.sh", ".git/d.sh", "e.txt", ".f.sh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "z").symlink_to("/usr")
+    monkeypatch.chdir(tmp_path)
+    assert [str(path.relative_to(tmp_path)) for path in scripts_in([tmp_path])] == ["a.sh", "b.sh", "sub/c.sh"]
+    assert [str(path) for path in scripts_in(["b.sh", ".", "e.txt"])] == ["b.sh", "a.sh", "sub/c.sh", "e.txt"]
+    with pytest.raises(ScriptNotFound, match=r"gone\.sh"):
+        scripts_in(["gone.sh"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigurationError, match="holds no"):
+        scripts_in([tmp_path / "empty"])
+    with pytest.raises(ConfigurationError, match="nothing to verify"):
+        scripts_in([])

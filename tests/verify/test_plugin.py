@@ -1,0 +1,156 @@
+"""The pytest plugin in somebody else's project, and `verify --features` without one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bridge import resources
+from bridge.verify.gherkin import features
+from bridge.verify.model import Outcome, RunFinished, ScriptFinished
+
+ROOT = Path(__file__).parents[2]
+CODEX = resources.shipped("drivers") / "codex.sh"
+SKELETON = resources.shipped("features") / "data" / "my-platform.sh"
+
+
+def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """pytest in a folder outside this checkout, with our plugin as the only one besides pytest-bdd."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    env |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **more}
+    command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin"]
+    return subprocess.run(
+        [*command, "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\nfilterwarnings = error\n")
+    (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
+    return tmp_path
+
+
+def test_the_features_run_beside_the_projects_own_tests(project: Path) -> None:
+    done = run(project, f"--ralph-driver={CODEX}", "-v", "-k", "test_own or starts_with_the_program")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test_own.py::test_own PASSED" in done.stdout
+    assert "test_it_starts_with_the_program[codex] PASSED" in done.stdout
+
+
+def test_several_drivers_each_by_its_name(project: Path) -> None:
+    arguments = (f"--ralph-driver={CODEX}", f"--ralph-driver={SKELETON}", "-k", "starts_with_the_program", "-v")
+    done = run(project, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[codex] PASSED" in done.stdout
+    assert "[my-platform] PASSED" in done.stdout
+
+
+def test_a_violation_fails_the_run(project: Path) -> None:
+    (project / "codex.sh").write_text(CODEX.read_text().replace('    echo "codex"\n', '    echo "other"\n', 1))
+    done = run(project, "--ralph-driver=codex.sh", "-k", "name_and_file_agree")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "other" in done.stdout
+
+
+def test_a_project_that_does_not_ask_notices_nothing(project: Path) -> None:
+    loaded = "import sys; print(sorted(name for name in sys.modules if name.startswith('bridge')))"
+    (project / "test_own.py").write_text(f"def test_own():\n    {loaded}\n")
+    done = run(project, "-s", "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "['bridge', 'bridge._version', 'bridge.verify', 'bridge.verify.plugin']" in done.stdout
+
+
+def test_a_driver_that_is_not_there_is_a_usage_error(project: Path) -> None:
+    done = run(project, "--ralph-driver=nowhere.sh")
+    assert done.returncode == 4
+    assert "--ralph-driver nowhere.sh: there is no such file" in done.stderr
+
+
+def test_it_is_declared_and_so_is_what_it_needs() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert declared["entry-points"]["pytest11"] == {"ralph-bridge": "bridge.verify.plugin"}
+    assert {name.partition(">")[0] for name in declared["optional-dependencies"]["features"]} == {
+        "pytest",
+        "pytest-bdd",
+    }
+
+
+@pytest.mark.slow
+def test_features_without_pytest_knowledge(tmp_path: Path) -> None:
+    script = tmp_path / "my-platform.sh"
+    script.write_text(SKELETON.read_text())
+    helper = tmp_path / "helper.sh"
+    helper.write_text("helper() { :; }\n")
+    events = list(features.run([tmp_path]))
+    first, sound = (event for event in events if isinstance(event, ScriptFinished))
+    assert (first.path, first.kind) == (helper, "out-of-scope")
+    assert len(sound.results) > 60
+    assert {result.outcome for result in sound.results} == {Outcome.PASSED}, sound.findings
+    assert isinstance(events[-1], RunFinished)
+
+
+@pytest.mark.slow
+def test_a_script_that_can_not_even_be_loaded_has_failures(tmp_path: Path) -> None:
+    script = tmp_path / "exits.sh"
+    script.write_text("driver_name() { echo exits; }\nexit 3\n")
+    *_, finished, last = features.run([script])
+    assert isinstance(finished, ScriptFinished)
+    assert any("exit 3" in finding.message for finding in finished.findings)
+    assert isinstance(last, RunFinished)
+    assert last.errors == len(finished.findings)
+
+
+def test_without_pytest_bdd_the_environment_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "find_spec", lambda name: None if name == "pytest_bdd" else object())
+    with pytest.raises(
+        features.FeaturesUnavailable, match=r"needs pytest-bdd.*\n.*ralph-bridge\[features\]"
+    ) as error:
+        list(features.run([CODEX]))
+    assert error.value.exit_code == 4
+
+
+def test_what_the_plugin_writes_is_json(project: Path) -> None:
+    done = run(
+        project, f"--ralph-driver={CODEX}", "--ralph-only", "--ralph-results=out", "-k", "starts_with_the_program"
+    )
+    assert "test_own" not in done.stdout
+    [line] = map(json.loads, (project / "out").read_text().splitlines())
+    assert (line["feature"], line["outcome"], line["name"]) == (
+        "build_command",
+        "passed",
+        "It starts with the program",
+    )
+
+
+def test_a_project_that_keeps_its_environment_inside_collects_it_too(project: Path) -> None:
+    """Installed below the project's root, in a virtual environment: pytest leaves such folders out otherwise."""
+    packages = project / ".venv" / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    (project / ".venv" / "pyvenv.cfg").touch()
+    shipped = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "bridge", packages / "bridge", ignore=shipped)
+    for kind in ("drivers", "features"):
+        shutil.copytree(resources.shipped(kind), packages / "bridge" / "_shipped" / kind, ignore=shipped)
+    done = run(
+        project,
+        f"--ralph-driver={CODEX}",
+        "-v",
+        "-k",
+        "test_own or starts_with_the_program",
+        PYTHONPATH=str(packages),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout

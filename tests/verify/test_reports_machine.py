@@ -1,0 +1,203 @@
+"""JSON, NDJSON, SARIF, JUnit and TAP: each opened by a reader of its format, whatever the scripts hold."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+import xmlschema
+import yaml
+from hypothesis import given, settings
+from tap.parser import Parser
+
+from bridge.verify import registry
+from bridge.verify.model import Outcome, Severity
+from bridge.verify.reports.base import Options, fails
+from tests.verify.runs import PLAIN, RUN, render, runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.verify.model import ScriptFinished
+
+DATA = Path(__file__).parents[1] / "data" / "verify"
+SCHEMA = json.loads((Path(registry.__file__).parent / "schema.json").read_text())
+STRICT = Options(strict=True)
+JUNIT = xmlschema.XMLSchema(DATA / "junit.xsd")
+SARIF = jsonschema.Draft202012Validator(json.loads((DATA / "sarif-subset.json").read_text()))
+
+
+def own(definition: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator({**SCHEMA, "oneOf": [{"$ref": f"#/$defs/{definition}"}]})
+
+
+def check_json(scripts: Sequence[ScriptFinished]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(render("json", scripts))
+    own("document").validate(document)
+    return document
+
+
+def check_ndjson(scripts: Sequence[ScriptFinished]) -> list[dict[str, Any]]:
+    text = render("ndjson", scripts)
+    assert text.endswith("\n")
+    lines = [json.loads(line) for line in text.split("\n")[:-1]]
+    validator = own("event")
+    for line in lines:
+        validator.validate(line)
+    return lines
+
+
+def check_sarif(scripts: Sequence[ScriptFinished]) -> dict[str, Any]:
+    document = json.loads(render("sarif", scripts))
+    SARIF.validate(document)
+    run: dict[str, Any] = document["runs"][0]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
+    return run
+
+
+def check_junit(scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> ET.Element:
+    text = render("junit", scripts, options)
+    JUNIT.validate(text)
+    root = ET.fromstring(text)
+    for element in (root, *root.findall("testsuite")):
+        for name, tag in (("tests", ""), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            cases = element.iter("testcase")
+            counted = sum(not tag or case.find(tag) is not None for case in cases)
+            assert element.get(name) == str(counted)
+    return root
+
+
+def check_tap(scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> list[Any]:
+    text = render("tap", scripts, options)
+    # Line by line: for YAML blocks this reader wants a further package; `blocks` reads them.
+    lines = [Parser().parse_line(line) for line in text.split("\n")[:-1]]
+    points = [line for line in lines if line.category == "test"]
+    assert [line.category for line in lines if line.category in ("version", "plan")] == ["version", "plan"]
+    assert [point.number for point in points] == list(range(1, len(points) + 1))
+    assert next(line.expected_tests for line in lines if line.category == "plan") == len(points)
+    return points
+
+
+def blocks(text: str) -> list[Any]:
+    """The YAML blocks of a TAP document."""
+    found, inside = [], None
+    for line in text.split("\n"):
+        if line == "  ---":
+            inside = ""
+        elif line == "  ..." and inside is not None:
+            found.append(yaml.safe_load(inside))
+            inside = None
+        elif inside is not None:
+            inside += line[2:] + "\n"
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs)
+def test_whatever_scripts_hold_every_reader_opens_the_report(scripts: list[ScriptFinished]) -> None:
+    results = [result for script in scripts for result in script.results]
+    findings = [finding for script in scripts for finding in script.findings]
+    document = check_json(scripts)
+    assert sum(len(check["findings"]) for s in document["scripts"] for check in s["checks"]) == len(findings)
+    assert len(check_ndjson(scripts)) == 2 + 2 * len(scripts)
+    assert len(check_sarif(scripts)["results"]) == len(findings)
+    for options in (Options(), STRICT):
+        failing = sum(fails(result, strict=options.strict) for result in results)
+        assert check_junit(scripts, options).get("failures") == str(failing)
+        points = check_tap(scripts, options)
+        assert len(points) == len(results)
+        assert sum(not point.ok and not point.todo for point in points) == failing
+        assert sum(point.skip for point in points) == sum(r.outcome is Outcome.SKIPPED for r in results)
+    told = blocks(render("tap", scripts))
+    assert sum(len(block["findings"]) for block in told) == len(findings)
+
+
+def test_json_holds_what_the_events_hold() -> None:
+    document = check_json(RUN)
+    assert [script["path"] for script in document["scripts"]] == [
+        "drivers/bad.sh",
+        "drivers/helper.sh",
+        "agents/good.sh",
+    ]
+    assert document["summary"] == {
+        "scripts": 3,
+        "errors": 1,
+        "warnings": 1,
+        "infos": 0,
+        "seconds": 0.5,
+        "unknown": 0,
+    }
+    [finding] = document["scripts"][0]["checks"][1]["findings"]
+    expected = RUN[0].results[1].findings[0]._asdict()
+    assert finding == expected | {"path": "drivers/bad.sh", "severity": "error"}
+
+
+def test_ndjson_follows_the_run() -> None:
+    kinds = [line["event"] for line in check_ndjson(RUN)]
+    assert kinds == ["run-started", *["script-started", "script-finished"] * 3, "run-finished"]
+
+
+def test_the_schema_refuses_what_is_not_ours() -> None:
+    document = check_json(RUN)
+    document["scripts"][0]["checks"][0]["outcome"] = "fine"
+    with pytest.raises(jsonschema.ValidationError):
+        own("document").validate(document)
+
+
+def test_sarif_points_at_the_line_and_knows_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    def documented(_subject: object) -> Any:
+        """Why it matters."""
+
+    check = registry.Check("RB012", "No session", ("driver",), "behaviour", Severity.ERROR, documented)
+    monkeypatch.setitem(registry.CHECKS, "RB012", check)
+    run = check_sarif(RUN)
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    assert list(rules) == ["RB001", "RB012", "RB030", "RB040", "RB041"]
+    assert rules["RB012"]["help"] == {"text": "Why it matters."}
+    assert rules["RB012"]["defaultConfiguration"] == {"level": "error"}
+    error, warning = run["results"]
+    assert (error["ruleId"], error["level"], warning["level"]) == ("RB012", "error", "warning")
+    assert error["locations"][0] == {
+        "physicalLocation": {"artifactLocation": {"uri": "drivers/bad.sh"}, "region": {"startLine": 58}},
+        "logicalLocations": [{"name": "driver_build_command", "kind": "function"}],
+    }
+    [note] = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["associatedRule"] == {"id": "RB041"}
+
+
+def test_junit_has_a_case_per_script_and_check() -> None:
+    root = check_junit(RUN)
+    cases = [(case.get("classname"), (case.get("name") or "").split()[0]) for case in root.iter("testcase")]
+    assert cases == [("bad", f"RB{n}") for n in ("001", "012", "030", "040", "041")] + [("good", "RB001")]
+    failure = root.find(".//failure")
+    assert failure is not None
+    assert failure.get("message") == "`--resume sid-1` is in the command: 100%, | and <all>"
+    assert (failure.text or "").startswith("drivers/bad.sh:58: error: ")
+    assert Counter(child.tag for case in root.iter("testcase") for child in case) == {
+        "failure": 1, "system-out": 1, "skipped": 1, "error": 1,
+    }  # fmt: skip
+    assert len(check_junit(RUN, STRICT).findall(".//failure")) == 2
+
+
+def test_tap_and_the_exit_code_agree() -> None:
+    points = check_tap(RUN)
+    assert [(point.ok, point.skip, point.todo) for point in points] == [
+        (True, False, False), (False, False, False), (False, False, True),
+        (True, True, False), (False, False, True), (True, False, False),
+    ]  # fmt: skip
+    assert not check_tap(RUN, STRICT)[2].todo
+    first, second = blocks(render("tap", RUN))
+    assert first["findings"][0]["line"] == 58
+    assert second["findings"] == [
+        {"message": "it writes `arg`", "severity": "warning", "file": "drivers/bad.sh", "line": 12}
+    ]
+
+
+def test_the_json_schema_is_one_itself() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)

@@ -1,0 +1,62 @@
+"""Each static check finds what its bad fixtures break, and nothing in the good ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridge.verify.checks import load
+from bridge.verify.engine import verify
+from bridge.verify.model import Finding, ScriptFinished, Severity
+
+FIXTURES = Path(__file__).parent / "fixtures"
+STATIC = [code for code, check in load().items() if check.phase == "static"]
+SCRIPTS = [path for code in STATIC for path in sorted((FIXTURES / code).glob("*.sh"))]
+
+
+def findings(path: Path) -> list[Finding]:
+    finished = [event for event in verify([path], static_only=True) if isinstance(event, ScriptFinished)]
+    assert finished[0].kind != "out-of-scope", finished[0].reason
+    return list(finished[0].findings)
+
+
+def also(path: Path) -> set[str]:
+    """Codes that a fixture's last line says to come too."""
+    last = path.read_text().splitlines()[-1]
+    return set(last.removeprefix("# also: ").split()) if last.startswith("# also: ") else set()
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_fixture(path: Path) -> None:
+    code = path.parent.name
+    found = findings(path)
+    if path.name.startswith("bad"):
+        assert code in {finding.code for finding in found}
+        serious = {finding.code for finding in found if finding.severity is not Severity.INFO}
+        assert serious - {code} == also(path)
+    else:
+        # Good scripts of one check may hold what another mentions, but nothing that any of them complains of.
+        allowed = {finding.code for finding in found if finding.severity is Severity.INFO} - {code}
+        assert {finding.code for finding in found} <= allowed | also(path), found
+
+
+@pytest.mark.parametrize("code", STATIC)
+def test_every_check_has_fixtures_and_documentation(code: str) -> None:
+    names = [path.name for path in (FIXTURES / code).glob("*.sh")]
+    assert any(name.startswith("bad") for name in names)
+    assert any(name.startswith("good") for name in names)
+    check = load()[code]
+    assert check.doc.count("\n\nBad::\n\n    ") == check.doc.count("\n\nGood::\n\n    ") == 1
+    assert len(check.doc.split("Bad::")[0]) > 60
+    assert len(check.title) < 60
+
+
+@pytest.mark.parametrize("path", [path for path in SCRIPTS if path.name.startswith("bad")], ids=str)
+def test_findings_are_complete(path: Path) -> None:
+    for finding in findings(path):
+        assert finding.path == path
+        assert finding.message
+        assert "\n" not in finding.message
+        assert finding.expected
+        assert finding.line is None or 1 <= finding.line <= len(path.read_text().splitlines()) + 1
