@@ -1,45 +1,19 @@
-"""A subject as small as the probe and the behaviour checks need it."""
+"""Behaviour checks on one script, as the engine runs them, and what came of it in a few words."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify import registry
-from bridge.verify.model import Finding, Severity
-from bridge.verify.probe import release
-from bridge.verify.registry import CHECKS
+from bridge.verify import engine
+from bridge.verify.checks import load
+from bridge.verify.model import Finding, Outcome, ScriptFinished, Severity
+from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Sequence
+    from pathlib import Path
 
-CHECKS_FOLDER = Path(registry.__file__).parent / "checks"
-
-
-class Subject:
-    facts: Any = None
-    contract: Any = None
-    bash = "bash"
-
-    def __init__(self, path: Path) -> None:
-        self.path = Path(path)
-        self.name = self.path.stem
-        text = self.path.read_text()
-        self.kind = "agent" if "agent_" in text and "driver_name" not in text else "driver"
-
-    def finding(
-        self,
-        code: str,
-        message: str,
-        *,
-        line: int | None = None,
-        hook: str | None = None,
-        expected: str = "",
-        hint: str = "",
-        severity: Severity | None = None,
-    ) -> Finding:
-        return Finding(code, severity or CHECKS[code].severity, message, self.path, line, hook, expected, hint)
+__all__ = ["Ran", "Subject", "load", "verify"]
 
 
 class Ran(NamedTuple):
@@ -55,27 +29,13 @@ class Ran(NamedTuple):
         return [f for f in self.findings if f.severity is not Severity.INFO]
 
 
-def load() -> None:
-    """All behaviour checks into the registry."""
-    for module in sorted(CHECKS_FOLDER.glob("behaviour_*.py")):
-        import_module(f"bridge.verify.checks.{module.stem}")
+BEHAVIOUR = sorted(code for code, check in load().items() if check.phase == "behaviour")
 
 
-def verify(path: Path, codes: Collection[str] | None = None) -> Ran:
-    """Every behaviour check that applies, in order of its number; what can't be told is noted."""
-    from bridge.errors import BridgeError
-
-    load()
-    subject = Subject(path)
-    findings, unknown = [], {}
-    try:
-        for code, one in sorted(CHECKS.items()):
-            if one.phase != "behaviour" or subject.kind not in one.applies or (codes and code not in codes):
-                continue
-            try:
-                findings += list(one.run(subject))
-            except BridgeError as error:
-                unknown[code] = str(error)
-    finally:
-        release(subject)
-    return Ran(findings, unknown)
+def verify(path: Path, codes: Sequence[str] = ()) -> Ran:
+    """Every check (or those named) on one script."""
+    for event in engine.verify([path], select=tuple(codes)):
+        if isinstance(event, ScriptFinished):
+            unknown = {r.code: r.reason for r in event.results if r.outcome is Outcome.UNKNOWN}
+            return Ran(list(event.findings), unknown)
+    raise AssertionError("no event for the script")

@@ -27,10 +27,22 @@ MODULES = (
     "static_agent",
     "static_stderr",
     "behaviour_loading",
+    "behaviour_host",
     "behaviour_driver",
+    "behaviour_hooks",
+    "behaviour_command",
+    "behaviour_texts",
+    "behaviour_repeat",
+    "behaviour_resume",
+    "behaviour_settings",
     "behaviour_live",
+    "behaviour_filter",
     "behaviour_session",
+    "behaviour_fallback",
+    "behaviour_matrix",
     "behaviour_agent",
+    "behaviour_response",
+    "behaviour_display",
 )
 
 

@@ -154,6 +154,17 @@ class Probe:
         word = re.compile(rf"\b{variable}\b")
         return any(word.search(body) for body in self.functions.values())
 
+    def limit(self) -> float:
+        """Seconds that the next call may take.
+
+        Raises:
+            ProbeFailed: the time for this script is used up.
+        """
+        left = float(getattr(self.subject, "remaining", self.deadline))
+        if left <= 0:
+            raise ProbeFailed("the time for running this script is used up")
+        return min(self.deadline, left)
+
     def own(self, hook: str) -> bool:
         """Whether the script itself defines it, and not the host."""
         return self.has(hook)
@@ -179,10 +190,12 @@ class Probe:
             if hook in self._hung:
                 return self._hung[hook]
             shell = self.shell
+            limit = self.limit()
             before = self.state() if watch else None
             self.scratch.calls()
             answer = self._guarded(
-                hook, lambda: shell.call(hook, *arguments, stdin=stdin, read=[array] if array else ())
+                hook,
+                lambda: shell.call(hook, *arguments, stdin=stdin, timeout=limit, read=[array] if array else ()),
             )
             if answer.trouble == "exited":
                 self.exits.append(answer)
