@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ALLOWED", "MISSING", "SESSION", "Build", "DriverProbe"]
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
-OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")
-"""Some drivers take only the ids that their CLI gives; one of these shapes will do for each."""
+OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
 
 MISSING = ".ralph/no such prompt.md"
 
@@ -140,9 +139,7 @@ class DriverProbe(Probe):
             self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
 
     def _cli_is_ours(self) -> bool:
-        if os.path.isabs(self.cli):
-            return self.cli.startswith(str(self.scratch.root))
-        return "/" not in self.cli
+        return self.cli.startswith(str(self.scratch.root)) if os.path.isabs(self.cli) else "/" not in self.cli
 
     # -- commands ------------------------------------------------------------------------------------
 
