@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -50,6 +49,5 @@ MODULES = (
 def load() -> Mapping[str, Check]:
     """All checks, in order of their codes."""
     for name in MODULES:
-        if importlib.util.find_spec(f"{__name__}.{name}"):
-            importlib.import_module(f"{__name__}.{name}")
+        importlib.import_module(f"{__name__}.{name}")
     return MappingProxyType(dict(sorted(CHECKS.items())))
