@@ -20,12 +20,27 @@ ALLOWED_SKIPS: tuple[str, ...] = ("this bash has no associative arrays",)
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
 
 
+_SYSTEM = shutil.which("bash")
+
+
+def listed() -> list[str]:
+    """What RALPH_BRIDGE_BASHES lists, separated by colons."""
+    return [path for path in os.environ.get("RALPH_BRIDGE_BASHES", "").split(":") if path]
+
+
 def bashes() -> list[str]:
-    """``bash`` and those that RALPH_BRIDGE_BASHES lists, separated by colons."""
-    listed = [path for path in os.environ.get("RALPH_BRIDGE_BASHES", "").split(":") if path]
-    system = shutil.which("bash")
-    assert system is not None
-    return list(dict.fromkeys([system, *listed]))
+    """The bashes that tests of the living bash and of the drivers run on: the system's, and those listed."""
+    assert _SYSTEM is not None
+    return list(dict.fromkeys([_SYSTEM, *listed()]))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first one listed."""
+    if listed():
+        folder = tempfile.mkdtemp(prefix="first-bash-")
+        os.symlink(listed()[0], f"{folder}/bash")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
