@@ -132,6 +132,10 @@ class Session:
             raise ValueNotAccepted(f"{hook}: the argument {bad[:60]!r} has a NUL byte, which no argument can hold")
         if self._closed or not self._process.alive:
             self._ready()
+        if len(command) <= protocol.INLINE_LIMIT and not (setup or wants or isolated or stdin is not None):
+            request = protocol.encode(command) + b"\0"
+            if protocol.plain(request):  # nearly every call; the rest of this room is for the others
+                return self._exchange(request, False, timeout, hook, arguments)
         if len(command) > protocol.INLINE_LIMIT:
             setup += "\\builtin set -- " + " ".join(map(protocol.quote, arguments)) + "\n"
             command = protocol.call(hook, ()) + ' "$@"'
@@ -172,10 +176,14 @@ class Session:
                 request = protocol.encode(setup + protocol.BUILTIN_BACK + command) + b"\0"
             self._write("a2", request[:-1] + b"\n")
             request = b'__rb_plain;\\. "$__rb_d/a2"\0'
-        process = self._process
+        return self._exchange(request, values_wanted, timeout, hook, arguments)
+
+    def _exchange(
+        self, request: bytes, values: bool, timeout: float | None, hook: str, arguments: tuple[str, ...]
+    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
         limit = self._timeout if timeout == UNSET else timeout
         try:
-            done = process.exchange(request, values=values_wanted, timeout=limit)
+            done = self._process.exchange(request, values=values, timeout=limit)
         except Died as end:
             raise self._died(end, hook, arguments) from None
         except TimedOut as end:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_TIMEOUT", "Reply", "Shell"]
 
 
+_NONE: Mapping[str, Value | None] = MappingProxyType({})
+
+
 class Reply(NamedTuple):
     """How a call ended.
 
@@ -132,12 +135,12 @@ class Shell(Session):
         """
         with self._lock:
             before = self.snapshot() if changes else None
-            wants = ["__rb_f " + protocol.check_name(name) for name in read]
+            wants = ["__rb_f " + protocol.check_name(name) for name in read] if read else ()
             head, frames, out, err = self._run(hook, arguments, wants, stdin, timeout, isolated)
             if isolated and read and not frames:
                 what = f"{hook} was killed in its subshell (status {head.status}); its globals are lost"
                 raise self._error(HookFailed, what, hook, arguments, head.status, out, err)
-            found = self._take_values(read, frames)
+            found = self._take_values(read, frames) if read else _NONE
             difference = before.changes(self.snapshot()) if before is not None else None
             if check and head.status:
                 raise self._error(
@@ -173,7 +176,7 @@ class Shell(Session):
         _frames: list[str],
         out: bytes,
         err: bytes,
-        found: Mapping[str, Value | None] = MappingProxyType({}),
+        found: Mapping[str, Value | None] = _NONE,
         changes: Changes | None = None,
     ) -> Reply:
         revived, self._revived = self._revived, False
