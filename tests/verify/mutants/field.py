@@ -641,4 +641,66 @@ AGENTS = [
     ),
 ]
 
-MUTANTS = [*LOADING, *ANSWERS, *COMMAND, *LIVE, *SESSIONS, *AGENTS]
+SECOND = [
+    M("nothing without the CLI", "copilot-new", ' || echo "copilot-new"; }', "; }", ("RB072",)),
+    M(
+        "another argv[0]",
+        "copilot-new",
+        'CLAUDE_CMD_ARGS[0]="copilot-new"',
+        'CLAUDE_CMD_ARGS[0]="copilot"',
+        ("RB104",),
+    ),
+    M("globbing left off", "copilot-new", 'IFS="$oldifs"; set +f', 'IFS="$oldifs"', ("RB061", "RB031")),
+    M("tools cut at the bracket", "copilot-new", '"--allow-tool=$tool"', '"--allow-tool=${tool%%(*}"', ("RB115",)),
+    M(
+        "any word but false continues",
+        "copilot-new",
+        '== "true" ]]; then\n    if',
+        '!= "false" ]]; then\n    if',
+        ("RB110",),
+    ),
+    M("prompt through eval", "copilot-new", '(-p "$p")', '(-p "$(eval echo "\\"$p\\"")")', ("RB106", "RB108")),
+    M(
+        "the binary's name twice",
+        "rovo",
+        'echo "$_rovo_cmd"; }',
+        'echo "$_rovo_cmd"; echo "$_rovo_cmd"; }',
+        ("RB072",),
+    ),
+    M("options in one word", "rovo", '${tail[@]+"${tail[@]}"}', '"${tail[*]}"', ("RB107", "RB109", "RB123")),
+    M("options split", "rovo", '${tail[@]+"${tail[@]}"}', "${tail[@]}", ("RB107", "RB109")),
+    M(
+        "the prompt's name for its text",
+        "rovo",
+        '$(cat < "$prompt_file")',
+        '$(basename "$prompt_file")',
+        ("RB105",),
+    ),
+    M("a loop variable is left", "rovo", "  unset one\n", "", ("RB020", "RB081")),
+    M("a label before each text", "cursor-like", 'join("")\'', 'join("") | "SAYS: " + .\'', ("RB136", "RB135")),
+    M("other events as JSON", "cursor-like", "'else empty end'", "'else tojson end'", ("RB136",)),
+    M("lines by words", "mapped", 'in "${lines[@]}"', "in ${lines[@]}", ("RB176",)),
+    M(
+        "what the user said",
+        "claude-strict",
+        'select(.type == "assistant") | .message',
+        'select(.type == "assistant" or .type == "user") | .message',
+        ("RB177",),
+    ),
+    M(
+        "prompt as an argument",
+        "claude-strict",
+        'cat -- "$prompt_file" | env NO_COLOR=1 "$AGENT_CLI" "${args[@]}"',
+        'env NO_COLOR=1 "$AGENT_CLI" "${args[@]}" "$(cat "$prompt_file")" </dev/null',
+        ("RB171",),
+    ),
+    M(
+        "whole file without -R",
+        "claude-strict",
+        "jq -Rrn 'inputs | fromjson? |",
+        "jq -rn 'inputs |",
+        ("RB041", "RB178"),
+    ),
+]
+
+MUTANTS = [*SECOND, *LOADING, *ANSWERS, *COMMAND, *LIVE, *SESSIONS, *AGENTS]
