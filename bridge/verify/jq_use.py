@@ -29,13 +29,15 @@ def is_jq(command: Command) -> bool:
     return command.name.rpartition("/")[2] in ("jq", "gojq", "jaq")
 
 
-def at_once(command: Command, *, streaming: bool) -> str:
+def at_once(command: Command, source: str = "", *, streaming: bool) -> str:
     """Why this use of jq stands or falls with every line of its input; nothing when it doesn't.
 
+    source: of the script, where the program may stand in a variable.
     streaming: what it prints must also appear before its input ends.
     """
     call = _parsed(command.words[1:])
-    if {"raw-input", "R"} & call.flags and not {"slurp", "s"} & call.flags and _TOLERANT.search(call.program):
+    program = call.program + "".join(_values(call.program, source))
+    if {"raw-input", "R"} & call.flags and not {"slurp", "s"} & call.flags and _TOLERANT.search(program):
         return "it keeps its output back (no --unbuffered)" if streaming and "unbuffered" not in call.flags else ""
     if call.files:
         return f"it is given the file {call.files[0]}"
@@ -53,6 +55,16 @@ def at_once(command: Command, *, streaming: bool) -> str:
     if command.loop:
         return ""  # the caller decides: in a helper that is fed line by line this is right
     return "it reads the whole input"
+
+
+def _values(program: str, source: str) -> list[str]:
+    """What the variables in a program are given in the script: texts in quotes, and here-documents."""
+    found = []
+    for name in re.findall(r"\$\{?([A-Za-z_]\w*)", program):
+        given = rf"\b{name}=(?:\$'|['\"])(?:[^'\"\\]|\\.)*"
+        heredoc = rf"\b{name}\b[^\n]*<<-?\s*[\"']?(\w+)[\"']?\n[\s\S]*?\n\s*\1\b"
+        found += [match[0] for match in re.finditer(f"{given}|{heredoc}", source)]
+    return found
 
 
 def _piped(command: Command, *, streaming: bool) -> str:

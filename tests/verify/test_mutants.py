@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .mutants import Mutant, agents, drivers, live, loading, sound_scripts
+from .mutants import Mutant, agents, drivers, field, live, loading, sound_scripts
 from .standin import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ALL = [*loading.MUTANTS, *drivers.MUTANTS, *live.MUTANTS, *agents.MUTANTS]
+ALL = [*loading.MUTANTS, *drivers.MUTANTS, *live.MUTANTS, *agents.MUTANTS, *field.MUTANTS]
 
 
 def test_there_are_enough_and_each_has_its_name() -> None:
@@ -30,4 +30,5 @@ def test_the_right_check_names_it(mutant: Mutant, tmp_path: Path) -> None:
 def test_no_false_alarm(script: Path) -> None:
     ran = verify(script)
     assert not ran.alarms
-    assert not ran.unknown
+    # What a sourced library sets can't be told without running it.
+    assert not set(ran.unknown) - ({"RB025"} if "\nsource " in script.read_text() else set())

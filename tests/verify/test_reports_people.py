@@ -105,7 +105,7 @@ def test_text_reads_well() -> None:
         "drivers/bad.sh: RB041 unknown: the probe died\n"
         "drivers/helper.sh: not run: it defines no hook\n"
         "agents/good.sh: agent good, 1 check: 1 passed\n"
-        "3 scripts not to contract: 1 error, 1 warning\n"
+        "1 of 2 scripts not to contract: 1 error, 1 warning (1 not run)\n"
     )
 
 

@@ -66,10 +66,15 @@ def prompt_reaches(subject: Any) -> Iterator[Finding]:
         yield subject.finding("RB171", f"{probe.cli} is not run{why}", hook=INVOKE)
     elif not run.prompt:
         yield subject.finding("RB171", "the prompt does not arrive whole and unchanged", hook=INVOKE)
-    elif run.prompt == "argument":
+    elif run.prompt != "stdin":
+        how = {
+            "argument": "the prompt is passed as an argument: 128 KiB are the limit",
+            "path": "the path of the prompt is passed, not the prompt",
+        }
         yield subject.finding(
-            "RB171", "the prompt is passed as an argument: 128 KiB are the limit", hook=INVOKE,
-            expected="on stdin", severity=Severity.INFO,
+            "RB171", how[run.prompt], hook=INVOKE, expected="on stdin",
+            # Programs that nobody knows may take it in no other way; of cline that is known, when it prints JSON.
+            severity=Severity.WARNING if probe.known_cli and probe.cli != "cline" else Severity.INFO,
         )  # fmt: skip
     if run.status is None:
         yield subject.finding("RB171", "it does not end after the CLI has ended", hook=INVOKE)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks.behaviour_agent import AGENT, DISPLAY
 from bridge.verify.checks.behaviour_loading import said
+from bridge.verify.model import Severity
 from bridge.verify.probe import agent_probe
 from bridge.verify.registry import check
 
@@ -82,6 +83,33 @@ def display_goes_on(subject: Any) -> Iterator[Finding]:
         yield subject.finding("RB183", "after a line that is no JSON nothing more is shown", hook=DISPLAY)
 
 
+@check("RB186", "The display ends with status 0", applies=AGENT, phase="behaviour", severity=Severity.WARNING)
+def display_succeeds(subject: Any) -> Iterator[Finding]:
+    """Loops run it at the end of a pipe with ``pipefail``: when it fails, a good run of the agent counts as failed
+    and is repeated. A loop returns what its last command returned.
+
+    Bad::
+
+        agent_format_display() { while IFS= read -r line; do ...; [[ -n "$text" ]] && echo "$text"; done; }
+
+    Good::
+
+        agent_format_display() { while IFS= read -r line; do ...; if [[ "$text" ]]; then echo "$text"; fi; done; }
+    """
+    probe = agent_probe(subject)
+    clean = probe.display_clean
+    if clean is None or not clean.last or not clean.status:
+        return
+    always = bool(probe.display_short and probe.display_short.status)
+    yield subject.finding(
+        "RB186",
+        f"it returns {clean.status}" + ("" if always else " when the last line is nothing to show"),
+        hook=DISPLAY,
+        expected="0",
+        severity=None if always else Severity.INFO,
+    )
+
+
 @check("RB184", "Optional hooks do not fail", applies=AGENT, phase="behaviour")
 def optional_hooks(subject: Any) -> Iterator[Finding]:
     """They are called before and after each run, whether it went well or not, with ``set -e`` in force.
@@ -124,11 +152,8 @@ def optional_hooks_keep_globals(subject: Any) -> Iterator[Finding]:
         return
     kept = probe.optional[0][1]
     assigned = set(re.findall(r"\b([A-Za-z_]\w*)\+?=", pre))
-    own = {
-        n
-        for words in re.findall(r"\b(?:local|declare|typeset)\b([^;\n]*)", post)
-        for n in re.findall(r"\w+", words)
-    }
+    declared = re.findall(r"\b(?:local|declare|typeset)\b([^;\n]*)", post)
+    own = {name for words in declared for name in re.findall(r"(?<![\w$\"'{])([A-Za-z_]\w*)", _no_values(words))}
     for name in sorted(assigned - own - kept):
         hidden = re.search(rf"\b(?:local|declare|typeset)\b[^;\n]*\b{name}\b", pre) or re.match(
             r"\S+ \(\) *\n\{? *\n?\s*\(", pre
@@ -137,3 +162,8 @@ def optional_hooks_keep_globals(subject: Any) -> Iterator[Finding]:
             yield subject.finding(
                 "RB185", f"{name} is gone when agent_post_iteration reads it", hook="agent_pre_iteration"
             )
+
+
+def _no_values(words: str) -> str:
+    """The names of a declaration, without what they are given: that may well be the global."""
+    return re.sub(r"""=(?:"(?:\\.|[^"])*"|\$\(\(.*?\)\)|'[^']*'|[^\s"'])*""", " ", words)

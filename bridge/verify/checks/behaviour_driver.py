@@ -72,7 +72,13 @@ def display_name_is_one_line(subject: Any) -> Iterator[Finding]:
 
         driver_display_name() { echo "My Platform"; }
     """
-    yield from _one_line(subject, "RB071", "driver_display_name")
+    hook = "driver_display_name"
+    yield from _one_line(subject, "RB071", hook)
+    answer = driver_probe(subject).answer(hook)
+    if answer is not None and not answer.trouble and (found := re.search(r"[\x00-\x09\x0b-\x1f\x7f]", answer.text)):
+        yield subject.finding(
+            "RB071", f"{hook} prints the control character {found[0]!r}", hook=hook, expected="plain text"
+        )
 
 
 @check("RB072", "driver_cli_binary is one name or path", applies=DRIVER, phase="behaviour")
@@ -88,7 +94,17 @@ def cli_binary_is_one_line(subject: Any) -> Iterator[Finding]:
 
         driver_cli_binary() { command -v my-cli || echo "my-cli"; }
     """
-    yield from _one_line(subject, "RB072", "driver_cli_binary")
+    hook = "driver_cli_binary"
+    found = list(_one_line(subject, "RB072", hook))
+    yield from found
+    probe = driver_probe(subject)
+    if found or not probe.has(hook):
+        return
+    without = probe.without_cli(hook)
+    if not without.trouble and not without.text.strip():
+        yield subject.finding(
+            "RB072", f"{hook} prints nothing where the CLI is not installed", hook=hook, expected="its usual name"
+        )
 
 
 @check("RB073", "The file is called as driver_name says", applies=DRIVER, phase="behaviour")

@@ -43,7 +43,7 @@ def response_has_text(subject: Any) -> Iterator[Finding]:
         if not recording.today:
             yield subject.finding(
                 "RB176", f"it knows only how older versions of {probe.cli} print", hook=EXTRACT,
-                severity=Severity.WARNING if probe.known_cli else Severity.INFO,
+                severity=Severity.INFO,
             )  # fmt: skip
         return
     if not probe.known_cli and not verdict.broken and len(verdict.missing) == len(recording.texts):

@@ -142,6 +142,10 @@ def allowlist(subject: Any) -> Iterator[Finding]:
                 hint="split at commas only, and quote each item",
             )  # fmt: skip
             return
+    if any(argument != argument.strip() and argument.strip() in ALLOWED for argument in argv):
+        yield subject.finding(
+            "RB115", "blanks behind the commas stay in front of the tools", hook=HOOK, severity=Severity.INFO
+        )
     within = probe.argv(Build(tools="Bash(git add, git commit),Read")) or []
     if not _allows(beyond(within, base), "Bash(git add, git commit)"):
         yield subject.finding(

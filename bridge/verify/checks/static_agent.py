@@ -105,7 +105,7 @@ def _by_line(subject: Subject, code: str, hook: str, *, streaming: bool) -> Iter
     for command in effects.commands:
         if not is_jq(command) or command.line in seen or command.guarded:
             continue
-        why = at_once(command, streaming=streaming)
+        why = at_once(command, subject.source.decode(errors="replace"), streaming=streaming)
         if not why and not command.loop and (variable := _holds_all(subject, command)):
             why = f"{variable} holds a whole file"
         if not why and _drains(command, hook):

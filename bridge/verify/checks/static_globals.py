@@ -69,8 +69,10 @@ def no_leaks(subject: Subject) -> Iterator[Finding]:
     for name in subject.hooks:
         if _is_lost(subject, subject.contract.hooks[name]):
             continue
-        for write in _written(subject, name):
-            if write.name in subject.contract.globals or _of_the_shell(write.name) or write.how == "unset":
+        writes = list(_written(subject, name))
+        removed = {write.name for write in writes if write.how == "unset"}
+        for write in writes:
+            if write.name in subject.contract.globals or _of_the_shell(write.name) or write.name in removed:
                 continue
             if subject.kind == "agent" and (write.name[0] == "_" or write.name.isupper()):
                 continue

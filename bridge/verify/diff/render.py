@@ -76,8 +76,8 @@ def _headline(change: Change) -> str:
         return "the hook was " + change.kind
     share = "in every case" if change.cases == change.of else f"in {change.cases} of {change.of} cases"
     if change.of == 1:
-        return f"{change.facet} differs{_where(change)}"
-    return f"{change.facet} differs {share}{_where(change)}"
+        return f"{change.facet} {_verb(change.facet)}{_where(change)}"
+    return f"{change.facet} {_verb(change.facet)} {share}{_where(change)}"
 
 
 def _where(change: Change) -> str:
@@ -144,3 +144,7 @@ def _change(change: Change) -> dict[str, Any]:
             "new": [clean(element) for element in example.new],
         },
     }
+
+
+def _verb(facet: str) -> str:
+    return "differ" if facet in ("tools", "globals") else "differs"

@@ -200,7 +200,7 @@ class AgentProbe(Probe):
     def recording(self) -> Recording | None:
         """The output that its functions understand: what extraction found, else what its CLI prints today."""
         found = self.extraction
-        if found is not None and found[2].shows:
+        if found is not None and (found[2].shows or len(found[2].missing) < len(found[0].texts)):
             return found[0]
         known = recordings_of(self.cli or "")
         return known[0] if known else None
@@ -225,7 +225,8 @@ class AgentProbe(Probe):
             out += rest
         except subprocess.TimeoutExpired:
             end_group(process)
-        return Display(early, shows(recording.texts[0]), shows(recording.texts[-1]), out.decode(errors="replace"))
+        first, last = shows(recording.texts[0]), shows(recording.texts[-1])
+        return Display(early, first, last, out.decode(errors="replace"), process.returncode)
 
     @cached_property
     def display_clean(self) -> Display | None:
@@ -233,6 +234,15 @@ class AgentProbe(Probe):
         if self.recording is None or not self.has("agent_format_display"):
             return None
         return self.display(self.recording)
+
+    @cached_property
+    def display_short(self) -> Display | None:
+        """On the recorded output up to its last text."""
+        known = self.recording
+        if known is None or not self.has("agent_format_display"):
+            return None
+        upto = 1 + max(i for i, line in enumerate(known.lines) if says(line, known.texts[-1]))
+        return self.display(known._replace(lines=known.lines[:upto]))
 
     @cached_property
     def display_disturbed(self) -> Display | None:

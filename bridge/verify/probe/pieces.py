@@ -46,13 +46,15 @@ class Invocation(NamedTuple):
 class Display(NamedTuple):
     """One run of agent_format_display with lines written one after the other.
 
-    early: the first text was shown while more was to come. first, last: whether it was shown at all.
+    early: the first text was shown while more was to come. first, last: whether it was shown at all. status:
+    of the hook; negative when it had to be ended.
     """
 
     early: bool
     first: bool
     last: bool
     shown: str
+    status: int
 
 
 def plain(text: str) -> str:

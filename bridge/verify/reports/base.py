@@ -13,7 +13,22 @@ if TYPE_CHECKING:
 
     from bridge.verify.model import CheckResult, Event, ScriptFinished
 
-__all__ = ["Options", "Report", "clean", "fails", "label", "plural", "printable", "shown", "tally"]
+__all__ = [
+    "FEW",
+    "Options",
+    "Report",
+    "clean",
+    "fails",
+    "label",
+    "plural",
+    "printable",
+    "shown",
+    "tally",
+    "unknown_by_reason",
+]
+
+FEW = 4
+"""Up to so many checks that could not be told for the same reason are listed one by one."""
 
 
 class Report(Protocol):
@@ -102,3 +117,12 @@ def plural(number: int, noun: str) -> str:
     ('1 error', '2 errors')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def unknown_by_reason(script: ScriptFinished) -> dict[str, list[CheckResult]]:
+    """What could not be told of a script: one reason, such as a syntax error, often holds for every check."""
+    found: dict[str, list[CheckResult]] = {}
+    for result in script.results:
+        if result.outcome is Outcome.UNKNOWN:
+            found.setdefault(result.reason or result.title, []).append(result)
+    return found

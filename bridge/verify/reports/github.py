@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Outcome, RunFinished, ScriptFinished, Severity
-from bridge.verify.reports.base import plural, printable, shown
+from bridge.verify.model import RunFinished, ScriptFinished, Severity
+from bridge.verify.reports.base import FEW, plural, printable, shown, unknown_by_reason
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -31,9 +31,13 @@ class GithubReport:
                 self._write(
                     _COMMANDS[finding.severity], shown(finding.path), finding.line, finding.code, _said(finding)
                 )
-            for result in event.results:
-                if result.outcome is Outcome.UNKNOWN:
-                    text = f"{result.title}: could not be told: {result.reason}"
+            for reason, results in unknown_by_reason(event).items():
+                if len(results) > FEW:  # GitHub shows ten notices, and no more
+                    text = f"{len(results)} checks could not be told: {reason}"
+                    self._write("notice", shown(event.path), None, results[0].code, text)
+                    continue
+                for result in results:
+                    text = f"{result.title}: could not be told: {reason}"
                     self._write("notice", shown(event.path), None, result.code, text)
         elif isinstance(event, RunFinished):
             counts = ", ".join(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Outcome, RunFinished, ScriptFinished
-from bridge.verify.reports.base import label, plural, printable, shown
+from bridge.verify.model import RunFinished, ScriptFinished
+from bridge.verify.reports.base import FEW, label, plural, printable, shown, unknown_by_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,8 +65,11 @@ class MarkdownReport:
 
     def _unknown(self) -> Iterable[Sequence[str]]:
         for script in self._scripts:
-            for result in script.results:
-                if result.outcome is Outcome.UNKNOWN:
+            for reason, results in unknown_by_reason(script).items():
+                if len(results) > FEW:
+                    yield shown(script.path), f"{len(results)} checks", reason
+                    continue
+                for result in results:
                     yield shown(script.path), f"{result.code} {result.title}", result.reason
 
 

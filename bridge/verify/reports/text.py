@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.model import Outcome, RunFinished, ScriptFinished, Severity
-from bridge.verify.reports.base import label, plural, printable, shown, tally
+from bridge.verify.reports.base import FEW, label, plural, printable, shown, tally, unknown_by_reason
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -28,6 +28,7 @@ class TextReport:
     def __init__(self, out: TextIO, options: Options) -> None:
         self._out = out
         self._options = options
+        self._bad = self._run = self._left_out = 0
 
     def take(self, event: Event) -> None:
         """Write what the event means."""
@@ -38,15 +39,24 @@ class TextReport:
         self._out.flush()
 
     def _script(self, script: ScriptFinished) -> None:
+        self._count(script)
         where = printable(shown(script.path)).replace("\n", "\\n")
         if not self._options.quiet:
             self._out.write(f"{self._style(where, 'bold')}: {_outcome(script)}\n")
         for finding in script.findings:
             self._finding(where, finding)
-        for result in script.results:
-            if result.outcome is Outcome.UNKNOWN:
-                word = self._style("unknown", "magenta")
-                self._out.write(f"{where}: {result.code} {word}: {_indented(result.reason or result.title)}\n")
+        for reason, results in unknown_by_reason(script).items():
+            few = len(results) <= FEW
+            who = ", ".join(result.code for result in results) if few else f"{len(results)} checks"
+            self._out.write(f"{where}: {who} {self._style('unknown', 'magenta')}: {_indented(reason)}\n")
+
+    def _count(self, script: ScriptFinished) -> None:
+        if script.kind == "out-of-scope":
+            self._left_out += 1
+            return
+        self._run += 1
+        failing = {Severity.ERROR, Severity.WARNING} if self._options.strict else {Severity.ERROR}
+        self._bad += any(finding.severity in failing for finding in script.findings)
 
     def _finding(self, where: str, finding: Finding) -> None:
         place = f"{where}:{finding.line}" if finding.line else where
@@ -63,9 +73,14 @@ class TextReport:
         words = [plural(run.errors, "error"), plural(run.warnings, "warning")]
         if run.infos:
             words.append(plural(run.infos, "note"))
-        bad = run.errors or (run.warnings and self._options.strict)
-        verdict = self._style("not to contract", "red") if bad else self._style("to contract", "green")
-        self._out.write(f"{plural(run.scripts, 'script')} {verdict}: {', '.join(words)}\n")
+        scripts = plural(self._run, "script")
+        if self._bad:
+            who = scripts if self._bad == self._run else f"{self._bad} of {scripts}"
+            verdict = f"{who} {self._style('not to contract', 'red')}"
+        else:
+            verdict = f"{scripts} {self._style('to contract', 'green')}" if self._run else "nothing to verify"
+        left_out = f" ({self._left_out} not run)" if self._left_out else ""
+        self._out.write(f"{verdict}: {', '.join(words)}{left_out}\n")
 
     def _style(self, text: str, *names: str) -> str:
         # By hand: only the command line may know click.
