@@ -90,6 +90,8 @@ class Died(_Ended):
     """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`, `why` if we know better."""
 
     why = ""
+    deaf = False
+    """It has never taken a request: perhaps the program is no bash at all."""
 
 
 class TimedOut(_Ended):
@@ -246,12 +248,16 @@ class Coprocess:
         given = os.environ if env is None else env
         environment = {name: value for name, value in given.items() if not _unsafe(name)}
         script = f"{self.folder}/prelude"
+        # By these names bash would start in POSIX mode or restricted.
+        folder, name = os.path.split(bash)
+        called = os.path.join(folder, "bash") if name in ("sh", "rbash") else bash
         for name, content in (("prelude", _prelude(given)), ("t", b""), ("m", b""), ("b", b"")):
             with open(f"{self.folder}/{name}", "wb", opener=private) as file:
                 file.write(content)
         try:
             return subprocess.Popen(
-                [bash, "--noprofile", "--norc", script, self.folder],
+                [called, "--noprofile", "--norc", script, self.folder],
+                executable=bash,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -351,6 +357,7 @@ class Coprocess:
         _ = self.overflow  # belongs to this exchange, not to the next
         if isinstance(ended, Died):
             ended.why = why
+            ended.deaf = self.number == 1 and not why and self._unread()
         raise ended
 
     def _pump(self, reply: bytearray, values: bool, end: float | None) -> int:
@@ -382,6 +389,12 @@ class Coprocess:
             if self._pidfd < 0:
                 wait = min(_TICK, wait)
             poll.poll(max(1.0, wait * 1000))
+
+    def _unread(self) -> bool:
+        """Whether the request still lies where it was put."""
+        with contextlib.suppress(BlockingIOError):
+            return bool(os.read(self._q, 1))
+        return False
 
     def _cut(self) -> bool:
         """Whether the channel is gone: then bash would wait for us, and we for it, for ever."""
