@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.errors import ContractViolation, HookFailed, ScriptInvalid, UnknownDriver
+from bridge.errors import ContractViolation, HookExited, HookFailed, ScriptInvalid, UnknownDriver
 from bridge.shell import DEFAULT_TIMEOUT, Shell
 
 if TYPE_CHECKING:
@@ -304,7 +304,11 @@ class Driver:
         # As the controller has it: what was printed counts, whatever the status; stderr is dropped.
         if not self.has(hook):
             return None
-        found = _text(self._call(hook, os.fspath(output_file), check=False).stdout)
+        try:
+            stdout = self._call(hook, os.fspath(output_file), check=False).stdout
+        except HookExited as left:
+            stdout = left.stdout  # controllers call it in $( ), where exit ends nothing else
+        found = _text(stdout)
         return found if found not in ("", "null") else None
 
 

@@ -454,6 +454,11 @@ def test_what_present_hooks_answer(load: Load) -> None:
     assert driver.check_available() is False
 
 
+def test_exit_in_a_session_hook_ends_no_more_than_the_hook(load: Load) -> None:
+    driver = load("driver_extract_session_id_from_output() { echo found-1; exit 3; }\n")
+    assert driver.extract_session_id("out") == "found-1"
+
+
 @pytest.mark.parametrize("printed", ["", "\\n", "null\\n"])
 def test_an_empty_session_id_is_none(load: Load, printed: str) -> None:
     driver = load(f"driver_extract_session_id_from_output() {{ printf '{printed}'; }}\n")

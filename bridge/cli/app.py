@@ -90,8 +90,40 @@ def run_app(arguments: Sequence[str]) -> int:
         # Whoever read our output has gone; the interpreter must not complain about it when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _environment(error) or _bug(error)
     except Exception as error:
         return _bug(error)
+
+
+def _environment(error: OSError) -> int:
+    """Exit code 4 for what the machine lacks, wherever that was noticed; 0 if it is something else."""
+    import errno
+
+    lacks = {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EROFS,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+    }
+    if error.errno in lacks:
+        where = f": {error.filename}" if error.filename else ""
+        text = f"{error.strerror}{where}"
+        if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG) and sys.stdout is not None:
+            # The interpreter must not try to flush to it again when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    else:
+        try:
+            os.getcwd()
+            return 0
+        except OSError:
+            text = "the working folder does not exist any more\n  next: cd to one that does"
+    click.echo(f"ralph-bridge: error: {text}", err=True)
+    return 4
 
 
 def _bug(error: Exception) -> int:

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from bridge.errors import BridgeError, ProgramTimeout
+from bridge.errors import BridgeError, ConfigurationError, ProgramTimeout
 from bridge.loop.decide import Decision, Limits, Outcome, State, Verdict, begin, decide, failure_of
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.plan import Plan, loop_context
@@ -81,6 +81,7 @@ def prepare_command(
 
     Raises:
         bridge.errors.HookError: a hook of the driver failed.
+        ConfigurationError: it built no command.
     """
     live = settings.live and driver.supports_live_output()
     driver.set("CLAUDE_USE_CONTINUE", "true" if settings.resume else "false")
@@ -91,6 +92,13 @@ def prepare_command(
     command = driver.build_command(settings.prompt, context, session_id or "")
     if live:
         command = driver.prepare_live_command()
+    if not command:
+        hook = (
+            "driver_prepare_live_command left LIVE_CMD_ARGS"
+            if live
+            else "driver_build_command left CLAUDE_CMD_ARGS"
+        )
+        raise ConfigurationError(f"there is no command to run: {hook} empty")
     # Drivers speak UTF-8; what the system passes on is whatever the locale says. The bytes stay the same.
     return [os.fsdecode(argument.encode("utf-8", "surrogateescape")) for argument in command], live
 

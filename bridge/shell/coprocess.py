@@ -90,6 +90,8 @@ class Died(_Ended):
     """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`, `why` if we know better."""
 
     why = ""
+    deaf = False
+    """It has never taken a request: perhaps the program is no bash at all."""
 
 
 class TimedOut(_Ended):
@@ -205,10 +207,10 @@ class Coprocess:
     ) -> None:
         self.number = 0
         self._grace = grace
-        self._alive = False
+        self._alive = self._unfinished = False
         self._pidfd = -1
         try:
-            self.folder = tempfile.mkdtemp(prefix="ralph-bridge-")
+            self.folder = os.path.abspath(tempfile.mkdtemp(prefix="ralph-bridge-"))
         except OSError as error:
             raise ShellStartFailed(f"no place for temporary files: {error}; set TMPDIR to a folder") from error
         with contextlib.ExitStack() as undo:
@@ -246,12 +248,16 @@ class Coprocess:
         given = os.environ if env is None else env
         environment = {name: value for name, value in given.items() if not _unsafe(name)}
         script = f"{self.folder}/prelude"
+        # By these names bash would start in POSIX mode or restricted.
+        folder, name = os.path.split(bash)
+        called = os.path.join(folder, "bash") if name in ("sh", "rbash") else bash
         for name, content in (("prelude", _prelude(given)), ("t", b""), ("m", b""), ("b", b"")):
             with open(f"{self.folder}/{name}", "wb", opener=private) as file:
                 file.write(content)
         try:
             return subprocess.Popen(
-                [bash, "--noprofile", "--norc", script, self.folder],
+                [called, "--noprofile", "--norc", script, self.folder],
+                executable=bash,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -290,10 +296,13 @@ class Coprocess:
         Raises:
             Died, TimedOut: see there. Any other exception (Ctrl-C) interrupts the hook first.
         """
+        if self._unfinished:
+            self._forget_outputs()
         self.number = number = self.number + 1
+        reply: bytes | bytearray = b""
+        self._unfinished = True
         try:
             _write(self._q, request)
-            reply = b""
             whole = False
             # The fast path: only the reply is watched; whoever fills a pipe first is served 2 ms later.
             if self._poll.poll(_FAST):
@@ -304,21 +313,31 @@ class Coprocess:
                 else:
                     # The outputs were closed before the reply began: its rest is all that can come.
                     if not (whole := protocol.complete(reply, number, values)):
-                        reply = self._rest(reply, values)
+                        reply = bytearray(reply)
+                        self._rest(reply, values)
                         whole = protocol.complete(reply, number, values)
             if not whole:
                 end = None if timeout is None else time.monotonic() + timeout
-                reply = self._wait(bytearray(reply), values, end)
-            return Exchange(reply, self._o.finish(), self._e.finish())
+                reply = bytearray(reply)
+                self._wait(reply, values, end)
+            done = Exchange(bytes(reply), self._o.finish(), self._e.finish())
+            self._unfinished = False
+            return done
         except _Ended:
             raise
         except BaseException:
-            self._interrupt(bytearray(), values)
+            if not protocol.complete(reply, number, values):
+                self._interrupt(bytearray(reply), values)
             raise
 
-    def _rest(self, begun: bytes, values: bool) -> bytes:
+    def _forget_outputs(self) -> None:
+        """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""
+        self._o.finish()
+        self._e.finish()
+        _ = self.overflow
+
+    def _rest(self, reply: bytearray, values: bool) -> None:
         """The rest of a reply that has begun, as far as it comes without a pause."""
-        reply = bytearray(begun)
         mine = b"%d " % self.number  # else somebody else wrote it, who may never end
         while (
             reply.startswith(mine) and not protocol.complete(reply, self.number, values) and self._poll.poll(_PAUSE)
@@ -327,9 +346,8 @@ class Coprocess:
                 reply += _read(self._r, _CHUNK)
             except BlockingIOError:  # it was bash's death that poll() told of
                 break
-        return bytes(reply)
 
-    def _wait(self, reply: bytearray, values: bool, end: float | None) -> bytes:
+    def _wait(self, reply: bytearray, values: bool, end: float | None) -> None:
         """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""
         survived = False
         why = ""
@@ -341,7 +359,7 @@ class Coprocess:
             if state == _LATE:
                 survived = self._interrupt(reply, values)
         if state == _WHOLE:
-            return bytes(reply)
+            return
         if state == _CUT:
             why = f"the bridge's private folder {self.folder} was removed or changed"
         if state != _LATE:
@@ -349,8 +367,10 @@ class Coprocess:
         kind = TimedOut if state == _LATE else Died
         ended = kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
         _ = self.overflow  # belongs to this exchange, not to the next
+        self._unfinished = False
         if isinstance(ended, Died):
             ended.why = why
+            ended.deaf = self.number == 1 and not why and self._unread()
         raise ended
 
     def _pump(self, reply: bytearray, values: bool, end: float | None) -> int:
@@ -382,6 +402,12 @@ class Coprocess:
             if self._pidfd < 0:
                 wait = min(_TICK, wait)
             poll.poll(max(1.0, wait * 1000))
+
+    def _unread(self) -> bool:
+        """Whether the request still lies where it was put."""
+        with contextlib.suppress(BlockingIOError):
+            return bool(os.read(self._q, 1))
+        return False
 
     def _cut(self) -> bool:
         """Whether the channel is gone: then bash would wait for us, and we for it, for ever."""

@@ -19,6 +19,7 @@
 __rb_d=$1   # the folder
 __rb_n=0    # requests read so far: the reply carries it, the host drops replies with another number
 __rb_l=0    # the BASH_SUBSHELL level at which a call runs: 1 in an isolated call
+__rb_P=$$   # and its process
 __rb_q=     # the request: shell code, quoted by protocol.py; not empty until it has run to its end
 __rb_p=     # the first part of a request that TMOUT cut in two
 __rb_B=     # brings back a function "builtin" of the script, when it has one
@@ -49,8 +50,8 @@ __rb_f() {
 }
 
 # Names, a line each: of all variables, of all functions.
-__rb_N() { \builtin compgen -A variable; \builtin printf '\0'; }
-__rb_F() { \builtin compgen -A function; \builtin printf '\0'; }
+__rb_N() { \builtin enable compgen 2>&-; \builtin compgen -A variable; \builtin printf '\0'; }
+__rb_F() { \builtin enable compgen 2>&-; \builtin compgen -A function; \builtin printf '\0'; }
 
 # The reply to a call that wants values. What would spoil it steps aside meanwhile: nounset, a byte 1 or 127
 # in IFS (break even a quoted "${a[@]}"), and DEBUG and RETURN traps that functions inherit (they could
@@ -101,22 +102,46 @@ __rb_leave() {
 # file, so that every frame down to the loop is left in order and locals are undone.
 exit() {
     __rb_t=$?
-    [[ $BASH_SUBSHELL == "$__rb_l" ]] || \builtin exit "${@-$__rb_t}"
-    case $# in 0) __rb_s=$__rb_t ;; *)
-        case $1 in
-        '' | - | + | *[!0-9+-]* | ?*[+-]*)
-            \builtin printf '%s: exit: %s: numeric argument required\n' "$0" "$1" >&2
-            __rb_s=255 ;;
-        *) __rb_s=$(($1 & 255)) ;;
-        esac ;;
+    __rb_here || \builtin exit "${@-$__rb_t}"
+    case ${1-} in --) \builtin shift ;; esac
+    case $# in
+    0) __rb_s=$__rb_t ;;
+    1) __rb_number "$1" ;;
+    *)
+        \builtin printf '%s: exit: too many arguments\n' "$0" >&2
+        __rb_s=1 ;;
     esac
     __rb_x='exit'
     __rb_unwind
 }
 
+# Is this the process in which the call runs, and not one that bash forked? BASH_SUBSHELL doesn't count all of
+# them: not command_not_found_handle, and before 5.0 not the parts of a pipeline. bash 3 has no BASHPID.
+__rb_here() {
+    [[ $BASH_SUBSHELL == "$__rb_l" ]] || \builtin return 1
+    case ${BASH_VERSINFO[0]}:$__rb_l in 3:0)
+        __rb_o=$(\builtin exec /bin/sh -c 'echo "$PPID"' 2>/dev/null) || :
+        case ${__rb_o##*$'\n'} in '' | "$$") ;; *) \builtin return 1 ;; esac ;;
+    esac
+    [[ ${BASHPID-$$} == "${__rb_P-$$}" ]]
+}
+
+# What exit makes of its argument: decimal, blanks around it, a sign.
+__rb_number() {
+    __rb_t=${1#"${1%%[![:space:]]*}"}
+    __rb_t=${__rb_t%"${__rb_t##*[![:space:]]}"}
+    case $__rb_t in
+    '' | - | + | *[!0-9+-]* | ?*[+-]* | ????????????????????*)
+        \builtin printf '%s: exit: %s: numeric argument required\n' "$0" "$1" >&2
+        __rb_s=255 ;;
+    -*) __rb_s=$((-10#${__rb_t#-} & 255)) ;;
+    *) __rb_s=$((10#${__rb_t#+} & 255)) ;;
+    esac
+}
+
 # SIGINT from the host ends the hook, not the shell.
 __rb_int() {
-    [[ $BASH_SUBSHELL == "$__rb_l" ]] || \builtin exit 130
+    __rb_here || \builtin exit 130
     case $__rb_x in -) ;; *) return ;; esac # nothing runs
     __rb_s=130 __rb_x=int
     __rb_unwind
@@ -124,12 +149,14 @@ __rb_int() {
 
 __rb_unwind() {
     __rb_T=$-
+    \builtin enable trap shopt set return 2>&-
     \builtin trap -p DEBUG >|"$__rb_d/t" # shows one only with functrace; else bash restores it by itself
     \builtin shopt -s extdebug
     \builtin trap __rb_debug DEBUG
 }
 
 __rb_debug() {
+    \builtin set +e # errexit would end bash on the way; in every frame, because of `local -`
     # In the outermost frame the trap goes, so that bash puts the script's own one back on return. (It
     # can't where exit was the very last command of that frame: then a script's DEBUG trap is lost.)
     case ${FUNCNAME[2]-main} in main | '') \builtin trap - DEBUG ;; esac
@@ -140,6 +167,7 @@ __rb_debug() {
 # After a call that was unwound. Turning extdebug off turns functrace and errtrace off, too.
 __rb_rewind() {
     \builtin shopt -u extdebug
+    case $__rb_T in *e*) \builtin set -e ;; esac
     case $__rb_T in *E*) \builtin set -E ;; esac
     case $__rb_T in *T*) \builtin set -T; \builtin . "$__rb_d/t" ;; esac
 }
@@ -165,6 +193,7 @@ __rb_mend() {
 # The host's code is about to use `eval` or `.` in a condition, which bash would not see behind `builtin`: so
 # functions of these names step aside, too.
 __rb_plain() {
+    \builtin enable . 2>&-
     if \builtin declare -F eval || \builtin declare -F .; then __rb_mend; fi 1>/dev/null 2>&1
 }
 
@@ -214,7 +243,7 @@ __rb_broken() {
 }
 
 \builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
-    __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
+    __rb_here __rb_number __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
     __rb_broken
 \builtin trap __rb_int INT
 POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin

@@ -155,8 +155,10 @@ def want(code: Sequence[str]) -> str:
 
 def isolated(command: str, wants: Sequence[str]) -> str:
     """A call in a forked subshell, which sends the values itself before they are gone with it."""
-    trap = "\\builtin trap '__rb_leave $?' EXIT"
-    return f"__rb_i=1\n(__rb_l=1;__rb_w={quote(';'.join(wants))};{trap}\n{BUILTIN_BACK}{command})"
+    leave = 'case ${FUNCNEST+x} in x) FUNCNEST="" __rb_leave $? ;; *) __rb_leave $? ;; esac'
+    trap = f"\\builtin enable trap 2>&-;\\builtin trap '{leave}' EXIT"
+    inside = f"__rb_l=1;__rb_P=${{BASHPID-$$}};__rb_w={quote(';'.join(wants))};{trap}\n"
+    return f"__rb_i=1\n({inside}{BUILTIN_BACK}{command})"
 
 
 def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:

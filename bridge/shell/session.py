@@ -167,7 +167,7 @@ class Session:
             values_wanted = bool(wants)
         if len(setup) > protocol.INLINE_LIMIT:
             self._write("a", protocol.encode(setup))
-            setup = '\\builtin . "$__rb_d/a"\n'
+            setup = '\\builtin enable . set 2>&-\n\\builtin . "$__rb_d/a"\n'
         if "\\builtin" in setup and command != protocol.NOTHING:
             setup += protocol.BUILTIN_BACK
         request = protocol.encode(setup + command) + b"\0"
@@ -185,6 +185,11 @@ class Session:
         try:
             done = self._process.exchange(request, values=values, timeout=limit)
         except Died as end:
+            if end.deaf:
+                raise ShellStartFailed(
+                    f"{self.bash} ended with status {end.returncode} before it took a request: is it a bash? "
+                    "Say which one to use (Shell(bash=...) or RALPH_BRIDGE_BASH)"
+                ) from None
             raise self._died(end, hook, arguments) from None
         except TimedOut as end:
             raise self._timed_out(end, hook, arguments, limit) from None

@@ -56,6 +56,19 @@ class Project:
         assert "Traceback" not in err, err
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
+    def shell(self, code: str) -> subprocess.CompletedProcess[str]:
+        """Run sh code in which ``"$@"`` is the command."""
+        done = subprocess.run(
+            ["sh", "-c", code, "sh", *MAIN],
+            cwd=self.folder,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
     def raw(
         self, *arguments: str | bytes, stdin: bytes = b"", limited: bool = False, **env: str
     ) -> subprocess.CompletedProcess[bytes]:

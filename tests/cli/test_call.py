@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -249,3 +250,30 @@ def test_an_error_about_a_name_of_any_bytes(project: Project, locale: str) -> No
 
 def test_an_unknown_command(project: Project) -> None:
     assert "Did you mean call?" in project.refused("cal")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["--version", "call codex driver_name", "inspect codex", "--help"])
+def test_a_stream_that_is_closed_from_the_start(project: Project, command: str, closed: str) -> None:
+    done = project.shell(f'"$@" {command} {closed}')
+    assert (done.returncode, "bug of ours" in done.stderr) == (0, False)
+
+
+def test_a_disk_that_is_full_is_no_bug_of_ours(project: Project) -> None:
+    done = project.shell('"$@" call codex driver_name >/dev/full')
+    assert done.returncode == 4
+    assert done.stderr == "ralph-bridge: error: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["call codex driver_name", "run --driver codex"])
+def test_a_working_folder_that_is_gone(project: Project, command: str) -> None:
+    done = project.shell(f'mkdir gone; cd gone; rmdir ../gone; "$@" {command}')
+    assert done.returncode == (0 if "call" in command else 4)
+    assert "bug of ours" not in done.stderr
+
+
+@pytest.mark.parametrize("program", ["true", "cat", "dash"])
+def test_a_program_that_is_no_bash(project: Project, program: str) -> None:
+    done = project.run("call", "codex", "driver_name", RALPH_BRIDGE_BASH=shutil.which(program) or "/bin/cat")
+    assert done.returncode == 4
+    assert "is it a bash?" in done.stderr

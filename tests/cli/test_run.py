@@ -218,3 +218,11 @@ def test_a_reader_that_goes_away(project: Project) -> None:
     assert process.wait(60) == 141
     assert "Traceback" not in err
     assert "Exception ignored" not in err
+
+
+@pytest.mark.parametrize("code", ["CLAUDE_CMD_ARGS=()", "unset CLAUDE_CMD_ARGS"])
+def test_a_driver_that_builds_no_command(project: Project, code: str) -> None:
+    project.write(".ralph/drivers/mine.sh", MINE + f"driver_build_command() {{ {code}; }}\n")
+    done = project.run("run", "--driver", "mine")
+    assert done.returncode == 2
+    assert "driver_build_command left CLAUDE_CMD_ARGS empty" in done.stderr

@@ -20,7 +20,7 @@ NEWER = {
     r"\bwait\s+-n": "4.3",
     r"\$\{[A-Za-z_]+:\s*-[0-9]+\s*:": "negative length (4.2)",
     r"\[\[[^]]*\s-v\s": "[[ -v (4.2)",
-    r"\bBASHPID\b|\bEPOCH(SECONDS|REALTIME)\b": "4.0, 5.0",
+    r"\bBASHPID\b(?!-)|\bEPOCH(SECONDS|REALTIME)\b": "4.0, 5.0; ${BASHPID-...} says what to do without",
     r";;?&": "case fall-through (4.0)",
     r"\bglobstar\b|\blastpipe\b": "4.0, 4.2",
 }

@@ -364,6 +364,17 @@ def test_ctrl_c_in_the_host_interrupts_the_hook_not_the_bridge(shell: Shell) -> 
     assert shell["G"] == "kept"
 
 
+def test_what_an_interrupted_call_wrote_is_no_part_of_the_next(shell: Shell) -> None:
+    define(shell, "f() { echo early; echo early >&2; trap 'echo late' RETURN; sleep 30; }")
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        shell.call("f")
+    timer.join()
+    reply = shell.call("echo", "mine")
+    assert (reply.stdout, reply.stderr) == ("mine\n", "")
+
+
 # -- isolated, snapshots, options ----------------------------------------------------------------------
 
 

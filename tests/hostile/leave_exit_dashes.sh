@@ -1,0 +1,3 @@
+# about: exit with -- and a negative number
+# sees: exited 253
+hook() { exit -- -3; }
