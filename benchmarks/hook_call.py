@@ -81,7 +81,9 @@ def main(rounds: int = 15) -> str:
     """Time it; returns the table."""
     import pexpect.replwrap
 
-    with ExitStack() as stack, tempfile.TemporaryDirectory():
+    with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
+        prompt = Path(folder, "PROMPT.md")
+        prompt.write_text("Do the next open task of the plan.\n")
         bare = BareLoop(stack)
         driver = stack.enter_context(Driver.load(DRIVER))
         shell = stack.enter_context(Shell())
@@ -91,6 +93,7 @@ def main(rounds: int = 15) -> str:
         repl.run_command(f"source {DRIVER}")
         timings = paired(
             {
+                "bare read-eval loop, nothing called": (500, _times(lambda: bare.call(b":\n"))),
                 "bare read-eval loop (the floor)": (500, _times(lambda: bare.call(b"driver_name\n"))),
                 "Driver.name()": (500, _times(driver.name)),
                 "Shell.call('driver_name')": (500, _times(lambda: shell.call("driver_name"))),
@@ -105,11 +108,11 @@ def main(rounds: int = 15) -> str:
             {
                 "bare loop, the hook alone": (
                     200,
-                    _times(lambda: bare.call(b"driver_build_command README.md c s\n")),
+                    _times(lambda: bare.call(f"driver_build_command {prompt} c s\n".encode())),
                 ),
                 "Driver.build_command(), argv read back": (
                     200,
-                    _times(lambda: driver.build_command("README.md", "c", "s")),
+                    _times(lambda: driver.build_command(prompt, "c", "s")),
                 ),
             },
             rounds,

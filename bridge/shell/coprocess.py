@@ -38,7 +38,9 @@ PRELUDE = Path(__file__).with_name("prelude.bash")
 
 _CHUNK = 1 << 16
 _LITTLE = 1 << 12
-_FAST = 2.0  # ms: a call that takes longer pays for the slow path's two extra descriptors
+# ms that only the reply is watched: a call that takes longer pays for the slow path's two extra descriptors.
+# Not less than the kernel's tick (4 or 10 ms): a nearer timer has to be programmed for every call (7 µs).
+_FAST = 10.0
 _WHOLE, _LATE, _DEAD, _CUT = range(4)  # how waiting for a reply may end
 _PAUSE = 100.0  # ms between two pieces of one reply, before anything else is considered
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
@@ -304,7 +306,7 @@ class Coprocess:
         try:
             _write(self._q, request)
             whole = False
-            # The fast path: only the reply is watched; whoever fills a pipe first is served 2 ms later.
+            # The fast path: only the reply is watched; whoever fills a pipe first is served 10 ms later.
             if self._poll.poll(_FAST):
                 try:
                     reply = _read(self._r, _LITTLE)

@@ -256,26 +256,35 @@ while [[ $__rb_b != 9 ]]; do
     case $__rb_x in
     '') ;;
     *)
-        case $__rb_q in '') ;; *) __rb_broken ;; esac
-        case $__rb_x in -) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
         # Is the builtin genuine? By its effect (1 µs): in a function, even one that passes on, declare
         # would make a local variable.
-        __rb_t=
-        builtin declare __rb_t=1
-        case $__rb_t in 1) ;; *) __rb_mend ;; esac
-        case $__rb_w$__rb_i in
-        '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" || {
-            __rb_mend
-            builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r"
-        } ;;
+        builtin declare __rb_t="$__rb_n"
+        case $__rb_x$__rb_q$__rb_w$__rb_i:$__rb_t in
+        "-:$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
+            builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || {
+                __rb_mend
+                builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r"
+            } ;;
         *)
+            case $__rb_q in '') ;; *) __rb_broken ;; esac
+            case $__rb_x in -) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
             __rb_t=
-            case $__rb_i in 1) IFS='' builtin read -r __rb_t 2>/dev/null <"$__rb_d/m" ;; esac
-            # Not before every call: in POSIX mode old versions let the assignment stay.
-            case $__rb_t in "$__rb_n") ;; *)
-                case ${FUNCNEST+x} in x) FUNCNEST='' __rb_values ;; *) __rb_values ;; esac ;;
-            esac
-            __rb_w='' __rb_i='' ;;
+            builtin declare __rb_t=1
+            case $__rb_t in 1) ;; *) __rb_mend ;; esac
+            case $__rb_w$__rb_i in
+            '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" || {
+                __rb_mend
+                builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r"
+            } ;;
+            *)
+                __rb_t=
+                case $__rb_i in 1) IFS='' builtin read -r __rb_t 2>/dev/null <"$__rb_d/m" ;; esac
+                # Not before every call: in POSIX mode old versions let the assignment stay.
+                case $__rb_t in "$__rb_n") ;; *)
+                    case ${FUNCNEST+x} in x) FUNCNEST='' __rb_values ;; *) __rb_values ;; esac ;;
+                esac
+                __rb_w='' __rb_i='' ;;
+            esac ;;
         esac
         __rb_x='' __rb_c=0 ;;
     esac
