@@ -24,6 +24,7 @@ HOOK = "driver_build_command"
 
 
 def prompt_text(probe: DriverProbe, case: Build) -> str:
+    """The prompt of a case, as it should reach the CLI: without trailing newlines."""
     return (probe.scratch.project / case.prompt).read_text(errors="surrogateescape").rstrip("\n")
 
 
