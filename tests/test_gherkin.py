@@ -9,6 +9,7 @@ import pytest
 
 from bridge import resources
 from bridge.contract import driver_contract
+from bridge.verify.checks import load
 from bridge.verify.gherkin.bash import array_after
 from bridge.verify.gherkin.selection import TAGS, applies, chosen
 from bridge.verify.gherkin.world import World, decoded, skeleton
@@ -89,3 +90,12 @@ def test_bash_itself_is_asked_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert array_after(path, "empty", [], "UNSET") == (0, [])
     with pytest.raises(RuntimeError, match="status 5"):
         array_after(path, "exit 5", [], "A")
+
+
+def test_the_scenarios_of_the_clauses_leave_out_no_check_of_drivers() -> None:
+    text = next(path for path in FEATURES if path.stem == "clauses").read_text()
+    tens: set[int] = set()
+    for first, last in re.findall(r"(?<=\| )RB(\d\d)(?: to RB(\d\d))?", text):
+        tens |= set(range(int(first), int(last or first) + 1))
+    left_out = [c.code for c in load().values() if "driver" in c.applies and int(c.code[2:4]) not in tens]
+    assert left_out == []
