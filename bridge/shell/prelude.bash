@@ -23,7 +23,7 @@ __rb_P=$$   # and its process
 __rb_q=     # the request: shell code, quoted by protocol.py; not empty until it has run to its end
 __rb_p=     # the first part of a request that TMOUT cut in two
 __rb_B=     # brings back a function "builtin" of the script, when it has one
-__rb_w=     # what it wants read back: calls of __rb_v, __rb_a, __rb_f, __rb_F
+__rb_w=     # what it wants read back: calls of __rb_a, __rb_f, __rb_N, __rb_F
 __rb_s=0    # status of the call: what it exited with, else __rb_c
 __rb_c=0    # status of the command
 __rb_x=     # how it left: '-' returned (or runs), 'exit', 'int'; empty when there is nothing to reply to
@@ -31,9 +31,6 @@ __rb_i=     # set by an isolated call: the subshell may have replied already
 __rb_b=0    # reads in a row that brought nothing; 9 ends the loop and with it bash
 __rb_T=     # functrace and errtrace as they were before unwinding
 \builtin shift
-
-# A scalar: "1" and its value, or "" and "" when it is unset.
-__rb_v() { \builtin eval "\\builtin printf '%s\\0' \"\${$1+1}\" \"\${$1-}\""; }
 
 # The elements of an array: count first, because an empty array is not one empty string.
 __rb_a() { \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${$1[@]}\""; }
@@ -242,7 +239,7 @@ __rb_broken() {
     \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e"
 }
 
-\builtin readonly -f __rb_v __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
+\builtin readonly -f __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
     __rb_here __rb_number __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
     __rb_broken
 \builtin trap __rb_int INT

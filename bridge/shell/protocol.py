@@ -39,7 +39,6 @@ __all__ = [
     "run",
     "source",
     "take_array",
-    "take_scalar",
     "take_variable",
     "want",
 ]
@@ -189,12 +188,6 @@ def parse(reply: bytes) -> tuple[Head, list[str]]:
 def names(frame: str) -> list[str]:
     """The names in one frame of ``compgen``, without ours, sorted."""
     return sorted({name for name in frame.split("\n") if name and not name.startswith("__rb_")})
-
-
-def take_scalar(frames: Iterator[str]) -> str | None:
-    """The next scalar of a reply, None when it is unset."""
-    is_set, value = next(frames), next(frames)
-    return value if is_set else None
 
 
 def take_array(frames: Iterator[str]) -> list[str]:

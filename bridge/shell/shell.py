@@ -165,7 +165,9 @@ class Shell(Session):
         with self._lock:
             wants = ["__rb_a " + protocol.check_name(array)]
             head, frames, out, err = self._run(hook, arguments, wants, setup=self._reset(array, start))
-            return self._reply(head, frames, out, err), frames[1:]
+            with self._reading():
+                elements = protocol.take_array(iter(frames))
+            return self._reply(head, frames, out, err), elements
 
     def _reset(self, array: str, start: Sequence[str] | None) -> str:
         return "" if start is None else protocol.assignment(array, start) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -104,7 +105,7 @@ class NoTexts(Texts):
         """Forget a piece."""
 
 
-class Family:
+class Family(ABC):
     """Reads the events of one CLI. Subclasses implement `claims` and `event`.
 
     Fields of unexpected types count as missing: what a CLI prints tomorrow must not end a loop.
@@ -122,13 +123,13 @@ class Family:
         self.reset_at: float | None = None
 
     @staticmethod
+    @abstractmethod
     def claims(event: JsonObject) -> bool:
         """Say whether only this family prints such an event."""
-        raise NotImplementedError
 
+    @abstractmethod
     def event(self, event: JsonObject) -> None:
         """Take in one event."""
-        raise NotImplementedError
 
     def failed(self, error: str) -> None:
         """Note that the turn did not end well."""

@@ -10,10 +10,6 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["PROMPT", "PROMPT_FILE", "Scratch"]
 
@@ -151,7 +147,3 @@ class Scratch:
         place = self.root / name
         place.write_bytes(data)
         return str(place)
-
-    def existing(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that are files now."""
-        return [name for name in names if os.path.exists(name)]
