@@ -26,6 +26,7 @@ agent_invoke() {
 }
 
 # What a sub-agent says is the output of a tool, and doesn't count.
+# The result repeats the last text, so it is asked for only when there was none.
 agent_extract_response() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do
@@ -33,7 +34,11 @@ agent_extract_response() {
             objects | select(.type == "assistant" and (.parent_tool_use_id // "") == "") | .message | objects
             | .content | strings, (arrays | .[] | objects | select(.type == "text") | .text | strings)
             | select(. != "")' 2>/dev/null || true
-    done < "$1"
+    done < "$1" | grep -a '' ||
+        while IFS= read -r line || [ -n "$line" ]; do
+            printf '%s\n' "$line" | jq -r '
+                objects | select(.type == "result" and .is_error != true) | .result | strings | select(. != "")' 2>/dev/null || true
+        done < "$1"
 }
 
 agent_format_display() {

@@ -21,7 +21,7 @@ AGENT_ENV_KEYS="ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN"
 AGENT_ARGS="-p --verbose --output-format stream-json"
 if [ -n "${CLAUDE_PERMISSION_MODE:-}" ]; then
     AGENT_ARGS="$AGENT_ARGS --permission-mode $CLAUDE_PERMISSION_MODE"
-elif [ "$EUID" -ne 0 ] || [ -n "${IS_SANDBOX:-}" ]; then
+elif [ "$EUID" -ne 0 ] || [ "${IS_SANDBOX:-}" = 1 ]; then
     AGENT_ARGS="$AGENT_ARGS --permission-mode bypassPermissions"
 else
     AGENT_ARGS="$AGENT_ARGS --permission-mode acceptEdits"
@@ -45,6 +45,7 @@ agent_invoke() {
 
 # What a sub-agent says is the output of a tool, and <synthetic> messages are claude's own: neither counts.
 # With --output-format json all events are one array.
+# The result repeats the last text, so it is asked for only when there was none.
 agent_extract_response() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do
@@ -54,7 +55,12 @@ agent_extract_response() {
             | select(.model != "<synthetic>")
             | .content | strings, (arrays | .[] | objects | select(.type == "text") | .text | strings)
             | select(. != "")' 2>/dev/null || true
-    done < "$1"
+    done < "$1" | grep -a '' ||
+        while IFS= read -r line || [ -n "$line" ]; do
+            printf '%s\n' "$line" | jq -r '
+                (arrays | .[]), . | objects
+                | select(.type == "result" and .is_error != true) | .result | strings | select(. != "")' 2>/dev/null || true
+        done < "$1"
 }
 
 agent_format_display() {

@@ -16,7 +16,8 @@ AGENT_INSTALL="npm install -g cline"
 AGENT_ENV_KEYS=""
 
 # With --json cline insists on a prompt as an argument before it looks at stdin, and joins the two (3.0.65). A blank
-# satisfies it and adds nothing: so a prompt may be of any length and begin with a dash.
+# satisfies it and adds nothing: so a prompt may be of any length and begin with a dash. It reads a pipe, but
+# overlooks a small file. A program that ends before it has read all is not to blame for what cat says.
 agent_invoke() {
     local prompt_file="$1" IFS=$' \t\n'
     (
@@ -24,12 +25,13 @@ agent_invoke() {
         # shellcheck disable=SC2086  # split at blanks, by convention
         set -- ${AGENT_ARGS:-}
         if [ -n "${CLINE_MODEL:-}" ]; then set -- "$@" --model "$CLINE_MODEL"; fi
-        "$AGENT_CLI" "$@" " "
+        cat | "$AGENT_CLI" "$@" " " || exit "${PIPESTATUS[1]}"
     ) < "$prompt_file"
 }
 
 # Events of today, where a text that is complete comes with content_end; and the messages of older versions, which
 # come again and again while they are partial.
+# run_result repeats the last text, so it is asked for only when there was none.
 agent_extract_response() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do
@@ -44,7 +46,12 @@ agent_extract_response() {
                   | .text
               else empty end
             | strings | select(. != "")' 2>/dev/null || true
-    done < "$1"
+    done < "$1" | grep -a '' ||
+        while IFS= read -r line || [ -n "$line" ]; do
+            printf '%s\n' "$line" | jq -r '
+                objects | select(.type == "run_result" and .finishReason == "completed") | .text
+                | strings | select(. != "")' 2>/dev/null || true
+        done < "$1"
 }
 
 agent_format_display() {

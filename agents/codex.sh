@@ -32,6 +32,7 @@ agent_invoke() {
 }
 
 # Items of today; for a time they had item_type instead of type; before, there were messages in an envelope.
+# The older versions' task_complete repeats the last message, so it is asked for only when there was none.
 agent_extract_response() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do
@@ -42,7 +43,12 @@ agent_extract_response() {
                   | .text // (.content | strings, (arrays | .[] | objects | .text))
               else .msg | objects | select(.type == "agent_message") | .message end
             | strings | select(. != "")' 2>/dev/null || true
-    done < "$1"
+    done < "$1" | grep -a '' ||
+        while IFS= read -r line || [ -n "$line" ]; do
+            printf '%s\n' "$line" | jq -r '
+                objects | .msg | objects | select(.type == "task_complete") | .last_agent_message
+                | strings | select(. != "")' 2>/dev/null || true
+        done < "$1"
 }
 
 agent_format_display() {
