@@ -37,7 +37,8 @@ agent_extract_response() {
     done < "$1" | grep -a '' ||
         while IFS= read -r line || [ -n "$line" ]; do
             printf '%s\n' "$line" | jq -r '
-                objects | select(.type == "result" and .is_error != true) | .result | strings | select(. != "")' 2>/dev/null || true
+                objects | select(.type == "result" and .is_error != true) | .result
+                | strings | select(. != "")' 2>/dev/null || true
         done < "$1"
 }
 
@@ -72,7 +73,7 @@ agent_post_iteration() {
     local balance cost
     balance=$(_amp_balance)
     if [ -n "$balance" ] && [ -n "${_AMP_BALANCE_BEFORE:-}" ]; then
-        cost=$(LC_ALL=C awk -v before="$_AMP_BALANCE_BEFORE" -v after="$balance" 'BEGIN { printf "%.2f", before - after }')
+        cost=$(LC_ALL=C awk -v was="$_AMP_BALANCE_BEFORE" -v is="$balance" 'BEGIN { printf "%.2f", was - is }')
         log "Iteration Cost: \$${cost}  Balance: \$${balance}"
     fi
     _amp_context

@@ -26,7 +26,8 @@ elif [ "$EUID" -ne 0 ] || [ "${IS_SANDBOX:-}" = 1 ]; then
 else
     AGENT_ARGS="$AGENT_ARGS --permission-mode acceptEdits"
     if [ -z "${CLAUDE_ALLOWED_TOOLS:-}" ]; then
-        AGENT_ARGS="$AGENT_ARGS --allowedTools Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,Task,WebFetch,WebSearch,Write"
+        AGENT_ARGS="$AGENT_ARGS --allowedTools Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,Task"
+        AGENT_ARGS="$AGENT_ARGS,WebFetch,WebSearch,Write"
     fi
 fi
 AGENT_ARGS="${CLAUDE_ARGS:-$AGENT_ARGS}"
@@ -103,14 +104,14 @@ agent_post_iteration() {
         | [(.message.usage // .result.usage) | objects
            | .input_tokens, .cache_creation_input_tokens, .cache_read_input_tokens | numbers] as $in
         | [((.result.total_cost_usd | numbers) // "-"), ($in | add // 0 | floor),
-           (([$models[] | select($model != "" and (.key | startswith($model)))] + ($models | sort_by(-.value.contextWindow)))
-            | .[0].value.contextWindow // 0 | floor)]
+           ([($models[] | select($model != "" and (.key | startswith($model)))),
+             ($models | sort_by(-.value.contextWindow) | .[])] | .[0].value.contextWindow // 0 | floor)]
         | map(tostring) | join(" ")' "$output") || true
     cost=${numbers%% *}
     case "$cost" in
         "" | -) ;;
         *)
-            _CLAUDE_TOTAL=$(LC_ALL=C awk -v total="${_CLAUDE_TOTAL:-0}" -v cost="$cost" 'BEGIN { printf "%.6f", total + cost }')
+            _CLAUDE_TOTAL=$(LC_ALL=C awk -v a="${_CLAUDE_TOTAL:-0}" -v b="$cost" 'BEGIN { printf "%.6f", a + b }')
             log "$(LC_ALL=C awk -v total="$_CLAUDE_TOTAL" -v cost="$cost" \
                 'BEGIN { printf "Iteration Cost: $%.4f  Total: $%.4f", cost, total }')"
             ;;

@@ -42,8 +42,8 @@ agent_extract_response() {
               elif .type == "say" then
                   select(.partial != true and (.say == "text" or .say == "completion_result")) | .text
               elif .type == "ask" then
-                  select(.partial != true and (.ask | . == "completion_result" or . == "followup" or . == "plan_mode_respond"))
-                  | .text
+                  select(.partial != true)
+                  | select(.ask | . == "completion_result" or . == "followup" or . == "plan_mode_respond") | .text
               else empty end
             | strings | select(. != "")' 2>/dev/null || true
     done < "$1" | grep -a '' ||
@@ -67,7 +67,8 @@ agent_format_display() {
                     elif .type == "content_start" and .contentType == "tool" then
                         "[tool] \(.toolName)" + (.input | objects
                             | ": " + (.path // .paths // .command // .commands // .pattern // .query // .url
-                                      // .description // .prompt // . | (arrays | map(tostring) | join("; ")) // tostring
+                                      // .description // .prompt // .
+                                      | if type == "array" then map(tostring) | join("; ") else tostring end
                                       | .[0:200]))
                     elif .type == "error" then "[error] \(.message // (.error | objects | .message) // .error)"
                     else empty end
@@ -101,8 +102,9 @@ agent_post_iteration() {
                 else . end
             else . end)
         | def n: (numbers // 0) | floor;
-          ((.sum | objects) // ((.last | objects) | {inputTokens: .totalInputTokens, outputTokens: .totalOutputTokens, totalCost}) // {}) as $sum
-        | ((.last | objects) // {}) as $last
+          ((.last | objects) // {}) as $last
+        | ((.sum | objects) // {totalCost: $last.totalCost, inputTokens: $last.totalInputTokens,
+                                outputTokens: $last.totalOutputTokens}) as $sum
         | [$last.cacheReadTokens, $last.cacheWriteTokens | n] as $cached
         | ($last.inputTokens | n) as $in
         | [(($sum.totalCost | numbers) // "-"), ($sum.inputTokens | n), ($sum.outputTokens | n),
@@ -114,7 +116,7 @@ agent_post_iteration() {
     # shellcheck disable=SC2086  # four words
     set -- $numbers
     if [ "$1" != "-" ]; then
-        _CLINE_TOTAL=$(LC_ALL=C awk -v total="${_CLINE_TOTAL:-0}" -v cost="$1" 'BEGIN { printf "%.6f", total + cost }')
+        _CLINE_TOTAL=$(LC_ALL=C awk -v a="${_CLINE_TOTAL:-0}" -v b="$1" 'BEGIN { printf "%.6f", a + b }')
         log "$(LC_ALL=C awk -v total="$_CLINE_TOTAL" -v cost="$1" \
             'BEGIN { printf "Iteration Cost: $%.4f  Total: $%.4f", cost, total }')"
     fi

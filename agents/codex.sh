@@ -67,7 +67,7 @@ agent_format_display() {
                     else empty end
               elif .type == "item.started" then
                   .item | objects | (.type // .item_type) as $type
-                  | select($type | IN("command_execution", "mcp_tool_call", "web_search"))
+                  | select($type | . == "command_execution" or . == "mcp_tool_call" or . == "web_search")
                   | "[tool] \($type): " + (.command // .query // ([.server, .tool | strings] | join("."))
                                            | tostring | .[0:200])
               elif .type == "error" then "[error] \(.message)"
@@ -77,8 +77,8 @@ agent_format_display() {
                   | if .type == "agent_message" then .message | strings
                     elif .type == "agent_reasoning" then .text | strings | select(. != "") | "[thinking] " + .
                     elif .type == "exec_command_begin" then
-                        "[tool] exec_command: " + (.command | if type == "array" then map(tostring) | join(" ") else tostring end
-                                                   | .[0:200])
+                        "[tool] exec_command: "
+                        + (.command | if type == "array" then map(tostring) | join(" ") else tostring end | .[0:200])
                     elif .type == "error" then "[error] \(.message)"
                     else empty end
               end
