@@ -81,7 +81,7 @@ agent_post_iteration() {
 
 # The first amount of money that `amp usage` names, without sign and thousands' commas; empty when there is none.
 _amp_balance() {
-    "$AGENT_CLI" usage < /dev/null | grep -o '\$[0-9][0-9.,]*' | head -n 1 | tr -d '$,' || true
+    "$AGENT_CLI" usage < /dev/null | grep -oE '\$[0-9][0-9,]*(\.[0-9]+)?' | head -n 1 | tr -d '$,' || true
 }
 
 # How full the context was when the last message was written: all that went in, of the most that may.

@@ -15,7 +15,8 @@
 # shellcheck disable=SC2034  # the loop reads the globals
 
 AGENT_CLI="codex"
-AGENT_ARGS="${CODEX_ARGS:-exec --json --sandbox ${CODEX_SANDBOX:-workspace-write}}"
+AGENT_ARGS="exec --json --sandbox ${CODEX_SANDBOX:-workspace-write}"
+AGENT_ARGS="${CODEX_ARGS:-$AGENT_ARGS}"
 AGENT_INSTALL="npm install -g @openai/codex"
 AGENT_ENV_KEYS="CODEX_API_KEY OPENAI_API_KEY"
 
