@@ -107,7 +107,7 @@ class Agents:
         """agent_post_iteration after such an output: what it logs, then the three variables."""
         self.file("last_agent_output", content)
         shown = '; echo "${_ITER_CONTEXT_USED-} ${_ITER_CONTEXT_MAX-} ${_ITER_CONTEXT_PCT-}"'
-        return self.answer(agent, snippet + shown, **env)
+        return self.answer(agent, snippet + shown, stdin=b"", **env)
 
 
 @pytest.fixture

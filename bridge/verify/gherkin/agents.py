@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
+from bridge.agent import Agent
 from bridge.verify.probe.families import Recording, recordings_of
 from bridge.verify.probe.pieces import BAD_LINES, says
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["COMPLAINT", "AgentBench", "Shown", "minimal_agent", "others", "promising"]
+__all__ = ["COMPLAINT", "AgentBench", "Said", "Shown", "minimal_agent", "others", "promising"]
 
 COMPLAINT = b"rb: not logged in\n"
 LOOP = "set -euo pipefail"
@@ -42,6 +43,13 @@ class Shown(NamedTuple):
     early: list[str]
     late: list[str]
     status: int
+
+
+class Said(NamedTuple):
+    """What the two filters of an agent make of an output."""
+
+    response: str
+    shown: str
 
 
 def minimal_agent() -> str:
@@ -150,6 +158,22 @@ class AgentBench:
         assert self.ended.returncode == 0, self.ended.stderr
         return self.ended.stdout.decode()
 
+    def by_bash(self) -> Said:
+        """What bash itself makes of the output."""
+        self.extract()
+        response = self.ended.stdout
+        self.call("agent_format_display", stdin=self.output)
+        return Said(*(data.decode("utf-8", "surrogateescape") for data in (response, self.ended.stdout)))
+
+    def hosted(self, *, lift: bool) -> Said:
+        """What the host makes of it."""
+        path = self.folder / "output.jsonl"
+        path.write_bytes(self.output)
+        with Agent.load(self.script, env=self.env, cwd=self.folder, lift=lift) as agent:
+            with open(path, "rb") as file:
+                shown = "".join(agent.format_display(file))
+            return Said(agent.extract_response("output.jsonl"), shown)
+
     def disturb(self) -> None:
         """Put bad lines before, in the middle of, and after the output."""
         bad, lines = b"".join(BAD_LINES), self.output.splitlines(keepends=True)
@@ -171,7 +195,9 @@ class AgentBench:
         lines = self.output.splitlines(keepends=True)
         # A text may come in pieces, which repeat it: the last event that carries it must have shown it.
         due = {max(i for i, line in enumerate(lines) if says(line, text)): text for text in texts}
-        early, late, out = [], [], b""
+        out = b""
+        early: list[str] = []
+        late: list[str] = []
         with process:
             for number, line in enumerate(lines):
                 os.write(process.stdin.fileno(), line)

@@ -1,4 +1,4 @@
-"""The Gherkin scenarios on a driver or an agent, for people who don't know pytest: the same events as the checks give.
+"""The Gherkin scenarios on a script, for people who don't know pytest: the same events as the checks give.
 
 pytest runs in a process of its own with our plugin and nothing of the project around it (its settings and
 conftest files are not ours); each scenario becomes the result of a check whose code is its feature and line.
@@ -77,7 +77,7 @@ def _scripts(paths: Iterable[str | os.PathLike[str]]) -> Iterable[Path]:
                 yield script
 
 
-def _kind(script: Path) -> str:
+def _kind(script: Path) -> Kind:
     try:
         return kind_of(script) or "out-of-scope"
     except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.contract import agent_contract, driver_contract
 from bridge.driver import Driver
@@ -71,17 +71,16 @@ def _facts(script: Path) -> _Facts:
         )
 
 
-def kind_of(script: Path) -> str:
+def kind_of(script: Path) -> Literal["driver", "agent", ""]:
     """``driver`` or ``agent``, or nothing; what only seems to be one fails its scenarios.
 
     Raises:
         OSError: the script can't be read.
     """
     text = script.read_bytes()
-    for kind, contract in (("driver", driver_contract()), (AGENT, agent_contract())):
-        if any(name.encode() in text for name in contract.required):
-            return kind
-    return ""
+    if any(name.encode() in text for name in driver_contract().required):
+        return "driver"
+    return "agent" if any(name.encode() in text for name in agent_contract().required) else ""
 
 
 @cache
