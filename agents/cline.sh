@@ -70,7 +70,8 @@ agent_format_display() {
                                       // .description // .prompt // .
                                       | if type == "array" then map(tostring) | join("; ") else tostring end
                                       | .[0:200]))
-                    elif .type == "error" then "[error] \(.message // (.error | objects | .message) // .error)"
+                    elif .type == "error" then
+                        "[error] " + (.message // (.error | if type == "object" then .message else . end) | tostring)
                     else empty end
               elif .type == "say" and .partial != true then
                   if .say == "text" or .say == "completion_result" then .text | strings

@@ -72,7 +72,8 @@ agent_format_display() {
                   | "[tool] \($type): " + (.command // .query // ([.server, .tool | strings] | join("."))
                                            | tostring | .[0:200])
               elif .type == "error" then "[error] \(.message)"
-              elif .type == "turn.failed" then "[error] turn failed: \(.error | objects | .message)"
+              elif .type == "turn.failed" then
+                  "[error] turn failed: " + (.error | if type == "object" then .message else . end | tostring)
               else
                   .msg | objects
                   | if .type == "agent_message" then .message | strings

@@ -97,7 +97,7 @@ def test_the_programs_give_the_agents_words_only(agent: str, data: st.DataObject
 
 
 @given(data=st.data())
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_so_do_the_hooks_in_bash(agents: Agents, agent: str, data: st.DataObject) -> None:
     lines, texts = data.draw(outputs(agent))
     assert agents.extract(agent, b"\n".join(lines)) == "".join(f"{text}\n" for text in texts)

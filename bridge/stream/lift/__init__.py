@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from bridge.stream.lift.body import Body
+from bridge.stream.lift.either import EitherRun
 from bridge.stream.lift.faults import Doubt, NotLifted
 from bridge.stream.lift.hook import Hook, dissect
 from bridge.stream.lift.lines import chunks
@@ -75,7 +76,7 @@ class Running:
         status: exit status; meaningful at the end.
     """
 
-    def __init__(self, run: LoopRun, pieces: Iterable[bytes], *, ignored: bool) -> None:
+    def __init__(self, run: LoopRun | EitherRun, pieces: Iterable[bytes], *, ignored: bool) -> None:
         self._run = run
         self._ignored = ignored
         self._output = run.run(pieces)
@@ -138,16 +139,26 @@ class Lifted:
         values = self._values(arguments, variables, "nounset" in options)
         if loop.strip and values.get("IFS", " \t\n") != " \t\n":
             raise NotLifted("IFS is not the usual one")
-        engines: list[JqLine] = []
-        compiled = Body(values, "pipefail" in options, engines).per_line(loop.body)
-
-        def body(line: dict[str, str], given: str | None, out: list[str]) -> int:
-            return compiled({**values, **line}, given, out)
-
         errexit = "errexit" in options and not self._hook.ignored
-        run = LoopRun(loop, body, engines, oracle, on_error, errexit)
-        pieces = chunks(stdin) if loop.file is None else _content(expand(loop.file, values), folder)
-        return Running(run, pieces, ignored=self._hook.ignored)
+
+        def start(loop: Loop, oracle: Callable[[bytes], Outcome]) -> LoopRun:
+            engines: list[JqLine] = []
+            compiled = Body(values, "pipefail" in options, engines).per_line(loop.body)
+
+            def body(line: dict[str, str], given: str | None, out: list[str]) -> int:
+                return compiled({**values, **line}, given, out)
+
+            return LoopRun(loop, body, engines, oracle, on_error, errexit)
+
+        if loop.file is None:
+            return Running(start(loop, oracle), chunks(stdin), ignored=self._hook.ignored)
+        path = expand(loop.file, values)
+        pieces = _content(path, folder)
+        if self._hook.otherwise is not None:
+            loops = (loop, self._hook.otherwise)
+            either = EitherRun(start, loops, lambda: _content(path, folder), oracle)
+            return Running(either, pieces, ignored=False)
+        return Running(start(loop, oracle), pieces, ignored=self._hook.ignored)
 
     def _values(self, arguments: Sequence[str], variables: Mapping[str, str], nounset: bool) -> dict[str, str]:
         values = {name: value for name, value in variables.items() if name in self.reads or name == "IFS"}
@@ -211,6 +222,8 @@ def _checked(hook: Hook) -> int | None:
         raise NotLifted("a pipeline over the whole input")
     assigned = {assign.name: assign.value for assign in hook.setup}
     _trial(hook, loop)
+    if hook.otherwise is not None:
+        _trial(hook, hook.otherwise)
     return None if loop.file is None else _argument(loop.file, assigned)
 
 

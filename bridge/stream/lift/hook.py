@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.stream.lift import shelltree as tree
+from bridge.stream.lift.either import either
 from bridge.stream.lift.faults import NotLifted
 from bridge.stream.lift.words import Variable
 
@@ -23,12 +24,14 @@ class Hook(NamedTuple):
         main: the pipeline that does the work; a loop alone is a pipeline of one.
         ignored: ``|| true`` behind it.
         reads: globals that it uses.
+        otherwise: the loop that runs when the first one, which is `main`, prints nothing.
     """
 
     setup: tuple[tree.Assign, ...]
     main: tree.Pipeline
     ignored: bool
     reads: frozenset[str]
+    otherwise: tree.Loop | None = None
 
 
 def dissect(body: tree.Statement) -> Hook:
@@ -51,21 +54,23 @@ def dissect(body: tree.Statement) -> Hook:
         setup.append(first)
     if len(statements) != 1:
         raise NotLifted("several commands, one after the other")
-    main, ignored = statements[0], False
+    main, ignored, otherwise = statements[0], False, None
+    if (loops := either(main)) is not None:
+        main, otherwise = loops
     if isinstance(main, tree.AndOr) and main.word == "||" and main.right == tree.Nothing(0):
         main, ignored = main.left, True
     if isinstance(main, tree.Loop | tree.Jq | tree.Tool):
         main = tree.Pipeline((main,))
     if not isinstance(main, tree.Pipeline):
         raise NotLifted("no filter: neither a loop over lines nor a pipeline of jq")
-    for stage in main.stages:
+    for stage in (*main.stages, *([otherwise] if otherwise else [])):
         if isinstance(stage, tree.Loop):
             assigned = {node.name for node in _walk(stage.body) if isinstance(node, tree.Assign)}
             _definite(stage.body, frozenset({stage.name}), frozenset(assigned - {stage.name}))
             reads |= set(_variables(stage)) - known - assigned - {stage.name}
         else:
             reads |= set(_variables(stage)) - known
-    return Hook(tuple(setup), main, ignored, frozenset(name for name in reads if not name.isdigit()))
+    return Hook(tuple(setup), main, ignored, frozenset(name for name in reads if not name.isdigit()), otherwise)
 
 
 def _flat(body: tree.Statement) -> Iterator[tree.Statement]:

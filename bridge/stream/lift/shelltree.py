@@ -18,6 +18,7 @@ __all__ = [
     "Loop",
     "Nothing",
     "Pipeline",
+    "Present",
     "Say",
     "Sequence",
     "Source",
@@ -66,10 +67,15 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Present:
+    """``grep -a ''``: every line passes, and without any it fails."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """``a | b | c``."""
 
-    stages: tuple[Say | Jq | Tool | Loop | Pipeline, ...]
+    stages: tuple[Say | Jq | Tool | Loop | Pipeline | Present, ...]
     ignored: bool = False  # { …; } with || true around the last ones
 
 
@@ -160,5 +166,5 @@ class Loop:
 
 
 Statement: TypeAlias = (
-    Say | Jq | Tool | Pipeline | Assign | Test | Nothing | Continue | AndOr | If | Sequence | Loop
+    Say | Jq | Tool | Present | Pipeline | Assign | Test | Nothing | Continue | AndOr | If | Sequence | Loop
 )

@@ -38,6 +38,8 @@ def parse_word(source: str) -> Word:
     Raises:
         NotLifted: it holds anything but quotes, literal text and plain variables.
     """
+    if source == "]":
+        return ("]",)
     parts: list[str | Variable] = []
     at = 0
     while at < len(source):

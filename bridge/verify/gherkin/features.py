@@ -32,7 +32,7 @@ from bridge.verify.model import (
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from bridge.verify.model import Event
+    from bridge.verify.model import Event, Kind
 
 __all__ = ["FeaturesUnavailable", "run"]
 
