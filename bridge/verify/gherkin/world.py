@@ -11,7 +11,7 @@ from bridge import resources
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
-from bridge.verify.gherkin.agents import AgentBench, minimal_agent
+from bridge.verify.gherkin.agents import AgentBench
 from bridge.verify.gherkin.bash import Answer, array_after
 
 if TYPE_CHECKING:
@@ -93,16 +93,11 @@ class World:
         path.chmod(mode)
         return path
 
-    def minimal_agent(self, more: str = "", without: str = "") -> None:
-        """Make the smallest agent the one that the scenario is about."""
-        text = re.sub(_HOOK.format(without or "-"), "", minimal_agent(), flags=re.MULTILINE | re.DOTALL)
-        self.script = self.file("agents/my-agent.sh", f"{text}\n{more}\n")
-
     @property
     def agent(self) -> AgentBench:
         """The scenario's script as an agent, made when it is first asked for."""
+        assert self.script is not None, "the scenario names no agent"
         if self._agent is None:
-            assert self.script is not None, "the scenario names no agent"
             self._agent = AgentBench(self.folder, self.script, self.env)
         return self._agent
 
