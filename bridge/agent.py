@@ -17,6 +17,7 @@ from bridge.contract.loading import check_parses, missing_hooks
 from bridge.errors import HookFailed, ShellDied, UnknownAgent
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.stream.display import Display
+from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +46,8 @@ set) \\builtin echo "$*" >>"$SESSION_LOG" ;;
 *) \\builtin echo "log: SESSION_LOG: unbound variable" >&2; return 1 ;;
 esac
 }}"""
+
+_FILTERS = ("agent_extract_response", "agent_format_display")
 
 _CONTEXT = ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX")
 
@@ -98,6 +101,7 @@ class Agent:
         strict: bool = True,
         lift: bool = True,
         before: Sequence[str | os.PathLike[str]] = (),
+        provide_jq: bool = True,
     ) -> Self:
         """Load an agent as its controller does: the controller's variables and functions, `before`, the script.
 
@@ -113,6 +117,7 @@ class Agent:
                 look at a script that is not to contract yet).
             lift: run hooks that are filters in this process, where their output is certain to be the same.
             before: files that are sourced first, such as a setup's ``config``.
+            provide_jq: where PATH has no jq, let the scripts find ours.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownAgent: see there.
@@ -122,7 +127,15 @@ class Agent:
             HookExited, HookTimeout: sourcing ended this way.
         """
         path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
-        shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, options=OPTIONS, host_streams=True)
+        shell = Shell(
+            env=env,
+            cwd=cwd,
+            bash=bash,
+            timeout=timeout,
+            options=OPTIONS,
+            host_streams=True,
+            commands=COMMANDS if provide_jq else None,
+        )
         try:
             code = [
                 protocol.assignment(name, values.plain(name, value)) for name, value in (settings or {}).items()
@@ -188,6 +201,16 @@ class Agent:
         value = self.shell.get("AGENT_CLI", "")
         # As the controller's "$AGENT_CLI": of an array, the first element.
         return value if isinstance(value, str) else next(iter(value or ()), "")
+
+    @property
+    def lifted(self) -> dict[str, str]:
+        """For each filter of the script: ``lifted`` when it runs in this process, else why bash runs it."""
+        found = {name: self._filter(name) for name in _FILTERS if self.has(name)}
+        return {name: lifted if isinstance(lifted, str) else "lifted" for name, lifted in found.items()}
+
+    def _filter(self, hook: str) -> str:  # noqa: ARG002
+        """The seam for `bridge.stream.lift`: the filter that stands in for a hook, or why there is none."""
+        return "filters are not lifted yet" if self._lift else "lifting is turned off"
 
     # -- beside the main shell -----------------------------------------------------------------------
 
