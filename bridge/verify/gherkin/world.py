@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
@@ -79,7 +80,6 @@ class World:
         self.shown: bytes | None = None
         self.results: dict[str, object] = {}
         self._driver: Driver | None = None
-        self._agent: AgentBench | None = None
         self._error: BridgeError | None = None
         self.bin.mkdir()
 
@@ -93,13 +93,11 @@ class World:
         path.chmod(mode)
         return path
 
-    @property
+    @cached_property
     def agent(self) -> AgentBench:
-        """The scenario's script as an agent, made when it is first asked for."""
+        """The scenario's script as an agent."""
         assert self.script is not None, "the scenario names no agent"
-        if self._agent is None:
-            self._agent = AgentBench(self.folder, self.script, self.env)
-        return self._agent
+        return AgentBench(self.folder, self.script, self.env)
 
     def minimal(self, more: str = "", without: str = "", folder: str = "drivers") -> None:
         """Make the minimal driver the one that the scenario is about."""
