@@ -38,10 +38,12 @@ def parse_word(source: str) -> Word:
     Raises:
         NotLifted: it holds anything but quotes, literal text and plain variables.
     """
+    if source == "]":
+        return ("]",)
     parts: list[str | Variable] = []
     at = 0
     while at < len(source):
-        if found := _BARE.match(source, at) or None:
+        if found := _BARE.match(source, at):
             parts.append(found.group())
         elif found := _SINGLE.match(source, at):
             parts.append(found[1])
