@@ -13,7 +13,7 @@ from bridge.setups.lock import one_loop
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.config import OPTIONS, read_config, source_file
 from bridge.setups.ralph_loop.events import HookText
-from bridge.setups.ralph_loop.session import Session
+from bridge.setups.ralph_loop.session import Limits, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -77,14 +77,15 @@ def ready(
             settings=options.settings,
             strict=options.strict,
         )
-        _tell(tell, *config.output)
+        _tell(tell, config.output)
         _sandbox(shell, home, tell, strict=options.strict)
         agent = _agent(shell, home, config, options)
         preflight.repository(folder, strict=options.strict)
         _program(agent)
         preflight.specs(folder, config)
         job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
-        session = Session(home, folder, config, job, options.strict)
+        limits = Limits(config.max_iterations, config.max_retries, config.retry_delay)
+        session = Session(home, folder, config, job, limits, options.strict)
         if not lock:
             yield agent, session
             return
