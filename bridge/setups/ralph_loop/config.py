@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable
 
-__all__ = ["DEFAULTS", "OPTIONS", "RETRY_DELAY", "Config", "read_config", "source_file"]
-
-OPTIONS = ("errexit", "nounset", "pipefail")
-"""What the controller has on (``set -euo pipefail``)."""
+__all__ = ["DEFAULTS", "RETRY_DELAY", "Config", "read_config", "source_file"]
 
 DEFAULTS: Mapping[str, str] = {"DEFAULT_MAX_ITERATIONS": "10", "MAX_RETRIES": "3", "SPECS_DIR": "specs"}
 """Set before ``config`` is sourced, whatever the environment says."""
@@ -85,7 +82,7 @@ def read_config(
     """Source ``config`` and settle what it leaves open.
 
     Args:
-        shell: a bash with `OPTIONS`, RALPH_DIR and RALPH_HOME.
+        shell: a bash of `bridge.agent.open_shell`, with RALPH_DIR and RALPH_HOME.
         path: the file.
         mode: from the command line.
         iterations: from the command line; empty for DEFAULT_MAX_ITERATIONS.
