@@ -98,6 +98,7 @@ class Agent:
         strict: bool = True,
         lift: bool = True,
         before: Sequence[str | os.PathLike[str]] = (),
+        shell: Shell | None = None,
     ) -> Self:
         """Load an agent as its controller does: the controller's variables and functions, `before`, the script.
 
@@ -113,6 +114,8 @@ class Agent:
                 look at a script that is not to contract yet).
             lift: run hooks that are filters in this process, where their output is certain to be the same.
             before: files that are sourced first, such as a setup's ``config``.
+            shell: made by `open_shell`, perhaps with files sourced into it; the agent closes it. `env`, `cwd`,
+                `bash` and `timeout` are its own then.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownAgent: see there.
@@ -122,12 +125,12 @@ class Agent:
             HookExited, HookTimeout: sourcing ended this way.
         """
         path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
-        shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, options=OPTIONS, host_streams=True)
+        shell = shell or open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout)
         try:
             code = [
                 protocol.assignment(name, values.plain(name, value)) for name, value in (settings or {}).items()
             ]
-            shell.execute("\n".join([*code, _LOG]))
+            shell.execute("\n".join(code))
             for each in (*before, path):
                 reply = _source(shell, Path(each), strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
@@ -284,6 +287,23 @@ class Agent:
     def reset_context(self) -> None:
         """Empty what `context` reads, as the controller does before each iteration (not before a retry)."""
         self.shell.update(dict.fromkeys(_CONTEXT, ""))
+
+
+def open_shell(
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    bash: str | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT,
+) -> Shell:
+    """A bash as the controller has it before it sources anything: its options are on, and `log` is defined."""
+    shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, options=OPTIONS, host_streams=True)
+    try:
+        shell.execute(_LOG)
+    except BaseException:
+        shell.close()
+        raise
+    return shell
 
 
 def _source(shell: Shell, path: Path, *, strict: bool) -> Reply:

@@ -148,7 +148,7 @@ def _drive(events: Generator[SessionEvent, None, None], renderer: _Renderer) -> 
                 return event.code
             renderer.show(event)
         except (KeyboardInterrupt, SystemExit) as signal:
-            if events.gi_frame is None:
+            if getattr(events, "gi_frame", None) is None:  # it has ended, and raised this itself
                 raise
             came = signal
 

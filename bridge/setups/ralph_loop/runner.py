@@ -20,6 +20,7 @@ from bridge.setups.ralph_loop.prompts import Prompts, slices
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
+
     from bridge.agent import Agent
     from bridge.setups.ralph_loop.events import SessionEvent
     from bridge.setups.ralph_loop.session import Session

@@ -1,4 +1,4 @@
-"""The original's traps and warts, by their numbers: gone by default, the observable ones back with --strict-compat."""
+"""The original's traps and warts, by their numbers: gone by default; what shows is back with --strict-compat."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_a5_plan_slices_are_cut_before_each_iteration(ralph: Ralph) -> None:
     ralph.plan("process")
     ralph.answer("any", "tick 1; say did it")
     ralph.run("run", "build", "2")
-    assert ["Task 1" in prompt.split("--")[0] for prompt in ralph.prompts()] == [True, False]
+    assert ["### Task 1" in prompt.split("--")[0] for prompt in ralph.prompts()] == [True, False]
 
 
 def test_a5_once_with_strict_compat(ralph: Ralph) -> None:
     ralph.plan("process")
     ralph.answer("any", "tick 1; say did it")
     ralph.run("run", "build", "2", "--strict-compat")
-    assert ["Task 1" in prompt.split("--")[0] for prompt in ralph.prompts()] == [True, True]
+    assert ["### Task 1" in prompt.split("--")[0] for prompt in ralph.prompts()] == [True, True]
 
 
 def test_a5_all_tasks_complete_ends_a_process_build_without_the_agent(ralph: Ralph) -> None:
@@ -108,7 +108,7 @@ def test_a5_the_agent_runs_without_a_task_with_strict_compat(ralph: Ralph, statu
     ralph.plan("process", PLAN.format(kind="process").replace("planned", status))
     ralph.answer("any", f"say '{COMPLETE}'")
     assert ralph.run("run", "build", "--strict-compat").returncode == 0
-    assert ralph.prompts() == ["prompt build-process\n\n--\n\n"]
+    assert ralph.prompts() == ["prompt build-process\n\n--\n"]
 
 
 def test_a5_the_agent_decides_when_a_plan_of_another_type_is_done(ralph: Ralph) -> None:
