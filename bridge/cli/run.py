@@ -77,6 +77,10 @@ def run(
     or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
     with guarded():
+        from bridge.loop.decide import Limits
+        from bridge.loop.runner import LoopSettings
+        from bridge.loop.settings import find_prompt
+
         folder = Path(os.path.abspath(project))
         if not folder.is_dir():
             raise ConfigurationError(f"--project {project}: there is no such folder")
@@ -87,10 +91,6 @@ def run(
             refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
         refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
-        from bridge.loop.decide import Limits
-        from bridge.loop.runner import LoopSettings
-        from bridge.loop.settings import find_prompt
-
         loop_settings = LoopSettings(
             project=folder,
             prompt=os_text(find_prompt(folder, prompt and _seen_from(folder, os.path.abspath(prompt)))),

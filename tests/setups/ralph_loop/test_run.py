@@ -137,6 +137,24 @@ def test_plan_from_process_files(ralph: Ralph) -> None:
     assert all(prompt.startswith("process: The process spec") for prompt in ralph.prompts())
 
 
+def test_programs_see_what_the_controller_exports(ralph: Ralph) -> None:
+    ralph.plan("process")
+    ralph.answer(
+        "any", 'say "$MODE $SPECS_DIR $RALPH_HOME $(echo "$SELECTED_TASK" | head -n 1) ${RALPH_DIR-unset}"'
+    )
+    done = ralph.run("run", "build", "1", "-q")
+    assert done.stdout == "build specs .ralph ### Task 1: one unset\n", done.stderr
+
+
+def test_bytes_that_are_no_text_survive(ralph: Ralph) -> None:
+    (ralph.home / "prompts/plan.md").write_bytes(b"\xff $MODE \xe4 end\n")
+    ralph.answer("any", 'say "$prompt"')
+    done = ralph.raw("run", "plan", "1", "-q")
+    assert done.stdout == b"\xff plan \xe4 end\n", done.stderr
+    (log,) = (ralph.home / "logs").glob("session-*.log")
+    assert b"\n\xff plan \xe4 end\n" in log.read_bytes()
+
+
 def test_align_specs(ralph: Ralph) -> None:
     ralph.config("PROCESS_DIR=process")
     ralph.plan("process", PLAN.format(kind="process").replace("planned", "complete", 1))
