@@ -76,12 +76,14 @@ class Agent:
         script: absolute path of the script.
         shell: the shell, for everything that has no method here.
         contract: what the script is held against.
+        sourced: how sourcing it went, with what that printed.
     """
 
     def __init__(self, script: Path, shell: Shell, contract: Contract, *, lift: bool = True) -> None:
         self.script = script
         self.shell = shell
         self.contract = contract
+        self.sourced: Reply | None = None
         self._lift = lift
         self._defined = frozenset(shell.functions())
 
@@ -140,6 +142,7 @@ class Agent:
             for each in (*before, path):
                 reply = _source(shell, Path(each), strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
+            agent.sourced = reply
             agent._check(reply, strict=strict)
         except BaseException:
             shell.close()

@@ -88,7 +88,7 @@ def run(
         if setup is not None:
             from bridge.cli.ralph_loop import run_in_setup
 
-            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
+            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
         refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
         loop_settings = LoopSettings(

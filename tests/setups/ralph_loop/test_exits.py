@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -121,12 +120,18 @@ def test_exit_1_a_hook_that_bash_dies_of(ralph: Ralph) -> None:
 def test_exit_130_143_129_signals_end_the_agent_first(
     ralph: Ralph, number: signal.Signals, status: int, words: str
 ) -> None:
-    ralph.answer("any", "sleep 300 & printf '{\"pids\":[%d,%d]}\\n' $$ $! > pids; say working; wait")
+    # After TERM also with a child in the background, which doesn't hear INT: that costs two seconds of patience.
+    child = "sleep 300 & wait" if number is signal.SIGTERM else "exec sleep 300"
+    ralph.answer("any", f"say working; echo $$ > pids; {child}")
     os.mkfifo(ralph.folder / "pids")
     process = ralph.start("run", "plan")
     # The FIFO opens when amp writes to it: it is up then, and the loop is waiting for it.
     with open(ralph.folder / "pids") as pipe:
-        pids = json.loads(pipe.readline())["pids"]
+        pid = int(pipe.readline())
+    agent = psutil.Process(pid)
+    while number is signal.SIGTERM and not agent.children():
+        time.sleep(0.005)
+    pids = [pid, *(child.pid for child in agent.children())]
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == status, err
@@ -229,11 +234,22 @@ def test_exit_1_before_the_loop(ralph: Ralph, prepare: Callable[[Ralph], None], 
     assert ralph.prompts() == []
 
 
-def test_exit_of_a_config_that_exits(ralph: Ralph) -> None:
+def test_exit_n_of_a_config_or_a_script_that_exits(ralph: Ralph) -> None:
+    ralph.agent("echo 'not me' >&2", "exit 6")
+    done = ralph.run("run", "plan")
+    assert (done.returncode, "not me" in done.stderr) == (6, True), done.stderr
     ralph.config("echo 'not today' >&2", "exit 5")
     done = ralph.run("run", "plan")
-    assert done.returncode == 5
-    assert "not today" in done.stderr
+    assert (done.returncode, "not today" in done.stderr) == (5, True), done.stderr
+
+
+def test_what_sourced_files_print_is_shown(ralph: Ralph) -> None:
+    ralph.config("echo from config; echo careful >&2")
+    ralph.write(".ralph/lib/sandbox.sh", "echo from sandbox\n")
+    ralph.agent("echo from agent")
+    done = ralph.run("run", "plan", "0")
+    assert done.stdout.startswith("from config\nfrom sandbox\nfrom agent\n" + "=" * 80), done.stderr
+    assert done.stderr == "careful\n"
 
 
 def test_a_second_loop_is_refused_and_told_who_is_at_work(ralph: Ralph) -> None:
