@@ -76,12 +76,14 @@ class Agent:
         script: absolute path of the script.
         shell: the shell, for everything that has no method here.
         contract: what the script is held against.
+        sourced: how sourcing it went, with what that printed.
     """
 
     def __init__(self, script: Path, shell: Shell, contract: Contract, *, lift: bool = True) -> None:
         self.script = script
         self.shell = shell
         self.contract = contract
+        self.sourced: Reply | None = None
         self._lift = lift
         self._defined = frozenset(shell.functions())
 
@@ -102,6 +104,7 @@ class Agent:
         lift: bool = True,
         before: Sequence[str | os.PathLike[str]] = (),
         provide_jq: bool = True,
+        shell: Shell | None = None,
     ) -> Self:
         """Load an agent as its controller does: the controller's variables and functions, `before`, the script.
 
@@ -118,6 +121,8 @@ class Agent:
             lift: run hooks that are filters in this process, where their output is certain to be the same.
             before: files that are sourced first, such as a setup's ``config``.
             provide_jq: where PATH has no jq, let the scripts find ours.
+            shell: made by `open_shell`, perhaps with files sourced into it; the agent closes it. `env`, `cwd`,
+                `bash`, `timeout` and `provide_jq` are its own then.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownAgent: see there.
@@ -127,23 +132,17 @@ class Agent:
             HookExited, HookTimeout: sourcing ended this way.
         """
         path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
-        shell = Shell(
-            env=env,
-            cwd=cwd,
-            bash=bash,
-            timeout=timeout,
-            options=OPTIONS,
-            host_streams=True,
-            commands=COMMANDS if provide_jq else None,
-        )
+        if shell is None:
+            shell = open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout, provide_jq=provide_jq)
         try:
             code = [
                 protocol.assignment(name, values.plain(name, value)) for name, value in (settings or {}).items()
             ]
-            shell.execute("\n".join([*code, _LOG]))
+            shell.execute("\n".join(code))
             for each in (*before, path):
                 reply = _source(shell, Path(each), strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
+            agent.sourced = reply
             agent._check(reply, strict=strict)
         except BaseException:
             shell.close()
@@ -307,6 +306,32 @@ class Agent:
     def reset_context(self) -> None:
         """Empty what `context` reads, as the controller does before each iteration (not before a retry)."""
         self.shell.update(dict.fromkeys(_CONTEXT, ""))
+
+
+def open_shell(
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    bash: str | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    provide_jq: bool = True,
+) -> Shell:
+    """A bash as the controller has it before it sources anything: its options are on, and `log` is defined."""
+    shell = Shell(
+        env=env,
+        cwd=cwd,
+        bash=bash,
+        timeout=timeout,
+        options=OPTIONS,
+        host_streams=True,
+        commands=COMMANDS if provide_jq else None,
+    )
+    try:
+        shell.execute(_LOG)
+    except BaseException:
+        shell.close()
+        raise
+    return shell
 
 
 def _source(shell: Shell, path: Path, *, strict: bool) -> Reply:

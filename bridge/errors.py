@@ -24,11 +24,13 @@ __all__ = [
     "ProgramNotFound",
     "ProgramNotStarted",
     "ProgramTimeout",
+    "ProjectBusy",
     "ProjectUnusable",
     "ReadonlyVariable",
     "ScriptInvalid",
     "ScriptNotFound",
     "ScriptUnreadable",
+    "SessionRefused",
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
@@ -239,3 +241,17 @@ class ProjectUnusable(BridgeError, OSError):
     """A file or folder of the project can't be read or written."""
 
     exit_code = 4
+
+
+class ProjectBusy(BridgeError, OSError):
+    """Another loop is at work in this project."""
+
+    exit_code = 4
+
+
+class SessionRefused(BridgeError, ValueError):
+    """A setup's own rules refuse to start a session; the exit code is the one of its controller."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
