@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bridge.setups.bmalph import values
-from bridge.setups.bmalph.values import Kind
+
+if TYPE_CHECKING:
+    from bridge.setups.bmalph.values import Kind
 
 __all__ = ["FILE_KEYS", "KEYS", "Key"]
 

@@ -39,8 +39,8 @@ _COMMANDS = frozenset({"TEST_COMMAND", "QUALITY_GATES"})  # bash gets these, and
 _BY_OTHER_NAMES = {key.name: key.in_file for key in KEYS if key.in_file and key.name != key.in_file}
 _ENVIRONMENT_ONLY = frozenset(key.name for key in KEYS if not key.in_file) | {"RALPH_DIR"}
 _NOT_OURS = frozenset(
-    "CLAUDE_CODE_CMD CLAUDE_MODEL CLAUDE_EFFORT CLAUDE_AUTO_UPDATE MAX_TOKENS_PER_HOUR RALPH_SHELL_INIT_FILE "
-    "ENABLE_NOTIFICATIONS ENABLE_BACKUP OPTIONAL_SECTIONS".split()
+    {"CLAUDE_CODE_CMD", "CLAUDE_MODEL", "CLAUDE_EFFORT", "CLAUDE_AUTO_UPDATE", "MAX_TOKENS_PER_HOUR"}
+    | {"RALPH_SHELL_INIT_FILE", "ENABLE_NOTIFICATIONS", "ENABLE_BACKUP", "OPTIONAL_SECTIONS"}
 )  # of frankbria's file
 
 
@@ -114,7 +114,8 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
         except ProjectUnusable:
             raise
         except OSError as error:
-            raise ProjectUnusable(f"{shown} can't be read: {error.strerror}\n  next: check its permissions") from error
+            told = f"{shown} can't be read: {error.strerror}\n  next: check its permissions"
+            raise ProjectUnusable(told) from error
         entries, remarks = parse(text, env)
         return Rc(shown, entries, remarks, exists=True)
     return Rc(f"{folder.shown}/.ralphrc")

@@ -177,9 +177,7 @@ def resolve(
     """
     notices = list(rc.messages())
     problems: list[str] = []
-    found: dict[str, tuple[str, Source]] = {
-        key.field: _lookup(key, folder, env, rc, options or {}) for key in KEYS
-    }
+    found: dict[str, tuple[str, Source]] = {key.field: _lookup(key, folder, env, rc, options or {}) for key in KEYS}
     values: dict[str, Any] = {}
     for key in KEYS:
         given, source = found[key.field]
@@ -196,9 +194,7 @@ def resolve(
     values["review_mode"] = _review_mode(values["review_mode"], values["review_enabled"], sources)
     values["review_enabled"] = values["review_mode"] != "off"
     values["prompt_file"] = _prompt(values["prompt_file"], sources["prompt_file"], folder)
-    return Settings(
-        **values, ralph_dir=folder.shown, rc_file=rc.shown, sources=sources, notices=tuple(notices)
-    )
+    return Settings(**values, ralph_dir=folder.shown, rc_file=rc.shown, sources=sources, notices=tuple(notices))
 
 
 def _lookup(
@@ -224,6 +220,8 @@ def _read(key: Key, given: str, source: Source, found: Mapping[str, tuple[str, S
     try:
         return key.kind.read(given), ""
     except Refused as refused:
+        if key.field == "platform_driver" and source.kind == "option" and given and "\0" not in given:
+            return given, ""  # our own --driver also takes a path
         if key.field == "permission_mode" and found["platform_driver"][0] != "claude-code":
             return given, ""
         gates = found["test_command"][0] or found["quality_gates"][0]
