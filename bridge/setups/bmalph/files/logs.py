@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.setups.bmalph.files import stamps
 from bridge.setups.bmalph.files.records import to_json, usable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.setups.bmalph.folder import Folder
 
 __all__ = ["Level", "RunLogs", "append_metrics", "log", "new_run_logs", "prune_run_logs", "start_live_log"]

@@ -72,23 +72,21 @@ def reset_session(folder: Folder, reason: str, now: float, *, loop: int = 0) -> 
         now: the time.
         loop: the iteration.
     """
-    was_active = active_session(folder, now) is not None
     inactive = {"session_id": "", "reset_at": stamps.iso(now), "reset_reason": reason}
     write_json(folder / _FILE, inactive)
     delete(folder / _AGENT)
     if (folder / ".exit_signals").exists():
         clear_exit_signals(folder)
     delete(folder / ".response_analysis")
-    if was_active:
-        entry = {
-            "timestamp": stamps.iso(now),
-            "from_state": "active",
-            "to_state": "reset",
-            "reason": reason,
-            "loop_number": loop,
-        }
-        history = [*read_array(folder / ".ralph_session_history"), entry]
-        write_json(folder / ".ralph_session_history", history[-HISTORY_CAP:])
+    entry = {
+        "timestamp": stamps.iso(now),
+        "from_state": "active",
+        "to_state": "reset",
+        "reason": reason,
+        "loop_number": loop,
+    }
+    history = [*read_array(folder / ".ralph_session_history"), entry]
+    write_json(folder / ".ralph_session_history", history[-HISTORY_CAP:])
 
 
 def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
