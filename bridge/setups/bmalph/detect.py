@@ -90,7 +90,8 @@ def require(folder: Folder) -> Look:
         )
     if seen.other:
         raise ConfigurationError(
-            f"{folder.project} is no bmalph project: it belongs to {seen.other}\n  next: run it without --setup bmalph"
+            f"{folder.project} is no bmalph project: it belongs to {seen.other}\n"
+            "  next: run it without --setup bmalph"
         )
     raise ConfigurationError(
         f"{folder.project} is no bmalph project: missing {', '.join(seen.missing)} (one of them would do),"

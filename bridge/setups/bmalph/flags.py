@@ -8,10 +8,13 @@ be right. There is no ``--option=value``, and short options are not bundled.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bridge.setups.bmalph.settings import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ["USAGE", "Plan", "parse"]
 
