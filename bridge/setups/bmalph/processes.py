@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["MARK", "Identity", "alive", "command_of", "identify", "marked"]
+__all__ = ["MARK", "Identity", "alive", "command_of", "identify", "marked", "originals"]
 
 MARK = "RALPH_BRIDGE_PROJECT"
 """Variable that the agent gets into its environment, and hands on to what it starts: the project's folder."""
@@ -54,6 +54,19 @@ def marked(project: Path) -> list[int]:
         if name.isdigit() and int(name) != os.getpid():
             with suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
                 if wanted in file.read().split(b"\0"):
+                    found.append(int(name))
+    return sorted(found)
+
+
+def originals(project: Path) -> list[int]:
+    """Return the pids of bash loops (``ralph_loop.sh``) at work in `project`; none where that can't be seen."""
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if name.isdigit():
+            with suppress(OSError):
+                words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
+                runs_it = b"bash" in words[0] and any(word.endswith(b"ralph_loop.sh") for word in words[1:3])
+                if runs_it and os.path.samefile(f"/proc/{name}/cwd", project):
                     found.append(int(name))
     return sorted(found)
 

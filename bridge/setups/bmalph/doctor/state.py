@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import suppress
-from pathlib import Path
 
 from bridge.errors import ConfigurationError
 from bridge.setups.bmalph import lock, processes
@@ -98,25 +95,13 @@ def leftovers(case: Case) -> Answer:
 def second_loop(case: Case) -> Answer:
     """Two loops in one project overwrite each other's state (trap T16)."""
     mine = lock.holder(case.folder)
-    others = _originals(case.folder.project)
+    others = processes.originals(case.folder.project)
     if others:
         pids = " ".join(map(str, others))
         return failed(f"the original ralph_loop.sh is running here: process {pids}", f"end it: kill {pids}")
     if mine is not None:
         return passed(f"a loop is at work: process {mine.pid}, since {stamps.local(mine.since)}")
     return passed("no loop is at work")
-
-
-def _originals(project: Path) -> list[int]:
-    found = []
-    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
-        if name.isdigit():
-            with suppress(OSError):
-                words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
-                runs_it = any(word.endswith(b"/ralph_loop.sh") for word in words[:3]) and b"bash" in words[0]
-                if runs_it and os.path.samefile(f"/proc/{name}/cwd", project):
-                    found.append(int(name))
-    return sorted(found)
 
 
 def orphans(case: Case) -> Answer:

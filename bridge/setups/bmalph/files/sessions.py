@@ -17,7 +17,7 @@ from bridge.setups.bmalph.settings import HISTORY_CAP
 if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["Resume", "active_session", "drop_agent_session", "reset_session", "resume_id", "save_agent_session",
+__all__ = ["Resume", "active_session", "drop_agent_session", "id_in", "reset_session", "resume_id", "save_agent_session",
            "start_session", "touch_session"]  # fmt: skip
 
 _FILE = ".ralph_session"
@@ -111,14 +111,15 @@ def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
     if age >= expiry_hours * 3600:
         delete(path)
         return Resume(None, f"unused for {age / 3600:.0f} h, more than {expiry_hours:g} h")
-    found = _id_in(text)
+    found = id_in(text)
     if validate_session_id(found):
         return Resume(found)
     delete(path)
     return Resume(None, f"{_AGENT} holds no session id" if text.strip() else "")
 
 
-def _id_in(text: str) -> str:
+def id_in(text: str) -> str:
+    """Return what stands for an id in the agent's file: its first line, or a field of older JSON. Not validated."""
     stripped = text.strip()
     if stripped.startswith("{"):
         with suppress(ValueError, RecursionError):
