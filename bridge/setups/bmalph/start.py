@@ -23,8 +23,8 @@ def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given
     """Check everything that needs no driver, and return the settings. Nothing is written.
 
     Raises:
-        ConfigurationError: settings that can't be used (all of them are named), a layout that isn't ours, no prompt,
-            no git repository with a commit.
+        ConfigurationError: settings that can't be used (all of them are named), a layout that isn't ours, no
+            prompt, no git repository with a commit.
         ProjectUnusable: a file can't be read.
     """
     settings = resolve(folder, env=env, rc=rc.read(folder, env), options=options)

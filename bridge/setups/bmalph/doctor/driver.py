@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.setups.bmalph.doctor.model import Answer, Case, NotLookedAt, ask, failed, passed, warned
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["available", "contract", "loads", "version"]
 
@@ -75,7 +79,7 @@ def version(case: Case) -> Answer:
     return passed(f"{seen[0]} (at least {least})")
 
 
-def _script(case: Case):  # type: ignore[no-untyped-def]
+def _script(case: Case) -> Path:
     try:
         return case.script
     except BridgeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from bridge.errors import BridgeError
 from bridge.loop.plan import parse_plan
@@ -37,6 +38,7 @@ STATE_FILES = (
     ".heartbeat_marker",
     ".write_heartbeat_*",
     ".ralph_bridge.*",
+    ".*.tmp",
 )
 """What a loop writes under its folder, as patterns for ``.gitignore``."""
 
@@ -140,7 +142,7 @@ def ignored(case: Case) -> Answer:
     missing = [name for name in names if name not in text.splitlines()]
     if not missing:
         return passed()
-    patterns = " ".join(f"{shown}/{name}" for name in STATE_FILES)
+    patterns = shlex.join(f"{shown}/{name}" for name in STATE_FILES)
     return warned(
         f"git does not ignore {', '.join(missing)}",
         f"printf '%s\\n' {patterns} >> .gitignore",

@@ -34,16 +34,16 @@ def circuit(case: Case) -> Answer:
     path = case.folder / breaker.FILE
     if not path.exists():
         return passed("no loop has run yet")
-    record = breaker.read_breaker(case.folder)
-    if record is None:
+    if breaker.is_corrupt(case.folder):
         return failed(
             f"{case.folder.name_of(path)} is corrupt", "ralph_loop.sh --reset-circuit, or delete the file"
         )
-    reason = str(record.get("reason") or "no reason given")
-    if record["state"] != "OPEN":
-        return passed(str(record["state"]))
+    found = breaker.load(case.folder, time.time())
+    reason = found.reason or "no reason given"
+    if not found.is_open:
+        return passed(found.state.value)
     settings = case.settings
-    since = stamps.parse_iso(record.get("opened_at") or record.get("last_change"))
+    since = stamps.parse_iso(found.opened_at or found.last_change)
     left = 0.0 if since is None else since + settings.cb_cooldown_minutes * 60 - time.time()
     hint = f"bash {case.folder.shown}/ralph_loop.sh --reset-circuit, or CB_AUTO_RESET=true"
     if settings.cb_auto_reset:

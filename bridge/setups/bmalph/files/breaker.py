@@ -2,60 +2,55 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.bmalph.files import stamps
-from bridge.setups.bmalph.files.records import read_array, read_object, write_json
+from bridge.loop import breaker, breaker_state
+from bridge.setups.bmalph.files.records import read_object, read_text, write_text
 
 if TYPE_CHECKING:
+    from bridge.loop.breaker_state import Breaker, Transition
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["FILE", "HISTORY", "append_history", "read_breaker", "read_history", "reset_breaker", "write_breaker"]
+__all__ = ["FILE", "HISTORY", "is_corrupt", "load", "load_history", "reset", "save", "save_history"]
 
 FILE = ".circuit_breaker_state"
 HISTORY = ".circuit_breaker_history"
-_STATES = ("CLOSED", "HALF_OPEN", "OPEN")
 
 
-def read_breaker(folder: Folder) -> dict[str, Any] | None:
-    """Return the breaker's record, None without one that makes sense."""
-    record = read_object(folder / FILE)
-    return record if record is not None and record.get("state") in _STATES else None
+def load(folder: Folder, now: float) -> Breaker:
+    """Return the breaker; a closed one where there is no state that makes sense."""
+    return breaker_state.read_breaker(read_text(folder / FILE), datetime.fromtimestamp(now, UTC))
 
 
-def write_breaker(folder: Folder, record: dict[str, Any]) -> None:
-    """Write the breaker's record."""
-    write_json(folder / FILE, record)
+def is_corrupt(folder: Folder) -> bool:
+    """Whether there is a state file and readers can't use it (section 3.2)."""
+    if not (folder / FILE).exists():
+        return False
+    record = read_object(folder / FILE) or {}
+    count = record.get("consecutive_no_progress")
+    known = record.get("state") in [each.value for each in breaker_state.Circuit]
+    return not known or not isinstance(count, int | float) or isinstance(count, bool)
 
 
-def read_history(folder: Folder) -> list[dict[str, Any]]:
-    """Return the transitions, the oldest first."""
-    return [entry for entry in read_array(folder / HISTORY) if isinstance(entry, dict)]
+def save(folder: Folder, state: Breaker, transition: Transition | None = None) -> None:
+    """Write the breaker, and its transition into the history."""
+    write_text(folder / FILE, breaker_state.write_breaker(state))
+    if transition is not None:
+        save_history(folder, load_history(folder), transition)
 
 
-def append_history(folder: Folder, *, loop: int, before: str, after: str, reason: str, now: float) -> None:
-    """Note a transition."""
-    entry = {
-        "timestamp": stamps.iso(now),
-        "loop": loop,
-        "from_state": before,
-        "to_state": after,
-        "reason": reason,
-    }
-    write_json(folder / HISTORY, [*read_history(folder), entry])
+def load_history(folder: Folder) -> list[dict[str, Any]]:
+    """Return the transitions so far, the oldest first."""
+    return breaker_state.read_history(read_text(folder / HISTORY))
 
 
-def reset_breaker(folder: Folder, reason: str, now: float) -> None:
-    """Close the breaker and set every counter to zero; the history stays (section 6)."""
-    record = {
-        "state": "CLOSED",
-        "last_change": stamps.iso(now),
-        "consecutive_no_progress": 0,
-        "consecutive_same_error": 0,
-        "consecutive_permission_denials": 0,
-        "consecutive_read_only_timeouts": 0,
-        "last_progress_loop": 0,
-        "total_opens": 0,
-        "reason": reason,
-    }
-    write_breaker(folder, record)
+def save_history(folder: Folder, entries: list[dict[str, Any]], *more: Transition) -> None:
+    """Write the history, with `more` at its end."""
+    write_text(folder / HISTORY, breaker_state.write_history(entries, *more))
+
+
+def reset(folder: Folder, now: float) -> None:
+    """Close the breaker by hand: every counter is zero, the history stays."""
+    state, transition = breaker.reset(load(folder, now), datetime.fromtimestamp(now, UTC))
+    save(folder, state, transition)

@@ -17,8 +17,17 @@ from bridge.setups.bmalph.settings import HISTORY_CAP
 if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["Resume", "active_session", "drop_agent_session", "id_in", "reset_session", "resume_id", "save_agent_session",
-           "start_session", "touch_session"]  # fmt: skip
+__all__ = [
+    "Resume",
+    "active_session",
+    "drop_agent_session",
+    "id_in",
+    "reset_session",
+    "resume_id",
+    "save_agent_session",
+    "start_session",
+    "touch_session",
+]
 
 _FILE = ".ralph_session"
 _AGENT = ".claude_session_id"
