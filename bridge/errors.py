@@ -30,6 +30,7 @@ __all__ = [
     "ScriptInvalid",
     "ScriptNotFound",
     "ScriptUnreadable",
+    "SessionRefused",
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
@@ -237,3 +238,11 @@ class ProjectBusy(BridgeError, OSError):
     """Another loop is at work in this project."""
 
     exit_code = 4
+
+
+class SessionRefused(BridgeError, ValueError):
+    """A setup's own rules refuse to start a session; the exit code is the one of its controller."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

@@ -184,15 +184,29 @@ class Shell(Session):
         revived, self._revived = self._revived, False
         return Reply(head.status, protocol.decode(out), protocol.decode(err), found, changes, revived)
 
-    def source(self, path: str | os.PathLike[str], *arguments: str, timeout: float | None = UNSET) -> Reply:
+    def source(
+        self,
+        path: str | os.PathLike[str],
+        *arguments: str,
+        timeout: float | None = UNSET,
+        errexit_acts: bool = False,
+    ) -> Reply:
         """Source a script at the main level; it is sourced again whenever bash has to be replaced.
+
+        Args:
+            path: the script.
+            arguments: its positional parameters.
+            timeout: seconds, None for no limit; default the shell's.
+            errexit_acts: a command that fails in it ends bash (`ShellDied`), if the option ``errexit`` is on; as
+                for a controller that sources a file outside of any condition.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid: before anything runs.
             HookExited: the script called ``exit``; what it had defined until then is there.
         """
         real = script.check(path)
-        return self._do(_Step(protocol.source(real, arguments), real, arguments), timeout)
+        code = protocol.source(real, arguments) + (f"\n{protocol.NOTHING}" if errexit_acts else "")
+        return self._do(_Step(code, real, arguments), timeout)
 
     def execute(self, code: str, *, timeout: float | None = UNSET) -> Reply:
         """Run shell code of the host's own at the main level, such as default functions for a script to
