@@ -77,8 +77,8 @@ def run(
     """
     with guarded():
         from bridge.loop.decide import Limits
-        from bridge.loop.runner import LoopSettings
         from bridge.loop.prompt import find_prompt
+        from bridge.loop.runner import LoopSettings
 
         folder = Path(os.path.abspath(project))
         if not folder.is_dir():

@@ -1,8 +1,8 @@
-"""bmalph setups: ``.ralph/ralph_loop.sh`` with ``drivers/*.sh``, and projects of frankbria's loop, which it comes from.
+"""bmalph setups: ``.ralph/ralph_loop.sh`` with ``drivers/*.sh``; and frankbria's, from which that loop comes.
 
-``detect`` finds one, ``folder`` says where its files lie, ``rc`` and ``settings`` what it shall do, ``flags`` and
-``controls`` are its controller's command line, ``start`` its checks before a loop, ``files`` its state, ``lock`` keeps
-a second loop out, ``doctor`` and ``overview`` tell people about it.
+``layout`` recognises one, ``folder`` says where its files lie, ``rc`` and ``settings`` what it shall do, ``flags``
+and ``controls`` are its controller's command line, ``start`` its checks before a loop, ``files`` its state, ``lock``
+keeps a second loop out, ``doctor`` and ``overview`` tell people about it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.detect import CONTROLLER, look
 from bridge.setups.bmalph.folder import locate
+from bridge.setups.bmalph.layout import CONTROLLER, look
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ NAME = "bmalph"
 
 
 def detect(folder: Path) -> Setup | None:
-    """Recognise the setup in the project `folder`; see :func:`bridge.setups.bmalph.detect.look`.
+    """Recognise the setup in the project `folder`; see :func:`bridge.setups.bmalph.layout.look`.
 
     Raises:
         ConfigurationError: RALPH_DIR can't be used.
