@@ -1,8 +1,8 @@
 """bmalph setups: ``.ralph/ralph_loop.sh`` with ``drivers/*.sh``; and frankbria's, from which that loop comes.
 
 ``layout`` recognises one, ``folder`` says where its files lie, ``rc`` and ``settings`` what it shall do, ``flags``
-and ``controls`` are its controller's command line, ``start`` its checks before a loop, ``files`` its state, ``lock``
-keeps a second loop out, ``doctor`` and ``overview`` tell people about it.
+and ``controls`` are its controller's command line, ``start`` its checks before a loop, ``files`` its state,
+``lock`` keeps a second loop out, ``doctor`` and ``overview`` tell people about it.
 """
 
 from __future__ import annotations
