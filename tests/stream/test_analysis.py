@@ -16,6 +16,7 @@ from bridge.stream.analysis import Analysis, Analyzer, RunFacts, analyze, analyz
 from tests.stream import samples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
@@ -214,15 +215,12 @@ def test_golden_values(name: str) -> None:
 def test_the_documents_keys_and_their_order() -> None:
     found = json.loads(analyze([json.dumps(GOLDEN["cli_object_with_usage"][0]).encode()], FACTS).to_json())
     assert list(found) == ["loop_number", "timestamp", "output_file", "output_format", "analysis"]
-    assert (
-        list(found["analysis"])
-        == (
-            "has_completion_signal is_test_only is_stuck has_progress files_modified format_confidence confidence_score "
-            "exit_signal tasks_completed_this_loop tests_status fix_plan_completed_delta "
-            "has_progress_tracking_mismatch work_summary output_length has_permission_denials permission_denial_count "
-            "denied_commands input_tokens output_tokens cache_read_tokens cache_creation_tokens total_cost_usd "
-            "duration_ms duration_api_ms num_turns session_id"
-        ).split()
+    assert " ".join(found["analysis"]) == (
+        "has_completion_signal is_test_only is_stuck has_progress files_modified format_confidence "
+        "confidence_score exit_signal tasks_completed_this_loop tests_status fix_plan_completed_delta "
+        "has_progress_tracking_mismatch work_summary output_length has_permission_denials "
+        "permission_denial_count denied_commands input_tokens output_tokens cache_read_tokens "
+        "cache_creation_tokens total_cost_usd duration_ms duration_api_ms num_turns session_id"
     )
     assert found["timestamp"] == "2026-11-20T14:00:00+00:00"
     inner = found["analysis"]
@@ -294,7 +292,7 @@ def codex(*texts: str) -> list[dict[str, Any]]:
     return [{"type": "thread.started", "thread_id": "t"}, *messages, {"type": "turn.completed"}]
 
 
-SHAPES = {
+SHAPES: dict[str, Callable[[str], Any]] = {
     "claude": lambda text: {**RESULT, "result": text, "session_id": "s"},
     "codex": codex,
     "text": lambda text: text,
@@ -420,8 +418,18 @@ def test_halves_of_surrogate_pairs_can_be_written() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["Error: x", "ERROR: x", "error: x", "a]: error x", "Link: error", "Error occurred", "it failed with error 3"]
-    + ["java.lang.Exception", "an exception", "Fatal", "FATAL"],
+    [
+        *(
+            "Error: x",
+            "ERROR: x",
+            "error: x",
+            "a]: error x",
+            "Link: error",
+            "Error occurred",
+            "failed with error 3",
+        ),
+        *("java.lang.Exception", "an exception", "Fatal", "FATAL"),
+    ],
 )
 def test_error_lines(line: str) -> None:
     assert analysis(f"Hello.\n{line}\n").has_errors
