@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import OutputUnreadable
+from bridge.stream.analysis.facts import iso
 from bridge.stream.analysis.fingerprint import fingerprint
 from bridge.stream.analysis.limits import find_limit, limit_in_events, own_words
-from bridge.stream.analysis.model import Analysis, iso
+from bridge.stream.analysis.model import Analysis
 from bridge.stream.analysis.scan import Length, Scan
 from bridge.stream.analysis.verdict import json_verdict, text_verdict
 from bridge.stream.events import Answer, Reader
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from bridge.stream.analysis.model import Limit, RunFacts
+    from bridge.stream.analysis.facts import Limit, RunFacts
     from bridge.stream.analysis.verdict import Verdict
     from bridge.stream.events import Details
 
@@ -43,6 +44,7 @@ class Analyzer:
         self._scan = Scan()
         self._length = Length()
         self._pieces: list[bytes] = []
+        self._text: list[bytes] = []
         self._pending = 0
 
     def feed(self, chunk: bytes) -> None:
@@ -53,6 +55,7 @@ class Analyzer:
             self._add(line)
             self._end(b"\n")
         self._add(rest)
+        self._scan_text()
 
     def _add(self, piece: bytes) -> None:
         while self._pending + len(piece) > LINE_LIMIT:
@@ -70,12 +73,18 @@ class Analyzer:
         self._pending = 0
         self._reader.feed(line)
         if self._reader.family is None:
-            self._scan.line(line)
+            self._text.append(line)
+
+    def _scan_text(self) -> None:
+        if self._text:
+            self._scan.lines(b"".join(self._text))
+            self._text.clear()
 
     def finish(self, facts: RunFacts) -> Analysis:
         """Judge what was fed; nothing may be fed afterwards."""
         if self._pieces:
             self._end(b"")
+        self._scan_text()
         answer, details = self._reader.answer(), self._reader.details()
         if details.shape == "text":
             verdict = text_verdict(answer, self._scan, self._length.value, facts)

@@ -18,7 +18,7 @@ from bridge.stream.events.details import amount
 from bridge.stream.status import StatusBlock, parse_status
 
 if TYPE_CHECKING:
-    from bridge.stream.analysis.model import RunFacts
+    from bridge.stream.analysis.facts import RunFacts
     from bridge.stream.analysis.scan import Scan
     from bridge.stream.documents import JsonObject
     from bridge.stream.events import Answer, Details
@@ -176,7 +176,8 @@ def _status(fields: JsonObject) -> str:
 
 
 def _says_complete(summary: str) -> bool:
-    return COMPLETION.search(summary) is not None or NO_WORK.search(summary) is not None
+    lowered = summary.lower()
+    return COMPLETION.within(lowered) or NO_WORK.within(lowered)
 
 
 def _count(value: object) -> int:

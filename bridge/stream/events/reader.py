@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.documents import HELD_LIMIT, Held, parse_line, parse_whole
-from bridge.stream.events.base import Answer, Family, NoTexts
+from bridge.stream.events.base import Answer, Family
 from bridge.stream.events.claude import Claude
 from bridge.stream.events.cline import Cline
 from bridge.stream.events.codex import Codex
@@ -14,6 +14,7 @@ from bridge.stream.events.cursor import Cursor
 from bridge.stream.events.details import Details
 from bridge.stream.events.document import JSON, Document, OneObject, is_result, single
 from bridge.stream.events.opencode import OpenCode
+from bridge.stream.events.texts import NoTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -114,12 +115,14 @@ class Reader:
 
     def _whole(self) -> tuple[Family, str] | None:
         """Try everything as the one document that its first line began."""
-        value = self._document.value()
-        if isinstance(value, dict):
+        value, after_text = self._document.value()
+        if isinstance(value, dict) and not after_text:
             return self._fed([value]) or self._one(value), "object"
         if isinstance(value, list):
             events = [item for item in value if isinstance(item, dict)]
             results = [event for event in events if event.get("type") == "result"]
+            if after_text and (self._fences or not results):
+                return None
             return self._fed(events) or self._one(results[-1] if results else {}), "array"
         return None
 
