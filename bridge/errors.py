@@ -34,6 +34,7 @@ __all__ = [
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
+    "UnknownAgent",
     "UnknownDriver",
     "UnsetVariable",
     "ValueNotAccepted",
@@ -65,6 +66,10 @@ class ValueNotAccepted(ConfigurationError):
 
 class UnknownDriver(ConfigurationError, LookupError):
     """No shipped or installed driver has this name."""
+
+
+class UnknownAgent(ConfigurationError, LookupError):
+    """No shipped or installed agent has this name."""
 
 
 class ScriptNotFound(ConfigurationError, FileNotFoundError):

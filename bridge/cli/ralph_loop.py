@@ -127,10 +127,8 @@ def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool,
     renderer = _Renderer(quiet=quiet)
     with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (agent, session):
         if dry_run:
-            job, config = session.job, session.config
-            say(
-                f"mode: {job.mode}  agent: {agent.script}  prompt: {job.shown}  iterations: {config.max_iterations}"
-            )
+            job, most = session.job, session.limits.max_iterations
+            say(f"mode: {job.mode}  agent: {agent.script}  prompt: {job.shown}  iterations: {most}")
             write(first_prompt(agent.shell, session))
             return 0
         with closing(run_session(agent, session)) as events:
@@ -150,7 +148,7 @@ def _drive(events: Generator[SessionEvent, None, None], renderer: _Renderer) -> 
                 return event.code
             renderer.show(event)
         except (KeyboardInterrupt, SystemExit) as signal:
-            if events.gi_frame is None:
+            if getattr(events, "gi_frame", None) is None:  # it has ended, and raised this itself
                 raise
             came = signal
 

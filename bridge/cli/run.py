@@ -47,6 +47,7 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @click.pass_context
 def run(
     context: click.Context,
+    /,
     *,
     words: tuple[str, ...],
     setup_name: str | None,

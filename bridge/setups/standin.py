@@ -46,7 +46,11 @@ fi
 echo {name}": no ralph-bridge here (neither $python nor one on PATH); running "{original} >&2
 exec "$home/"{original} "$@"
 """
-_START = "import sys; sys.path.append(sys.argv[3]); from bridge.cli import main; sys.exit(main())"
+# In front of sys.path only where it isn't on it: a site-packages folder must not come before the standard library.
+_START = (
+    "import sys; p = sys.argv[3]; p in sys.path or sys.path.insert(0, p); "
+    "from bridge.cli import main; sys.exit(main())"
+)
 
 
 class State(Enum):

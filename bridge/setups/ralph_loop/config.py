@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable
 
-__all__ = ["DEFAULTS", "OPTIONS", "RETRY_DELAY", "Config", "read_config", "source_file"]
-
-OPTIONS = ("errexit", "nounset", "pipefail")
-"""What the controller has on (``set -euo pipefail``)."""
+__all__ = ["DEFAULTS", "RETRY_DELAY", "Config", "read_config", "source_file"]
 
 DEFAULTS: Mapping[str, str] = {"DEFAULT_MAX_ITERATIONS": "10", "MAX_RETRIES": "3", "SPECS_DIR": "specs"}
 """Set before ``config`` is sourced, whatever the environment says."""
@@ -39,9 +36,9 @@ class Config:
         mode: MODE: what the command line says, unless ``config`` overrides it.
         specs_dir: SPECS_DIR, relative to the working folder.
         process_dir: PROCESS_DIR; empty when unused.
-        max_iterations: of this session; 0 or less runs none.
-        max_retries: how often a failed attempt is repeated.
-        retry_delay: seconds before the first repetition.
+        iterations: the most of this session, as it stands; 0 or less runs none.
+        retries: MAX_RETRIES, how often a failed attempt is repeated, as it stands.
+        delay: RETRY_DELAY, seconds before the first repetition, as it stands.
         names: variables that ``config`` defines, or that have a default.
         output: what sourcing it printed.
     """
@@ -50,11 +47,26 @@ class Config:
     mode: str
     specs_dir: str
     process_dir: str
-    max_iterations: int
-    max_retries: int
-    retry_delay: float
+    iterations: str
+    retries: str
+    delay: str
     names: frozenset[str]
-    output: tuple[Reply, ...]
+    output: Reply
+
+    @property
+    def max_iterations(self) -> int:
+        """Raises `SessionRefused`, as the two below, for what is no number."""
+        return integer(self.iterations, "the number of iterations")
+
+    @property
+    def max_retries(self) -> int:
+        """Repetitions after a failed attempt."""
+        return integer(self.retries, "MAX_RETRIES")
+
+    @property
+    def retry_delay(self) -> float:
+        """Seconds before the first repetition."""
+        return _seconds(self.delay)
 
 
 def read_config(
@@ -70,7 +82,7 @@ def read_config(
     """Source ``config`` and settle what it leaves open.
 
     Args:
-        shell: a bash with `OPTIONS`, RALPH_DIR and RALPH_HOME.
+        shell: a bash of `bridge.agent.open_shell`, with RALPH_DIR and RALPH_HOME.
         path: the file.
         mode: from the command line.
         iterations: from the command line; empty for DEFAULT_MAX_ITERATIONS.
@@ -79,8 +91,8 @@ def read_config(
         strict: no delay between attempts.
 
     Raises:
-        SessionRefused: no such file, it failed (a command that fails in it ends it), AGENT is not set, or a number
-            is none; or it called ``exit``, whose status is the exit code then.
+        SessionRefused: no such file, it failed (a command that fails in it ends it), or AGENT is not set; or it
+            called ``exit``, whose status is the exit code then.
     """
     if not path.is_file():
         raise SessionRefused(f"Error: config file not found: {path}")
@@ -102,11 +114,11 @@ def read_config(
         mode=value["MODE"],
         specs_dir=value["SPECS_DIR"],
         process_dir=value["PROCESS_DIR"],
-        max_iterations=integer(most, "the number of iterations"),
-        max_retries=integer(value["MAX_RETRIES"], "MAX_RETRIES"),
-        retry_delay=0.0 if strict else _seconds(value["RETRY_DELAY"]),
+        iterations=most,
+        retries=value["MAX_RETRIES"],
+        delay="0" if strict else value["RETRY_DELAY"],
         names=frozenset(names) | set(_KEYS),
-        output=(reply,),
+        output=reply,
     )
 
 
@@ -122,7 +134,7 @@ def source_file(shell: Shell, path: Path) -> Reply:
         SessionRefused: it failed, with what it had said.
     """
     try:
-        return shell.source(path, errexit_acts=True)
+        return shell.source(path, errexit=True)
     except HookExited as left:
         raise SessionRefused(_said(f"Error: {path} called exit {left.status}", left), left.status or 0) from left
     except (ShellDied, HookTimeout) as died:

@@ -20,11 +20,11 @@ from bridge.setups.ralph_loop.prompts import Prompts, slices
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
-    from typing import IO
 
     from bridge.agent import Agent
     from bridge.setups.ralph_loop.events import SessionEvent
     from bridge.setups.ralph_loop.session import Session
+    from bridge.shell import Reply
 
     Events = Generator[SessionEvent, None, None]
 
@@ -85,11 +85,10 @@ class _Run:
     # -- the loop ------------------------------------------------------------------------------------
 
     def _loop(self) -> Generator[SessionEvent, None, Ending]:
-        config = self.session.config
         shell = self.agent.shell
         shell.update({"SESSION_LOG": str(self.log.path), "session_start": self.began})
         prompts = Prompts(shell, self.session)
-        for iteration in range(1, config.max_iterations + 1):
+        for iteration in range(1, self.session.limits.max_iterations + 1):
             if self.session.job.mode == "build" and (iteration == 1 or not self.session.strict):
                 ending = yield from self._cut_plan(prompts)
                 if ending is not None:
@@ -125,15 +124,15 @@ class _Run:
         return None
 
     def _iterate(self, prompts: Prompts, iteration: int) -> Generator[SessionEvent, None, Attempt]:
-        config = self.session.config
+        limits = self.session.limits
         repeated = 0
         while True:
             attempt = yield from self._attempt(prompts, iteration, repeated)
-            if not decide.retries(attempt, repeated, config.max_retries):
+            if not decide.retries(attempt, repeated, limits.max_retries):
                 return attempt
             repeated += 1
-            yield from self._lines([logs.retry(repeated, config.max_retries)])
-            if pause := decide.delay(config.retry_delay, repeated):
+            yield from self._lines([logs.retry(repeated, limits.max_retries)])
+            if pause := decide.delay(limits.retry_delay, repeated):
                 time.sleep(pause)
 
     def _attempt(self, prompts: Prompts, iteration: int, repeated: int) -> Generator[SessionEvent, None, Attempt]:
@@ -142,42 +141,31 @@ class _Run:
         yield from self._lines(logs.begins(iteration, datetime.now(), job.mode, job.shown))
         with _temporary(prompts.text()) as path:
             shell.update({"iteration": iteration, "retry": repeated, "iter_start": began, "tmp_prompt": path})
-            if self.agent.has("agent_pre_iteration"):
-                yield HookText(self.agent.pre_iteration())
+            yield from self._hook(self.agent.pre_iteration())
             status = yield from self._pipeline(path)
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
         attempt = Attempt(status, response)
         if attempt.empty:
             yield from self._lines([logs.NO_RESPONSE])
         yield from self._lines(logs.done(iteration, int(time.time()) - began))
-        if self.agent.has("agent_post_iteration"):
-            shell["agent_rc"] = status if attempt.succeeded or status else 1
-            yield HookText(self.agent.post_iteration())
+        shell["agent_rc"] = status or int(attempt.empty)
+        yield from self._hook(self.agent.post_iteration())
         yield from self._lines([logs.RULE])
         return attempt
 
     def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, int]:
         """The agent, through its own display filter; the status is that of the rightmost stage that failed."""
+        whole = not self.session.strict
         with (
             usable("last_agent_output"),
             open(self._capture(), "wb", buffering=0) as raw,
-            self.agent.invoke(prompt) as running,
+            self.agent.invoke(prompt, tee=raw, end_line=whole) as running,
+            self.agent.format_display(running, end_line=whole) as display,
         ):
-            lines = self._tee(running, raw)
-            display = self.agent.format_display(lines)
             for text in display:
                 self._logged(text)
                 yield Display(text)
-            if not self.session.strict:
-                for _ in lines:  # a display that gave up early costs no output of the agent
-                    pass
         return display.status or running.status or 0
-
-    def _tee(self, lines: Iterable[bytes], raw: IO[bytes]) -> Iterator[bytes]:
-        for line in lines:
-            whole = line if line.endswith(b"\n") or self.session.strict else line + b"\n"
-            raw.write(whole)
-            yield whole
 
     def _capture(self) -> str:
         return str(self.session.home / "last_agent_output")
@@ -185,7 +173,8 @@ class _Run:
     # -- around it -----------------------------------------------------------------------------------
 
     def _count_context(self) -> Events:
-        percent, _, window = self.agent.context()
+        told = self.agent.context()
+        percent, window = told.percent or "", told.maximum or ""
         if self.session.strict and percent and not decide.is_integer(percent):
             raise HookError(f"_ITER_CONTEXT_PCT is {percent!r}, no whole number", hook="agent_post_iteration")
         counted = decide.context(self.context, percent, window)
@@ -230,6 +219,10 @@ class _Run:
         self.log.write(text)
         if text:
             self.line_open = not text.endswith("\n")
+
+    def _hook(self, reply: Reply | None) -> Events:
+        if reply is not None:
+            yield from self._hook_said(reply.stdout, reply.stderr)
 
     def _hook_said(self, stdout: str, stderr: str) -> Events:
         if stdout:

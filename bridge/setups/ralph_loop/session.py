@@ -1,4 +1,4 @@
-"""What a session is about, and what it needs of an agent."""
+"""What a session is about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from bridge.setups.ralph_loop.config import Config
     from bridge.setups.ralph_loop.preflight import Job
 
-__all__ = ["Session"]
+__all__ = ["Limits", "Session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Iterations of the session, repetitions of a failed attempt, and seconds before the first of those."""
+
+    max_iterations: int
+    max_retries: int
+    retry_delay: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +32,7 @@ class Session:
         folder: the working folder.
         config: what ``config`` and the command line settled.
         job: what to do.
+        limits: how often.
         strict: with the original's warts that show (README, "ralph-loop setups").
     """
 
@@ -30,4 +40,5 @@ class Session:
     folder: Path
     config: Config
     job: Job
+    limits: Limits
     strict: bool = False

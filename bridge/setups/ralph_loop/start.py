@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from bridge.errors import SessionRefused
 from bridge.setups.lock import one_loop
 from bridge.setups.ralph_loop import preflight
-from bridge.setups.ralph_loop.config import OPTIONS, read_config, source_file
+from bridge.setups.ralph_loop.config import read_config, source_file
 from bridge.setups.ralph_loop.events import HookText
-from bridge.setups.ralph_loop.session import Session
+from bridge.setups.ralph_loop.session import Limits, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -64,9 +64,9 @@ def ready(
         ProjectBusy: another loop is at work there.
         bridge.errors.BridgeError: the agent's script can't be loaded.
     """
-    from bridge.shell import Shell
+    from bridge.agent import open_shell
 
-    with Shell(options=OPTIONS, cwd=folder, timeout=None) as shell:
+    with open_shell(cwd=folder, timeout=None) as shell:
         shell.update({"RALPH_DIR": str(home), "RALPH_HOME": os.path.relpath(home, folder.resolve())})
         config = read_config(
             shell,
@@ -77,14 +77,15 @@ def ready(
             settings=options.settings,
             strict=options.strict,
         )
-        _tell(tell, *config.output)
-        _sandbox(shell, home, tell, strict=options.strict)
+        _tell(tell, config.output)
+        _sandbox(shell, home, tell)
         agent = _agent(shell, home, config, options)
         preflight.repository(folder, strict=options.strict)
         _program(agent)
         preflight.specs(folder, config)
         job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
-        session = Session(home, folder, config, job, options.strict)
+        limits = Limits(config.max_iterations, config.max_retries, config.retry_delay)
+        session = Session(home, folder, config, job, limits, options.strict)
         if not lock:
             yield agent, session
             return
@@ -99,13 +100,11 @@ def _tell(tell: Tell, reply: Reply) -> None:
         tell(HookText(reply.stderr, error=True))
 
 
-def _sandbox(shell: Shell, home: Path, tell: Tell, *, strict: bool) -> None:
-    """The controller's own library: agents may use what it defines, but nothing of ours needs it."""
+def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
+    """The controller's own library, if there: agents may use what it defines, but nothing of ours needs it."""
     path = home / "lib" / "sandbox.sh"
     if path.is_file():
         _tell(tell, source_file(shell, path))
-    elif strict:
-        raise SessionRefused(f"Error: sandbox library not found: {path}")
 
 
 def _agent(shell: Shell, home: Path, config: Config, options: Options) -> Agent:
