@@ -77,7 +77,16 @@ def _ralph_loop(controller: Path, words: Sequence[str]) -> int:
     return run(controller, words)
 
 
-CONTROLLERS: dict[str, Callable[[Path, Sequence[str]], int]] = {"ralph-loop": _ralph_loop}
+def _bmalph(controller: Path, words: Sequence[str]) -> int:
+    from bridge.cli.bmalph import controller as run
+
+    return run(controller, words)
+
+
+CONTROLLERS: dict[str, Callable[[Path, Sequence[str]], int]] = {
+    "bmalph": _bmalph,
+    "ralph-loop": _ralph_loop,
+}
 """Setup to what its stand-in does: given the controller's path and the words it was called with."""
 
 

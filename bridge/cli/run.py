@@ -78,18 +78,20 @@ def run(
     """
     with guarded():
         from bridge.loop.decide import Limits
+        from bridge.loop.prompt import find_prompt
         from bridge.loop.runner import LoopSettings
-        from bridge.loop.settings import find_prompt
 
         folder = Path(os.path.abspath(project))
         if not folder.is_dir():
             raise ConfigurationError(f"--project {project}: there is no such folder")
         setup = choose(folder, setup_name, words)
-        if setup is not None:
+        if setup is not None and setup.name == "ralph-loop":
             from bridge.cli.ralph_loop import run_in_setup
 
             refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
+        if words:
+            raise click.UsageError(f"{words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context)
         refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
         loop_settings = LoopSettings(
             project=folder,
@@ -116,22 +118,19 @@ def _seen_from(folder: Path, path: str) -> str:
 def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
     """Load the driver that the option, the environment or the project's settings name."""
     from bridge.driver import Driver
-    from bridge.loop.settings import choose_driver, driver_settings, find_rc, read_rc
+    from bridge.setups.bmalph import rc
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.settings import Given, resolve
 
-    rc_file = find_rc(folder)
-    rc = read_rc(rc_file, os.environ)
-    chosen = choose_driver(driver, os.environ, rc)
-    if not driver and ("/" in chosen or ".." in chosen):
-        source = "the environment" if os.environ.get("PLATFORM_DRIVER") else str(rc_file)
-        raise ConfigurationError(
-            f"PLATFORM_DRIVER is {chosen!r} in {source}: it is the name of a driver, not a path\n"
-            "  next: name a path with --driver"
-        )
-    seen = rc_file.relative_to(folder) if rc_file else None
-    wanted = driver_settings(os.environ, rc, seen) | settings
+    place = locate(folder)
+    options = {"platform_driver": Given("--driver", driver)} if driver else {}
+    found = resolve(place, env=os.environ, rc=rc.read(place, os.environ), options=options)
+    for notice in found.notices:
+        say(notice)
+    wanted = found.shell_globals() | settings
     return Driver.load(
-        chosen,
-        folders=[folder / ".ralph" / "drivers"],
+        found.platform_driver,
+        folders=[place / "drivers"],
         cwd=folder,
         settings={name: os_text(value) for name, value in wanted.items()},
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SETUPS", "detect", "module"]
 
 SETUPS: Mapping[str, str] = {
+    "bmalph": "bridge.setups.bmalph",
     "ralph-loop": "bridge.setups.ralph_loop",
 }
 """Name, as ``--setup`` takes it, to module."""

@@ -75,6 +75,8 @@ def state_of(controller: Path) -> State:
     with usable("the controller"):
         data = controller.read_bytes()
     shebang, _, rest = data.partition(b"\n")
+    if not rest.startswith(_MARK):  # a line of the original that is kept
+        rest = rest.partition(b"\n")[2]
     mark, _, body = rest.partition(b"\n")
     if not mark.startswith(_MARK):
         return State.EDITED if _MARK in data else State.ORIGINAL
@@ -82,19 +84,20 @@ def state_of(controller: Path) -> State:
     return State.STAND_IN if whole else State.EDITED
 
 
-def adopt(controller: Path, setup: str) -> Adopted:
+def adopt(controller: Path, setup: str, *, keep: bytes = b"") -> Adopted:
     """Put a stand-in in the place of `controller`; when one is there already, nothing is done.
 
     Args:
         controller: the file that people start.
         setup: name of the setup, for ``ralph-bridge stand-in``.
+        keep: how a line of the original begins that others look for: the stand-in has it as its second line.
 
     Raises:
         ConfigurationError: the stand-in was edited, or the original that belongs to it is gone.
         bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     state, original = state_of(controller), kept(controller)
-    text = _text(controller, setup)
+    text = _text(controller, setup, _kept_line(controller if state is State.ORIGINAL else original, keep))
     if state is State.EDITED:
         raise ConfigurationError(_edited(controller))
     with usable("the controller"):
@@ -176,7 +179,15 @@ def _set_aside(controller: Path, original: Path) -> Path | None:
     return aside
 
 
-def _text(controller: Path, setup: str) -> bytes:
+def _kept_line(original: Path, beginning: bytes) -> bytes:
+    if not beginning or not original.exists():
+        return b""
+    with usable("the controller"), open(original, "rb") as file:
+        head = file.read(1000).split(b"\n")[1:5]
+    return next((line.rstrip() + b"\n" for line in head if line.startswith(beginning)), b"")
+
+
+def _text(controller: Path, setup: str, line: bytes) -> bytes:
     body = _BODY.format(
         name=shlex.quote(controller.name),
         original=shlex.quote(kept(controller).name),
@@ -186,7 +197,7 @@ def _text(controller: Path, setup: str) -> bytes:
         start=shlex.quote(_START),
     )
     data = body.encode("utf-8", "surrogateescape")
-    return b"#!/bin/sh\n" + _MARK + _checksum(data) + b"\n" + data
+    return b"#!/bin/sh\n" + line + _MARK + _checksum(data) + b"\n" + data
 
 
 def _checksum(body: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What all families of output have in common: the answer, and how its text is gathered."""
+"""What all families of output have in common: the answer, and how fields are read."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
+from bridge.stream.events.details import NO_USAGE, Details
+from bridge.stream.events.texts import Texts
 
+if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
 __all__ = [
     "Answer",
     "Family",
-    "NoTexts",
-    "Texts",
     "block_texts",
     "clean",
     "generic_session_id",
@@ -59,52 +58,6 @@ class Answer:
     malformed: int = 0
 
 
-class Texts:
-    """Messages in the order of their first piece; a complete message replaces its pieces."""
-
-    def __init__(self) -> None:
-        self._pieces: dict[Hashable, list[str]] = {}
-
-    def put(self, key: Hashable, text: str) -> None:
-        """Set a message, in the place where its first piece arrived."""
-        if text or key in self._pieces:
-            self._pieces[key] = [text]
-
-    def put_or_say(self, key: tuple[object, str], text: str) -> None:
-        """Set a message by its id, or add it when the id is missing."""
-        if key[1]:
-            self.put(key, text)
-        else:
-            self.say(text)
-
-    def say(self, text: str) -> None:
-        """Add a message that has no key and won't change."""
-        self.put(("said", len(self._pieces)), text)
-
-    def add(self, key: Hashable, piece: str) -> None:
-        """Add a piece to a message."""
-        self._pieces.setdefault(key, []).append(piece)
-
-    def drop(self, key: Hashable) -> None:
-        """Forget a message: its complete form arrives by another name, or it was begun anew."""
-        if key in self._pieces:
-            self._pieces[key] = []  # kept in place: `say` counts on a length that only grows
-
-    def all(self) -> list[str]:
-        """Give the messages that aren't empty."""
-        return [text for pieces in self._pieces.values() if (text := "".join(pieces))]
-
-
-class NoTexts(Texts):
-    """Keeps nothing, for whoever wants the session id only."""
-
-    def put(self, key: Hashable, text: str) -> None:
-        """Forget a message."""
-
-    def add(self, key: Hashable, piece: str) -> None:
-        """Forget a piece."""
-
-
 class Family(ABC):
     """Reads the events of one CLI. Subclasses implement `claims` and `event`.
 
@@ -121,6 +74,11 @@ class Family(ABC):
         self.is_error = False
         self.error: str | None = None
         self.reset_at: float | None = None
+        self.usage = NO_USAGE
+        self.denials: list[str] = []
+        self.api_error_status: int | None = None
+        self.limit_type: str | None = None
+        self.record: JsonObject = {}
 
     @staticmethod
     @abstractmethod
@@ -142,6 +100,17 @@ class Family(ABC):
         self.completed = True
         self.is_error = False
         self.error = None
+
+    def details(self, shape: str) -> Details:
+        """Give what the events so far tell beside the answer."""
+        return Details(
+            usage=self.usage,
+            denials=tuple(map(clean, self.denials)),
+            api_error_status=self.api_error_status,
+            limit_type=self.limit_type,
+            record=self.record,
+            shape=shape,
+        )
 
     def answer(self, malformed: int = 0) -> Answer:
         """Give what the events so far amount to."""

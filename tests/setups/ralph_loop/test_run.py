@@ -215,7 +215,7 @@ def test_options(ralph: Ralph) -> None:
         (["--prompt", "x"], "--prompt does not apply"),
         (["--timeout", "1"], "--timeout does not apply"),
         (["--no-live"], "--live does not apply"),
-        (["--setup", "nonesuch"], "there is no such setup; known: ralph-loop"),
+        (["--setup", "nonesuch"], "there is no such setup; known: bmalph, ralph-loop"),
         (["--max-iterations", "0"], "--max-iterations"),
     ],
 )
