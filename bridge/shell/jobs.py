@@ -66,6 +66,17 @@ class _Place(NamedTuple):
         others = self.process.jobs - {self.group}
         return processes.of_job(self.group, self.process.pid, older=self.older, others=others)
 
+    def send(self, number: signal.Signals) -> bool:
+        """Signal everything; False when there is nothing left. The group at once: one that bash is just about to
+        fork would be missed, and bash doesn't give in to an INT that its child survives.
+        """
+        left = self.members()
+        for step in (number, signal.SIGCONT) if left else ():
+            with contextlib.suppress(OSError):
+                os.killpg(self.group, step)
+            processes.send(step, (pid for pid in left if _group_of(pid) != self.group))
+        return bool(left)
+
     def kill(self, *, patience: float = 2.0) -> None:
         """End everything at once; the keeper only when it doesn't by itself, so that it can tell the status."""
         begun = time.monotonic()
@@ -390,10 +401,7 @@ class Job:
         self._ends.alone = False
         try:
             for number, grace in rungs:
-                left = self._place.members()
-                processes.send(number, left)
-                processes.send(signal.SIGCONT, left)
-                if not left or self._gone_within(grace):
+                if not self._place.send(number) or self._gone_within(grace):
                     self._ends.alone = True
                     return
         finally:  # Ctrl-C again: no more patience
@@ -471,6 +479,13 @@ class _AsSource(Source):
 
     def watch(self, poll: select.poll) -> bool:
         return self._job.watch(poll)
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
 
 
 _KILLED = 128 + signal.SIGKILL

@@ -120,7 +120,9 @@ def test_several_at_once(living: Shell) -> None:
 # -- how it ends -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["return 0", "return 7", "exit 3", "exit 300", "builtin exit 4", "(exit 9)", "false"])
+@pytest.mark.parametrize(
+    "how", ["return 0", "return 7", "exit 3", "exit 300", "builtin exit 4", "(exit 9)", "false"]
+)
 def test_its_status_is_exact(living: Shell, how: str) -> None:
     expected = {"return 0": 0, "return 7": 7, "exit 3": 3, "exit 300": 44, "builtin exit 4": 4, "(exit 9)": 9}
     assert run(living, f"echo on; {how}") == (b"on\n", expected.get(how, 1))
@@ -166,7 +168,9 @@ def test_a_child_that_floods_stdout_after_the_end_is_ended(living: Shell) -> Non
         assert job.status == 4
 
 
-@pytest.mark.parametrize("code", ["sleep 61 >/dev/null &", "set -m; sleep 61 >/dev/null &", "(sleep 61 >/dev/null &)"])
+@pytest.mark.parametrize(
+    "code", ["sleep 61 >/dev/null &", "set -m; sleep 61 >/dev/null &", "(sleep 61 >/dev/null &)"]
+)
 def test_what_it_leaves_running_ends_with_it(living: Shell, code: str) -> None:
     assert run(living, f"{code}\nreturn 0")[1] == 0
     assert "sleep" not in session(living.pid)
@@ -198,7 +202,7 @@ def session(leader: int) -> set[str]:
 @pytest.mark.parametrize(
     ("code", "status", "last_words"),
     [
-        ("echo on; sleep 61; echo late", 130, b""),
+        ("sleep 0.05; echo on; while :; do :; done; echo late", 130, b""),
         ("trap 'echo bye; exit 3' INT; echo on; while :; do sleep 0.01; done", 3, b"bye\n"),
         ("trap '' INT; trap 'echo bye; exit 4' TERM; echo on; while :; do sleep 0.01; done", 4, b"bye\n"),
         ("trap '' INT TERM HUP; echo on; while :; do sleep 61; done", 137, b""),
@@ -308,7 +312,9 @@ def test_a_line_comes_when_it_is_printed(living: Shell) -> None:
 
 def test_nobody_reads_so_it_waits(living: Shell, tmp_path: Path) -> None:
     counter = tmp_path / "counter"
-    living.execute(f"flood() {{ local n=0; while :; do printf %01000d $n; n=$((n + 1)); echo $n >|{counter}; done; }}")
+    living.execute(
+        f"flood() {{ local n=0; while :; do printf %01000d $n; n=$((n + 1)); echo $n >|{counter}; done; }}"
+    )
     with living.start("flood", grace=0.1) as job:
         assert until(lambda: counter.exists() and written(counter) >= 60)
         # It hangs in a write to the pipe: 64 KiB, and not a byte more.
@@ -356,7 +362,9 @@ def generated() -> Iterator[str]:
     yield "é\udcff\n"
 
 
-@pytest.mark.parametrize("kind", ["bytes", "path", "descriptor", "file", "read ahead", "memory", "list", "generator", "job"])
+@pytest.mark.parametrize(
+    "kind", ["bytes", "path", "descriptor", "file", "read ahead", "memory", "list", "generator", "job"]
+)
 def test_kinds_of_stdin(living: Shell, tmp_path: Path, kind: str) -> None:
     data = "a\né\udcff\n".encode("utf-8", "surrogateescape")
     path = tmp_path / "in put"
@@ -548,7 +556,7 @@ def test_a_script_that_closes_every_descriptor(bash: str, leaks: None, tmp_path:
     [
         "builtin() { echo no; return 1; }",
         "printf() { echo no; }; trap() { return 1; }; set() { :; }; eval() { :; }; exec() { return 9; }",
-        "exit() { echo mine; }; kill() { :; }; wait() { :; }; read() { builtin read \"$@\"; }",
+        'exit() { echo mine; }; kill() { :; }; wait() { :; }; read() { builtin read "$@"; }',
         "IFS=0123456789/",
         "trap 'echo trapped' EXIT ERR DEBUG RETURN; set -E",
         "set -e; set -o noclobber; set -f",
@@ -564,7 +572,7 @@ def test_a_script_that_closes_every_descriptor(bash: str, leaks: None, tmp_path:
 def test_hostile_scripts(bash: str, leaks: None, tmp_path: Path, sabotage: str) -> None:
     script = tmp_path / "script.sh"
     script.write_text(
-        f"hook() {{ IFS= builtin read -r line; builtin printf '<%s>\\n' \"$line\" \"$@\"; builtin exit 7; }}\n{sabotage}\n"
+        f'hook() {{ IFS= builtin read -r line; builtin printf \'<%s>\\n\' "$line" "$@"; builtin exit 7; }}\n{sabotage}\n'
     )
     with Shell(bash=bash, timeout=10, host_streams=True) as shell:
         shell.source(script)
@@ -602,7 +610,9 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("code", ["sleep 62", "trap '' HUP INT TERM; while :; do sleep 62; done", "set -m; sleep 62"])
+@pytest.mark.parametrize(
+    "code", ["sleep 62", "trap '' HUP INT TERM; while :; do sleep 62; done", "set -m; sleep 62"]
+)
 def test_a_killed_host_leaves_nothing(bash: str, tmp_path: Path, code: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, bash, f"hook() {{ {code}\n}}"],
