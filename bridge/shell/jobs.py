@@ -198,6 +198,14 @@ class Job:
             ShellDied: bash ended, and the job with it.
             Exception: what the iterable that feeds it raised.
         """
+        piece = None
+        while piece is None:
+            piece = self.read_within(None)
+        return piece
+
+    def read_within(self, seconds: float | None) -> bytes | None:
+        """As `read`, but None when there is nothing for so long."""
+        end = None if seconds is None else time.monotonic() + seconds
         while True:
             with self._lock:
                 piece = self.take()
@@ -205,7 +213,12 @@ class Job:
                     return piece
                 poll = select.poll()
                 ready = self.watch(poll)
-            poll.poll(0 if ready else self._patience())
+                patience = 0.0 if ready else self._patience()
+            if end is not None:
+                if (left := (end - time.monotonic()) * 1000) <= 0:
+                    return None
+                patience = left if patience is None else min(left, patience)
+            poll.poll(patience)
 
     def __iter__(self) -> Iterator[bytes]:
         while piece := self.read():

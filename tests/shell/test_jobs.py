@@ -41,11 +41,11 @@ def living(bash: str, leaks: None) -> Iterator[Shell]:
 
 def until(true: Callable[[], object], seconds: float = 10) -> bool:
     end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            return False
+    while time.monotonic() < end:
+        if true():
+            return True
         time.sleep(0.005)
-    return True
+    return False
 
 
 def alive(pid: int) -> bool:
@@ -239,10 +239,16 @@ def test_another_thread_may_end_it(living: Shell) -> None:
 
 
 def test_ctrl_c_while_reading_ends_it_with_its_block(living: Shell) -> None:
+    job = living.start("sleep", "61")
+
+    def read() -> None:
+        with job:
+            timer.start()
+            list(job)
+
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt), living.start("sleep", "61") as job:
-        timer.start()
-        list(job)
+    with pytest.raises(KeyboardInterrupt):
+        read()
     timer.join()
     assert (job.status, group(job)) == (130, [])
 
@@ -376,7 +382,7 @@ def test_kinds_of_stdin(living: Shell, tmp_path: Path, kind: str) -> None:
         pipe = stack.enter_context(os.fdopen(read, "rb"))
         if kind == "read ahead":
             assert pipe.readline() == b"first\n"
-        given = {
+        kinds: dict[str, Callable[[], object]] = {
             "bytes": lambda: data,
             "path": lambda: path,
             "descriptor": lambda: read,
@@ -386,8 +392,8 @@ def test_kinds_of_stdin(living: Shell, tmp_path: Path, kind: str) -> None:
             "list": lambda: [b"a", b"\n\xc3\xa9", "\udcff\n"],
             "generator": generated,
             "job": lambda: stack.enter_context(living.start("cat", stdin=data)),
-        }[kind]()
-        with living.start("lines", stdin=given) as job:  # type: ignore[arg-type]
+        }
+        with living.start("lines", stdin=kinds[kind]()) as job:  # type: ignore[arg-type]
             assert (b"".join(job), job.status) == (b"[a]\n[\xc3\xa9\xff]\n", 0)
 
 
@@ -435,9 +441,9 @@ def test_a_job_that_ends_early_loses_nothing_of_its_source(living: Shell, tmp_pa
 
 
 def test_100000_lines_through_two_jobs(living: Shell) -> None:
-    with living.start("cat", stdin=(b"%d\n" % n for n in range(100_000))) as first:
-        with living.start("cat", stdin=first) as second:
-            assert b"".join(second) == b"".join(b"%d\n" % n for n in range(100_000))
+    lines = [b"%d\n" % n for n in range(100_000)]
+    with living.start("cat", stdin=iter(lines)) as first, living.start("cat", stdin=first) as second:
+        assert b"".join(second) == b"".join(lines)
 
 
 def test_an_endless_source_ends_with_the_block(living: Shell) -> None:
@@ -571,9 +577,8 @@ def test_a_script_that_closes_every_descriptor(bash: str, leaks: None, tmp_path:
 )
 def test_hostile_scripts(bash: str, leaks: None, tmp_path: Path, sabotage: str) -> None:
     script = tmp_path / "script.sh"
-    script.write_text(
-        f'hook() {{ IFS= builtin read -r line; builtin printf \'<%s>\\n\' "$line" "$@"; builtin exit 7; }}\n{sabotage}\n'
-    )
+    hook = 'IFS= builtin read -r line; builtin printf \'<%s>\\n\' "$line" "$@"; builtin exit 7'
+    script.write_text(f"hook() {{ {hook}; }}\n{sabotage}\n")
     with Shell(bash=bash, timeout=10, host_streams=True) as shell:
         shell.source(script)
         shell.execute("trap - DEBUG")
