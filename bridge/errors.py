@@ -8,6 +8,8 @@ one next step.
 from __future__ import annotations
 
 __all__ = [
+    "AdapterInvalid",
+    "AdapterNotReady",
     "ArgumentTooLong",
     "BridgeError",
     "ConfigurationError",
@@ -17,7 +19,9 @@ __all__ = [
     "HookFailed",
     "HookInterrupted",
     "HookTimeout",
+    "IncompleteInput",
     "InvalidName",
+    "LineTooLong",
     "OutputLimitExceeded",
     "OutputNotFound",
     "OutputUnreadable",
@@ -29,9 +33,12 @@ __all__ = [
     "ScriptInvalid",
     "ScriptNotFound",
     "ScriptUnreadable",
+    "SessionBusy",
+    "SessionEnded",
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
+    "UnknownAdapter",
     "UnknownDriver",
     "UnsetVariable",
     "ValueNotAccepted",
@@ -230,3 +237,33 @@ class ProjectUnusable(BridgeError, OSError):
     """A file or folder of the project can't be read or written."""
 
     exit_code = 4
+
+
+class AdapterInvalid(ConfigurationError):
+    """An adapter file can't be loaded; every problem is listed with file, line and key."""
+
+
+class UnknownAdapter(ConfigurationError, LookupError):
+    """No adapter has this name, built in or in the user's or the project's folder."""
+
+
+class AdapterNotReady(BridgeError, TimeoutError):
+    """The program was started and never came to its first prompt."""
+
+    exit_code = 4
+
+
+class IncompleteInput(ConfigurationError):
+    """A command has open brackets, strings or comments; nothing was sent."""
+
+
+class LineTooLong(ConfigurationError):
+    """A line that the terminal would cut, and the adapter has no other way in."""
+
+
+class SessionBusy(BridgeError, BlockingIOError):
+    """An earlier command of the session has not ended, or there is none to wait for."""
+
+
+class SessionEnded(BridgeError, ConnectionError):
+    """The program of the session has ended, or the session was closed."""
