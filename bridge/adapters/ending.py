@@ -75,6 +75,7 @@ class Watch:
         osc: announcements are expected.
         primary: pattern of the prompt, for programs that announce nothing.
         continuation: pattern of the continuation prompt.
+        others: patterns of prompts that the program shows in modes that it enters by itself.
         marker: `primary` is a marker, which no output holds by accident.
         settle: longest silence, in seconds, that is asked for.
     """
@@ -86,6 +87,7 @@ class Watch:
         osc: bool,
         primary: str | None = None,
         continuation: str | None = None,
+        others: Sequence[str] = (),
         marker: bool = False,
         settle: float = 0.15,
     ) -> None:
@@ -97,8 +99,11 @@ class Watch:
         self._end = offset
         self._line = b""
         self._echoed = False
-        self._primary = _detector(primary, offset)
-        self._continuation = _detector(continuation, offset)
+        self._prompts = [
+            (_detector(pattern, offset), continued)
+            for pattern, continued in ((primary, False), *((other, False) for other in others), (continuation, True))
+            if pattern
+        ]
         self.cwd: str | None = None
 
     def feed(self, data: bytes, marks: Sequence[Mark], *, cwd_key: str = "Cwd") -> None:
@@ -111,15 +116,20 @@ class Watch:
         for mark in marks:
             if mark.code == "P" and mark.key == cwd_key:
                 self.cwd = mark.value
-        for detector in (self._primary, self._continuation):
-            if detector is not None and data:
+        if data:
+            for detector, _ in self._prompts:
                 detector.feed(data)
+
+    @property
+    def looks_like_prompt(self) -> bool:
+        """Something stands at the end of the stream that is a prompt if the program waits there."""
+        return any(detector.standing is not None for detector, _ in self._prompts)
 
     def verdict(self, signs: Signs) -> Ending | Later:
         """Whether the command is over by now."""
         if self.osc and (ending := self._announced()):
             return ending
-        if self._primary is None:
+        if not self._prompts:
             if self.osc:
                 return Later()
             return Ending("quiet", self._end) if signs.quiet >= self.settle else Later(self.settle - signs.quiet)
@@ -147,14 +157,14 @@ class Watch:
     def _seen(self, signs: Signs) -> Ending | Later:
         """By pattern. What looks like a prompt is one when the program waits for input there (P3, P4)."""
         by: EndedBy = "marker" if self.marker else "prompt"
-        for detector, continued in ((self._primary, False), (self._continuation, True)):
-            if detector is None or (found := detector.standing) is None:
+        for detector, continued in self._prompts:
+            if (found := detector.standing) is None:
                 continue
             wait = self._confirmation(signs)
             if signs.quiet >= wait:
                 return Ending(by, found.start, prompt=found, continued=continued)
             return Later(wait - signs.quiet)
-        return self._unseen(by, signs)
+        return Later() if self.osc else self._unseen(by, signs)
 
     def _confirmation(self, signs: Signs) -> float:
         """Seconds of silence after which a prompt that stands is believed."""
@@ -178,8 +188,8 @@ class Watch:
         at_editor = bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
         cooked_read = bool(signs.raw_prompt is False and signs.reading)
         certain = at_editor or cooked_read or signs.raw_prompt is None or signs.reading is None
-        for detector, continued in ((self._primary, False), (self._continuation, True)):
-            found = detector.loose() if detector is not None and certain else None
+        for detector, continued in self._prompts:
+            found = detector.loose() if certain else None
             if found is not None:
                 wait = _CONFIRM if at_editor or cooked_read else max(self.settle, 0.25)
                 if signs.quiet >= wait:
@@ -193,5 +203,5 @@ class Watch:
         return Later(max(_CONFIRM, signs.quiet)) if signs.quiet < 1.0 else Later()
 
 
-def _detector(pattern: str | None, offset: int) -> PromptDetector | None:
-    return PromptDetector(pattern, offset=offset, midline=True) if pattern else None
+def _detector(pattern: str, offset: int) -> PromptDetector:
+    return PromptDetector(pattern, offset=offset, midline=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.cleaning import clean
 from bridge.adapters.ending import Ending, Signs, Watch
-from bridge.adapters.modes import ModeState, mode_at_prompt
+from bridge.adapters.modes import ModeState, mode_at_prompt, shows_prompt, usable
 from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.result import Result
@@ -80,6 +80,9 @@ class Exchange:
     ) -> None:
         self.adapter, self.stream, self.terminal = adapter, stream, stream.terminal
         self._osc, self._primary, self._continuation, self._genuine = osc, primary, continuation, genuine
+        self._others = [
+            pattern for mode in adapter.modes if not mode.default and (pattern := usable(mode.primary or mode.detect))
+        ]
         self._settle = max(adapter.output.post_prompt_settle_ms, 0) / 1000
         self._raw_prompt: bool | None = None
         self._prompt_end = 0
@@ -110,7 +113,8 @@ class Exchange:
         tty = self.terminal.state()
         if self.pending is not None and tty.canonical and self._raw_prompt is None:
             self._raw_prompt = True  # it was off at the prompt, or this would be False already
-        needs = not watch.osc and (tty.canonical or self._raw_prompt is not True)
+        unsure = tty.canonical or self._raw_prompt is not True
+        needs = unsure and (watch.looks_like_prompt or not watch.osc)
         reading = self.terminal.is_reading() if needs else None
         return Signs(tty, self.stream.quiet, self._raw_prompt, reading)
 
@@ -267,6 +271,7 @@ class Exchange:
             osc=self._osc,
             primary=self._primary,
             continuation=self._continuation,
+            others=self._others,
             marker=not self._osc and self.adapter.prompt.strategy != "regex",
             settle=self._settle,
         )
@@ -448,6 +453,8 @@ class Exchange:
             mode = self._mode(ending, output)
             self._prompt_end = max(self._prompt_end, ending.prompt.end if ending.prompt else ending.end)
             self.pending = None
+            if ending.prompt is not None:  # in a mode that announces nothing
+                self._input_began = True
             if command.path is not None:
                 with suppress(OSError):
                     os.unlink(command.path)
@@ -489,8 +496,8 @@ class Exchange:
             line = plain(visible(text.decode("utf-8", "surrogateescape")).text).rpartition("\n")[2]
             found = mode_at_prompt(self.adapter.modes, line, plain(output))
             left = deadline - time.monotonic()
-            known = any(mode_at_prompt([mode], line, "").name and line for mode in self.adapter.modes)
-            if (self._genuine and self._input_began) or (not self._genuine and line and known) or left <= 0:
+            drawn = self._input_began if self._genuine else shows_prompt(self.adapter.modes, line)
+            if drawn or left <= 0 or self.terminal.ended:
                 return found
             self._pump(left)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from bridge.adapters.model import Mode
 
-__all__ = ["ModeState", "detect_mode", "mode_at_prompt"]
+__all__ = ["ModeState", "detect_mode", "mode_at_prompt", "shows_prompt", "usable"]
 
 
 class ModeState(NamedTuple):
@@ -54,6 +54,19 @@ def mode_at_prompt(modes: Sequence[Mode], prompt: str, output: str) -> ModeState
             if match := _search(pattern, prompt):
                 return ModeState(mode.name, _level(mode, match))
     return detect_mode(modes, output + "\n" + prompt)
+
+
+def shows_prompt(modes: Sequence[Mode], line: str) -> bool:
+    """Whether `line` is the prompt of one of `modes`."""
+    return any(_search(mode.primary or mode.detect, line) for mode in modes)
+
+
+def usable(pattern: str | None) -> str | None:
+    """`pattern` if it can be used at all."""
+    try:
+        return pattern if pattern and compiled(pattern) else None
+    except re.error:
+        return None
 
 
 def _search(pattern: str | None, text: str) -> re.Match[str] | None:
