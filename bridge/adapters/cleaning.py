@@ -30,13 +30,15 @@ def clean(
         exact: the window begins at the announced start of the command: there is no echo in it.
         prompt: pattern of the prompt, which line editors may draw again before the echo.
 
-    An echo that isn't found is left where it is. Blank rows at the ends go; an exact window keeps those at its start.
+    An echo that isn't found is left where it is. Blank rows at the ends go; a shell's exact window keeps those at its start.
     """
     text = window.decode("utf-8", "surrogateescape")
     output = adapter.output
     sgr = not output.strip_ansi
     if exact:
-        return render(text, sgr=sgr).rstrip("\n")
+        shown = render(text, sgr=sgr)
+        # A REPL begins a fresh line; it doesn't know that the terminal's echo has done so already.
+        return shown.rstrip("\n") if adapter.family == "shell" else trimmed(shown)
     if output.strip_input_echo and output.input_echo_strategy != "none":
         end = echo_end(text, sent, prompt=prompt)
         if end is not None:

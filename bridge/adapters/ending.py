@@ -98,6 +98,8 @@ class Watch:
         self.marks: list[Mark] = []
         self._end = offset
         self._line = b""
+        self.line_start = offset
+        """Absolute offset of the current line."""
         self._echoed = False
         self._prompts = [
             (_detector(pattern, offset), continued)
@@ -111,6 +113,8 @@ class Watch:
         self._end += len(data)
         self._echoed = self._echoed or b"\n" in data or b"\r" in data
         cut = data.rfind(b"\n") + 1
+        if cut:
+            self.line_start = self._end - len(data) + cut
         self._line = (data[cut:] if cut else self._line + data)[-512:]
         self.marks.extend(marks)
         for mark in marks:
@@ -173,7 +177,7 @@ class Watch:
         canonical, raw_prompt = signs.tty.canonical, signs.raw_prompt
         if self.marker:
             return 0.0 if canonical is False or signs.reading or raw_prompt is False else _CONFIRM
-        if canonical is False and (raw_prompt or _BRACKETED in self._line):
+        if canonical is False and (raw_prompt or signs.reading or _BRACKETED in self._line):
             return 0.0
         if canonical and raw_prompt:
             return _LONG_CONFIRM

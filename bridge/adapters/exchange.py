@@ -115,7 +115,7 @@ class Exchange:
             self._raw_prompt = True  # it was off at the prompt, or this would be False already
         unsure = tty.canonical or self._raw_prompt is not True
         needs = unsure and (watch.looks_like_prompt or not watch.osc)
-        reading = self.terminal.is_reading() if needs else None
+        reading = self.terminal.is_reading(canonical=tty.canonical) if needs else None
         return Signs(tty, self.stream.quiet, self._raw_prompt, reading)
 
     # ready
@@ -176,7 +176,7 @@ class Exchange:
             return None
         canonical = self.terminal.state().canonical
         # Banners hold prompt-like texts more often than output does: the program has to read.
-        reading = self.terminal.is_reading() if canonical else None
+        reading = self.terminal.is_reading(canonical=True) if canonical else None
         wait = {True: 0.0, False: 1.0, None: 0.05}[reading] if canonical else 0.025
         return max(wait - self.stream.quiet, 0.0)
 
@@ -188,7 +188,7 @@ class Exchange:
             canonical = self.terminal.state().canonical
             if self.stream.offset and canonical is False:
                 break  # a line editor is at its prompt
-            if canonical and self.stream.offset and self.stream.quiet >= 0.05 and self.terminal.is_reading():
+            if canonical and self.stream.offset and self.stream.quiet >= 0.05 and self.terminal.is_reading(canonical=True):
                 break
             if self.stream.offset and self.stream.quiet >= max(ready.output_settled_stable_ms, 50) / 1000:
                 break
@@ -331,7 +331,8 @@ class Exchange:
             if self.terminal.ended:
                 return Ending("exit", self.stream.offset, _start(watch))
             if soft and self.stream.quiet >= _LINE_GAP and not self._is_running():
-                return Ending("quiet", self.stream.offset, continued=True)
+                # What stands on the current line is a continuation prompt that nobody told us of.
+                return Ending("quiet", watch.line_start, _start(watch), continued=True)
             wait = verdict.seconds
             if soft:
                 wait = _LINE_GAP if wait is None else min(wait, _LINE_GAP)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import signal
 import termios
@@ -24,6 +25,9 @@ _ONCE = 1_048_576
 _TICK = 0.1
 """How often a child is looked at where its end can't be waited for (no pidfd)."""
 _TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
+
+
+_POLLS = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
 
 
 class TtyState(NamedTuple):
@@ -158,8 +162,11 @@ class Terminal:
             return TtyState()
         return TtyState(bool(flags & termios.ICANON), bool(flags & termios.ECHO), own)
 
-    def is_reading(self) -> bool | None:
-        """Whether some thread of the program waits for input from a terminal; None where that can't be seen."""
+    def is_reading(self, *, canonical: bool | None) -> bool | None:
+        """Whether some thread of the program waits for input from a terminal; None where that can't be seen.
+
+        Line editors (`canonical` is False) wait in select or poll; that tells something of programs with one thread.
+        """
         try:
             tasks = os.listdir(f"/proc/{self.pid}/task")
             places = set()
@@ -170,6 +177,8 @@ class Terminal:
             return None
         if places & _TTY_READERS:
             return True
+        if canonical is False:
+            return True if len(tasks) == 1 and all(map(_POLLS, places)) else None
         return None if places <= {"0", ""} else False
 
     # ending

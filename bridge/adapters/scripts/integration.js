@@ -5,44 +5,49 @@
   const fs = require('fs');
   const repl = require('repl');
   const nonce = '{nonce}';
-  const mark = (payload) => `\x1b]633;${payload};${nonce}\x07`;
+  const mark = (payload) => '\x1b]633;' + payload + ';' + nonce + '\x07';
   let failed = false;
 
   const attach = (server) => {
     if (server.__rb) return server;
     Object.defineProperty(server, '__rb', { value: true });
     const display = server.displayPrompt;
-    const text = '> ';
-    server.setPrompt(text);
-    let pending = false;
-    server.displayPrompt = function (keepCursor) {
-      const continued = Boolean(this._initialPrompt === undefined ? false : this[bufferedSymbol(this)]);
-      if (continued) {
-        this.output.write(mark('K'));
-        return display.call(this, keepCursor);
-      }
+    let running = false;
+    // Set for every error that is shown, whichever way it came.
+    let lastError = server.lastError;
+    Object.defineProperty(server, 'lastError', {
+      configurable: true,
+      enumerable: true,
+      get: () => lastError,
+      set: (error) => { failed = true; lastError = error; },
+    });
+    const finished = () => {
       let cwd = '';
       try { cwd = process.cwd(); } catch { /* it was removed */ }
-      this.output.write(mark(`D;${failed ? 1 : 0}`) + (cwd ? mark(`P;Cwd=${cwd}`) : '') + mark('A'));
-      failed = false;
-      pending = false;
+      server.output.write(mark(`D;${failed ? 1 : 0}`) + (cwd ? mark(`P;Cwd=${cwd}`) : '') + mark('A'));
+      failed = running = false;
+    };
+    server.setPrompt('> ');
+    server.displayPrompt = function (keepCursor) {
+      const continued = Boolean(this[bufferedSymbol(this)]);
+      if (continued) this.output.write(mark('K'));
+      else finished();
       const shown = display.call(this, keepCursor);
-      this.output.write(mark('B'));
+      if (!continued) this.output.write(mark('B'));
       return shown;
     };
     const evaluate = server.eval;
     server.eval = function (code, context, file, callback) {
-      if (!pending) {
-        pending = true;
+      if (!running) {
+        running = true;
         server.output.write(mark('C'));
       }
-      return evaluate.call(this, code, context, file, (error, value) => {
-        failed = Boolean(error) && !(error instanceof repl.Recoverable);
-        return callback(error, value);
-      });
+      return evaluate.call(this, code, context, file, callback);
     };
-    server.context._ripple_exec_file = runFile(server);
-    globalThis._ripple_exec_file = server.context._ripple_exec_file;
+    server.context._ripple_exec_file = globalThis._ripple_exec_file = runFile;
+    // Its first prompt was drawn before we came.
+    finished();
+    server.output.write(mark('B'));
     return server;
   };
 
@@ -55,7 +60,7 @@
   };
 
   // Runs a file as if it had been typed: declarations stay, the last value is shown, top-level await works.
-  const runFile = () => (path) => {
+  const runFile = (path) => {
     const source = fs.readFileSync(path, 'utf8');
     try { fs.unlinkSync(path); } catch { /* it is removed by the host as well */ }
     const vm = require('vm');
@@ -66,11 +71,10 @@
   };
 
   const start = repl.start;
-  const ours = process.argv[1] !== undefined && require.main !== undefined && typeof module !== 'undefined'
-    && require.main === module;
+  const ours = typeof module !== 'undefined' && require.main === module;
   repl.start = function (...given) { return attach(start.apply(this, given)); };
   if (ours || (process._eval != null && !process._forceRepl)) {
-    attach(start({ prompt: '> ', useGlobal: true, ignoreUndefined: false })).displayPrompt();
+    attach(start({ prompt: '> ', useGlobal: true, ignoreUndefined: false }));
   } else if (repl.repl) {
     attach(repl.repl);
   }

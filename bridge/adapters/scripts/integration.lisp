@@ -6,22 +6,24 @@
 (defvar *nonce* "{nonce}")
 (defvar *failed* nil)
 
-(defun mark (payload)
-  (format *standard-output* "~C]633;~A;~A~C" (code-char 27) payload *nonce* (code-char 7)))
+(defun mark (payload &optional (stream *standard-output*))
+  (format stream "~C]633;~A;~A~C" (code-char 27) payload *nonce* (code-char 7)))
 
 (defun cwd ()
   (namestring #+sbcl *default-pathname-defaults* #-sbcl (truename ".")))
 
-(defun finished ()
+(defun finished (stream)
   (finish-output *error-output*)
-  (mark (if *failed* "D;1" "D;0"))
+  (finish-output *standard-output*)
+  (mark (if *failed* "D;1" "D;0") stream)
   (setf *failed* nil)
-  (mark (concatenate 'string "P;Cwd=" (let ((folder (cwd))) (if (string= folder "") (namestring (truename ".")) folder))))
-  (mark "A"))
+  (let ((folder (cwd)))
+    (mark (concatenate 'string "P;Cwd=" (if (string= folder "") (namestring (truename ".")) folder)) stream))
+  (mark "A" stream))
 
-(defun begun ()
-  (mark "B")
-  (finish-output *standard-output*))
+(defun begun (stream)
+  (mark "B" stream)
+  (finish-output stream))
 
 (defun cl-user::ripple-exec-file (path)
   "Run a file as if it had been typed: each form in turn, the values of the last one are shown."
@@ -36,44 +38,54 @@
           unless rest return (values-list values))))
 
 #+sbcl
+(defun more-on-the-line (in)
+  "Whether another form was typed behind the last one: then there is no prompt for anybody yet."
+  (loop while (and (listen in) (member (peek-char nil in nil nil) '(#\Newline #\Return #\Space #\Tab)))
+        do (read-char in))
+  (listen in))
+
+#+sbcl
 (progn
   (let ((prompt sb-impl::*repl-prompt-fun*))
     (setf sb-impl::*repl-prompt-fun*
           (lambda (stream)
-            (finished)
-            (funcall prompt stream)
-            (begun))))
-  (let ((read-form sb-impl::*repl-read-form-fun*))
+            (cond ((more-on-the-line *standard-input*)
+                   (fresh-line stream))
+                  (t
+                   (finished stream)
+                   (funcall prompt stream)
+                   (begun stream))))))
+  (let ((read-form sb-impl::*repl-read-form-fun*)
+        (fresh t))
     (setf sb-impl::*repl-read-form-fun*
           (lambda (in out)
             (let ((form (funcall read-form in out)))
-              (loop while (and (listen in) (member (peek-char nil in nil nil) '(#\Newline #\Return #\Space #\Tab)))
-                    do (read-char in))
-              (mark "C")
+              (when fresh (mark "C"))
+              (setf fresh (not (more-on-the-line in)))
               form))))
   (sb-ext:without-package-locks
     (sb-int:encapsulate 'sb-debug::debug-prompt 'ralph-bridge
                         (lambda (prompt stream)
                           (setf *failed* t)
-                          (finished)
+                          (finished stream)
                           (funcall prompt stream)
-                          (begun)))))
+                          (begun stream)))))
 
 #+ccl
 (let ((prompt #'ccl::print-listener-prompt))
   (let ((ccl::*warn-if-redefine-kernel* nil))
     (setf (fdefinition 'ccl::print-listener-prompt)
           (lambda (stream &rest more)
-            (finished)
+            (finished stream)
             (apply prompt stream more)
-            (begun)))))
+            (begun stream)))))
 
 #+abcl
 (let ((prompt tpl::*prompt*))
   (setf tpl::*prompt*
         (lambda (stream)
-          (finished)
+          (finished stream)
           (if (functionp prompt) (funcall prompt stream) (format stream prompt (tpl::prompt-package-name)))
-          (begun))))
+          (begun stream))))
 
 (in-package :cl-user)

@@ -12,29 +12,33 @@
      (lambda (message value)
        (set! failed #t)
        (shown message value)))
-    (define prompt (current-prompt-read))
+    (define (more-on-the-line?)
+      ;; Another form typed behind the last one: then there is no prompt for anybody yet.
+      (define in (current-input-port))
+      (let skip ()
+        (and (char-ready? in)
+             (let ([next (peek-char in)])
+               (cond
+                 [(eof-object? next) #t]
+                 [(char-whitespace? next) (read-char in) (skip)]
+                 [else #t])))))
+    (define fresh #t)
     (current-prompt-read
      (lambda ()
-       (flush-output (current-error-port))
-       (mark (if failed "D;1" "D;0"))
-       (set! failed #f)
-       (mark (string-append "P;Cwd=" (path->string (current-directory))))
-       (mark "A")
-       (let ([read-form (current-read-interaction)])
+       (unless (more-on-the-line?)
+         (flush-output (current-error-port))
+         (mark (if failed "D;1" "D;0"))
+         (set! failed #f)
+         (mark (string-append "P;Cwd=" (path->string (current-directory))))
+         (mark "A")
          (display "> ")
          (flush-output)
-         (mark "B")
-         (let ([form (parameterize ([current-get-interaction-input-port (current-get-interaction-input-port)])
-                       (read-form (object-name (current-input-port)) ((current-get-interaction-input-port))))])
-           ;; The line end behind the form belongs to it.
-           (let skip ()
-             (when (and (char-ready? (current-input-port))
-                        (let ([next (peek-char (current-input-port))])
-                          (and (char? next) (char-whitespace? next))))
-               (read-char (current-input-port))
-               (skip)))
-           (mark "C")
-           form))))
+         (mark "B"))
+       (let* ([in ((current-get-interaction-input-port))]
+              [form ((current-read-interaction) (object-name in) in)])
+         (when fresh (mark "C"))
+         (set! fresh (not (more-on-the-line?)))
+         form)))
     (lambda (path)
       (define forms
         (call-with-input-file path
