@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.echo import echo_end, strip_deterministic, strip_fuzzy
 from bridge.adapters.render import render, trimmed
+from bridge.adapters.view import plain
 
 if TYPE_CHECKING:
     from bridge.adapters.model import AdapterFile
@@ -52,5 +53,8 @@ def clean(
         ):
             if stripped != seen:
                 return trimmed(stripped)
-        return trimmed(seen)
+        seen = trimmed(seen)
+        first, _, rest = seen.partition("\n")
+        # Indented by the editor itself.
+        return trimmed(rest) if sent.strip() and plain(first).strip() == sent.strip() else seen
     return trimmed(render(text, sgr=sgr))

@@ -46,8 +46,9 @@ def echo_end(text: str, sent: str, enter: str = "", prompt: str | None = None) -
         return None
     for start in {0: None, _behind_prompt(text, prompt): None}:
         end = _walk(text, start, payload, ansi="\x1b" not in payload)
-        if end is not None:
-            return _after(_ONE_LINE_END, text, end)
+        # Without a line end behind it this was one of many drafts: editors draw the line anew for every key.
+        if end is not None and (line_end := _ONE_LINE_END.match(text, end)):
+            return line_end.end()
     return None
 
 

@@ -21,7 +21,7 @@ _CONFIRM = 0.025
 """Seconds of silence that make a prompt out of a prompt-like text when the terminal can't tell."""
 _LONG_CONFIRM = 1.0
 """The same when the terminal says that a command is running."""
-_BRACKETED = b"\x1b[?2004h"
+_EDITOR_ON, _EDITOR_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
 
 
 class Ending(NamedTuple):
@@ -97,7 +97,8 @@ class Watch:
         self.settle = settle
         self.marks: list[Mark] = []
         self._end = offset
-        self._line = b""
+        self._tail = b""
+        self._editor: bool | None = None  # what the line editor says itself, by bracketed paste
         self.line_start = offset
         """Absolute offset of the current line."""
         self._echoed = False
@@ -115,7 +116,7 @@ class Watch:
         cut = data.rfind(b"\n") + 1
         if cut:
             self.line_start = self._end - len(data) + cut
-        self._line = (data[cut:] if cut else self._line + data)[-512:]
+        self._listen(data)
         self.marks.extend(marks)
         for mark in marks:
             if mark.code == "P" and mark.key == cwd_key:
@@ -123,6 +124,14 @@ class Watch:
         if data:
             for detector, _ in self._prompts:
                 detector.feed(data)
+
+    def _listen(self, data: bytes) -> None:
+        """Line editors ask for bracketed paste while they read, and only then: a witness that stands in the stream."""
+        text = self._tail + data
+        on, off = text.rfind(_EDITOR_ON), text.rfind(_EDITOR_OFF)
+        if on >= 0 or off >= 0:
+            self._editor = on > off
+        self._tail = text[1 - len(_EDITOR_ON) :]
 
     @property
     def looks_like_prompt(self) -> bool:
@@ -177,10 +186,10 @@ class Watch:
         canonical, raw_prompt = signs.tty.canonical, signs.raw_prompt
         if self.marker:
             return 0.0 if canonical is False or signs.reading or raw_prompt is False else _CONFIRM
-        if canonical is False and (raw_prompt or signs.reading or _BRACKETED in self._line):
-            return 0.0
-        if canonical and raw_prompt:
+        if (canonical and raw_prompt) or self._editor is False:
             return _LONG_CONFIRM
+        if canonical is False and (raw_prompt or signs.reading or self._editor):
+            return 0.0
         if signs.reading is not None and canonical:
             return 0.0 if signs.reading else _LONG_CONFIRM
         return min(_CONFIRM if canonical is False else 2 * _CONFIRM, self.settle)
@@ -189,6 +198,8 @@ class Watch:
         """Nothing stands at the start of a line: a prompt behind output without line end (P8), or a program that asks."""
         if not self._echoed:
             return Later()
+        if self._editor is False:
+            return Later()  # the line editor has not come back
         at_editor = bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
         cooked_read = bool(signs.raw_prompt is False and signs.reading)
         certain = at_editor or cooked_read or signs.raw_prompt is None or signs.reading is None

@@ -39,6 +39,8 @@ class Command:
         lines: what is still to be typed.
         segments: output of what was typed already.
         escaped: the way out of a continuation was tried.
+        incomplete: there was no way out but the interrupt key.
+        asks: the program waits for input at no prompt that we know.
     """
 
     command: str
@@ -54,6 +56,7 @@ class Command:
     truncated: bool = False
     out_of_band: str = ""
     incomplete: bool = False
+    asks: bool = False
 
 
 class Exchange:
@@ -316,6 +319,7 @@ class Exchange:
                 if result is not None:
                     return result
             elif ending.by == "input":
+                command.asks = True
                 return self._result(command, ending)  # still pending: somebody may answer
             else:
                 return self._done(command, ending)

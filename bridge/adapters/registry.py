@@ -41,6 +41,17 @@ _LANGUAGES = {
     ".cl": "integration.lisp",
     ".ps1": "integration.ps1",
 }
+_PROGRAMS = {
+    "bash": "integration.bash",
+    "zsh": "integration.zsh",
+    "python": "integration.py",
+    "node": "integration.js",
+    "racket": "integration.rkt",
+    "sbcl": "integration.lisp",
+    "abcl": "integration.lisp",
+    "ccl": "integration.lisp",
+    "pwsh": "integration.ps1",
+}
 _EMBEDDED = re.compile(r"integration[\w.-]*\Z")
 
 
@@ -138,7 +149,7 @@ def _ours(name: str, adapter: AdapterFile) -> str | None:
     if not _EMBEDDED.match(name):
         return None
     extension = os.path.splitext(name)[1].lower()
-    return _LANGUAGES.get(extension)
+    return _LANGUAGES.get(extension) or _PROGRAMS.get(adapter.name.lower())
 
 
 def _suffix(adapter: AdapterFile) -> str:

@@ -277,6 +277,8 @@ class Session:
                     f"{self.adapter.name} has ended (status {self._terminal.status})\n  next: restart() the session"
                 )
             self.restart()
+        if self._exchange.pending is not None and self._exchange.pending.asks:
+            self._exchange.interrupt(_GRACE)  # nobody answered
         if self._exchange.pending is not None:
             command = self._exchange.pending.command
             raise SessionBusy(

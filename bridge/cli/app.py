@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "run_app"]
 
 COMMANDS = {
+    "adapter": ("bridge.cli.adapter", "List, check, test and use adapters of interactive programs."),
     "call": ("bridge.cli.call", "Call one function of a script and show what it did."),
     "command": ("bridge.cli.command", "Print the command line that a driver builds."),
     "demo": ("bridge.cli.demo", "Watch a whole loop in a throw-away project."),

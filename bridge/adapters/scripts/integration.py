@@ -17,10 +17,18 @@ def _ripple_integration():
 
     def excepthook(kind, value, trace):
         state["status"] = 1
-        while trace is not None and trace.tb_frame.f_code.co_filename == __rb_file__:
-            trace = trace.tb_next  # our own frames say nothing
         hook = state["hook"]
-        hook(kind, value.with_traceback(trace) if value is not None else value, trace)
+        frame = trace
+        while frame is not None:
+            if frame.tb_frame.f_code is run_file.__code__:
+                trace = frame.tb_next  # what lies above is not the user's code
+            frame = frame.tb_next
+        if trace is value.__traceback__ or hook is not sys.__excepthook__:
+            hook(kind, value, trace)
+            return
+        import traceback
+
+        traceback.print_exception(kind, value, trace)
 
     class Primary:
         def __str__(self):
@@ -62,7 +70,6 @@ def _ripple_integration():
         if last is not None:
             exec(compile(ast.Interactive([last]), name, "single"), main)
 
-    __rb_file__ = run_file.__code__.co_filename
     try:
         import readline
 
