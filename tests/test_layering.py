@@ -27,8 +27,7 @@ FLOORS = (
 )
 FLOOR_OF = {room: -number for number, rooms in enumerate(FLOORS) for room in rooms}
 PUBLIC_NAMES = "__init__"  # bridge/__init__.py hands out names of any floor below the command line
-# Not run in this process: printing is what they do. One stands in for a CLI, the other is loaded into somebody's Python.
-PROGRAMS = {"bridge.demo.standin", "bridge.adapters.scripts.integration"}
+PROGRAMS = {"bridge.demo.standin"}  # run as a process of its own, in the place of a CLI: printing is what it does
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
 
 

@@ -31,7 +31,8 @@ def clean(
         exact: the window begins at the announced start of the command: there is no echo in it.
         prompt: pattern of the prompt, which line editors may draw again before the echo.
 
-    An echo that isn't found is left where it is. Blank rows at the ends go; a shell's exact window keeps those at its start.
+    An echo that isn't found is left where it is. Blank rows at the ends go; a shell's exact window keeps those at
+    its start.
     """
     text = window.decode("utf-8", "surrogateescape")
     output = adapter.output

@@ -26,7 +26,7 @@ def strip_deterministic(output: str, sent: str, enter: str = "") -> str:
 
 
 def strip_fuzzy(output: str, sent: str, enter: str = "", prompt: str | None = None) -> str:
-    """The same for line editors that draw their prompt again: one prompt is passed over first, and colours anywhere."""
+    """The same for line editors that draw their prompt again: it is passed over first, and colours anywhere."""
     payload = _payload(sent, enter)
     if not payload:
         return output
@@ -36,10 +36,10 @@ def strip_fuzzy(output: str, sent: str, enter: str = "", prompt: str | None = No
 
 
 def echo_end(text: str, sent: str, enter: str = "", prompt: str | None = None) -> int | None:
-    """Where the echo of `sent` and its line end are over in `text` as it came from the terminal; None if it isn't there.
+    """Where the echo of `sent` and its line end are over in `text`, as it came from the terminal.
 
-    Unlike the strippers, which see cleaned text, this one sees control sequences and passes over them, and takes away
-    exactly one line end, so that blank lines of the output stay.
+    None if it isn't there. Unlike the strippers, which see cleaned text, this one sees control sequences and passes
+    over them, and takes away exactly one line end, so that blank lines of the output stay.
     """
     payload = _payload(sent, enter)
     if not payload:

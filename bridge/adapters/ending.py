@@ -1,4 +1,7 @@
-"""How the end of a command is told: pure decisions over what came, how the terminal stands, and for how long it is quiet."""
+"""How the end of a command is told.
+
+Pure decisions over what came, how the terminal stands, how long it is quiet.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class Ending(NamedTuple):
 
 
 class Later(NamedTuple):
-    """Not over; look again when something comes, or after so many more seconds of silence (None: nothing to wait for)."""
+    """Not over: look again when something comes, or after so many more seconds of silence (None: only then)."""
 
     seconds: float | None = None
 
@@ -56,8 +59,8 @@ class Signs(NamedTuple):
     Attributes:
         tty: how the terminal stands.
         quiet: seconds since the last byte.
-        raw_prompt: True when the program is known to turn line editing off exactly at its prompt; False when it never
-            does; None when it isn't known.
+        raw_prompt: True when the program is known to turn line editing off exactly at its prompt; False when it
+            never does; None when it isn't known.
         reading: whether the program waits in a read from the terminal; None when it can't be seen.
     """
 
@@ -104,7 +107,11 @@ class Watch:
         self._echoed = False
         self._prompts = [
             (_detector(pattern, offset), continued)
-            for pattern, continued in ((primary, False), *((other, False) for other in others), (continuation, True))
+            for pattern, continued in (
+                (primary, False),
+                *((other, False) for other in others),
+                (continuation, True),
+            )
             if pattern
         ]
         self.cwd: str | None = None
@@ -126,7 +133,10 @@ class Watch:
                 detector.feed(data)
 
     def _listen(self, data: bytes) -> None:
-        """Line editors ask for bracketed paste while they read, and only then: a witness that stands in the stream."""
+        """Line editors ask for bracketed paste while they read, and only then.
+
+        A witness that stands in the stream.
+        """
         text = self._tail + data
         on, off = text.rfind(_EDITOR_ON), text.rfind(_EDITOR_OFF)
         if on >= 0 or off >= 0:
@@ -151,8 +161,8 @@ class Watch:
     def _announced(self) -> Ending | None:
         """By OSC 633: D and A behind it, or a continuation prompt.
 
-        C may be missing: some shells don't send it for comments, empty lines or syntax errors. An A alone counts when
-        something was echoed: before that, it belongs to an earlier Enter.
+        C may be missing: some shells don't send it for comments, empty lines or syntax errors. An A alone counts
+        when something was echoed: before that, it belongs to an earlier Enter.
         """
         start = done = None
         for mark in self.marks:
@@ -195,7 +205,10 @@ class Watch:
         return min(_CONFIRM if canonical is False else 2 * _CONFIRM, self.settle)
 
     def _unseen(self, by: EndedBy, signs: Signs) -> Ending | Later:
-        """Nothing stands at the start of a line: a prompt behind output without line end (P8), or a program that asks."""
+        """Nothing stands at the start of a line.
+
+        A prompt behind output without line end (P8), or a program that asks.
+        """
         if not self._echoed:
             return Later()
         if self._editor is False:

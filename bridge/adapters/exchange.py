@@ -84,7 +84,9 @@ class Exchange:
         self.adapter, self.stream, self.terminal = adapter, stream, stream.terminal
         self._osc, self._primary, self._continuation, self._genuine = osc, primary, continuation, genuine
         self._others = [
-            pattern for mode in adapter.modes if not mode.default and (pattern := usable(mode.primary or mode.detect))
+            pattern
+            for mode in adapter.modes
+            if not mode.default and (pattern := usable(mode.primary or mode.detect))
         ]
         self._settle = max(adapter.output.post_prompt_settle_ms, 0) / 1000
         self._raw_prompt: bool | None = None
@@ -94,6 +96,7 @@ class Exchange:
         self.cwd: str | None = None
         self.typed = False
         self.ready_seconds = 0.0
+        self.greeting = b""
 
     # the stream
 
@@ -131,9 +134,7 @@ class Exchange:
         """
         begun = time.monotonic()
         deadline = begun + timeout
-        watch = Watch(
-            offset=0, osc=self._osc, primary=None, settle=max(self._settle, 0.05)
-        )
+        watch = Watch(offset=0, osc=self._osc, primary=None, settle=max(self._settle, 0.05))
         first = PromptDetector(self._primary) if self._primary else None
         kick_at = begun + max(self.adapter.ready.delay_after_inject_ms / 1000, 0.5)
         kicked = not self.adapter.ready.kick_enter_after_ready
@@ -159,7 +160,11 @@ class Exchange:
         self.ready_seconds = time.monotonic() - begun
         state = self.terminal.state()
         self._raw_prompt = False if state.canonical else None
-        self._prompt_end = max(self._prompt_end, self.stream.offset if not self._genuine else 0)
+        if not self._genuine:
+            self._prompt_end = self.stream.offset
+        announced = [mark.offset for mark in watch.marks if mark.code == "A"]
+        drawn = first.standing.start if first is not None and first.standing else 0
+        self.greeting = self.stream.between(announced[-1] if announced else drawn, self.stream.offset)[0]
         self.stream.forget(self._prompt_end)
 
     def _at_first_prompt(self, watch: Watch, first: PromptDetector | None) -> bool:
@@ -191,7 +196,12 @@ class Exchange:
             canonical = self.terminal.state().canonical
             if self.stream.offset and canonical is False:
                 break  # a line editor is at its prompt
-            if canonical and self.stream.offset and self.stream.quiet >= 0.05 and self.terminal.is_reading(canonical=True):
+            if (
+                canonical
+                and self.stream.offset
+                and self.stream.quiet >= 0.05
+                and self.terminal.is_reading(canonical=True)
+            ):
                 break
             if self.stream.offset and self.stream.quiet >= max(ready.output_settled_stable_ms, 50) / 1000:
                 break
@@ -396,7 +406,10 @@ class Exchange:
         return ending
 
     def interrupt(self, timeout: float) -> bool:
-        """Press the interrupt key; whether the program is at its prompt afterwards. A pending command is dropped."""
+        """Press the interrupt key.
+
+        Whether the program is at its prompt afterwards. A pending command is dropped.
+        """
         command = self.pending
         if command is None:
             self.terminal.write((self.adapter.signals.interrupt or "").encode())
@@ -450,7 +463,7 @@ class Exchange:
         self, command: Command, ending: Ending, *, by: EndedBy | None = None, recovered: bool = False
     ) -> Result:
         duration = time.monotonic() - command.started
-        over = recovered or ending.by not in ("timeout", "input") and not (ending.continued and not recovered)
+        over = recovered or (ending.by not in ("timeout", "input") and not (ending.continued and not recovered))
         last = self._cleaned(command, ending)
         output = "\n".join([*command.segments, last] if last else command.segments)
         mode = ModeState()
@@ -522,5 +535,3 @@ class Exchange:
 
 def _start(watch: Watch | None) -> int | None:
     return next((mark.offset for mark in watch.marks if mark.code == "C"), None) if watch is not None else None
-
-

@@ -1,7 +1,7 @@
 r"""OSC 633: what shells and REPLs announce about their commands, taken out of the stream.
 
-``ESC ] 633 ; <payload> BEL`` or ``... ESC \``. Our integration scripts end every payload with a nonce; then a sequence
-without it is what a program printed (P14): it is taken out as well and means nothing.
+``ESC ] 633 ; <payload> BEL`` or ``... ESC \``. Our integration scripts end every payload with a nonce; then a
+sequence without it is what a program printed (P14): it is taken out as well and means nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Mark(NamedTuple):
     """One announcement.
 
     Attributes:
-        code: A prompt begins, B input begins, C a command begins, D it ended, P a property, K a continuation prompt.
+        code: A prompt begins, B input begins, C a command begins, D it ended, P a property, K a continuation
+        prompt.
         offset: absolute offset in bytes, in the stream without announcements.
         status: exit code with D; 0 when the sequence has none that can be read, None with other codes.
         key: name of the property with P.

@@ -21,7 +21,8 @@ class Verdict(NamedTuple):
 def judge(text: str, spec: BalancedParens) -> Verdict:
     """Count the brackets of `text` as `spec` describes them.
 
-    The first rule that fits at a position wins, in this order: character literal, datum comment, line comment, block
+    The first rule that fits at a position wins, in this order: character literal, datum comment, line comment,
+    block
     comment, string, bracket, atom. Kinds of brackets aren't told apart. A datum comment takes the next datum away,
     which may be a list, a string or an atom; several of them may follow each other.
     """

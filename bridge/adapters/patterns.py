@@ -16,7 +16,8 @@ def translated(pattern: str) -> str:
     r"""`pattern` as Python writes it.
 
     Named groups, ``\e``, ``\z``, ``\Z`` and a few ``\p{..}`` differ between the two. A SOH character (the
-    "unique" part of many prompts) is optional: readline takes it for its own "begin ignoring" sign and never prints it.
+    "unique" part of many prompts) is optional: readline takes it for its own "begin ignoring" sign and never
+    prints it.
 
     >>> translated(r"(?<n>\d+)\z"), translated("^\u0001RIPPLE\u0001> $")
     ('(?P<n>\\d+)\\Z', '^\x01?RIPPLE\x01?> $')
@@ -29,36 +30,36 @@ def translated(pattern: str) -> str:
         in_class = in_class and "]" not in between
         out.append(between)
         last = match.end()
-        token = match[0]
-        if token.startswith("["):
-            out.append(token if not in_class else token.replace("[", r"\["))
+        piece = match[0]
+        if piece.startswith("["):
+            out.append(piece if not in_class else piece.replace("[", r"\["))
             in_class = True
-        elif token.startswith("\\"):
-            out.append(_escape(token, in_class=in_class))
-        elif token == "\x01":
-            out.append(token if in_class else "\x01?")
+        elif piece.startswith("\\"):
+            out.append(_escape(piece, in_class=in_class))
+        elif piece == "\x01":
+            out.append(piece if in_class else "\x01?")
         elif in_class:
-            out.append(token)
+            out.append(piece)
         else:
             out.append(f"(?P<{match[1] or match[2]}>")
     out.append(pattern[last:])
     return "".join(out)
 
 
-def _escape(token: str, *, in_class: bool) -> str:
-    if token == r"\e":
+def _escape(piece: str, *, in_class: bool) -> str:
+    if piece == r"\e":
         return r"\x1b"
     if in_class:
-        return token
-    if token in (r"\u0001", r"\x01"):
-        return token + "?"
-    if token == r"\z":
+        return piece
+    if piece in (r"\u0001", r"\x01"):
+        return piece + "?"
+    if piece == r"\z":
         return r"\Z"
-    if token == r"\Z":
+    if piece == r"\Z":
         return r"(?=\n?\Z)"
-    if token[1] in "pP" and len(token) > 2:
-        return _PROPERTIES.get(token[3:-1], ".") if token[1] == "p" else "."
-    return token
+    if piece[1] in "pP" and len(piece) > 2:
+        return _PROPERTIES.get(piece[3:-1], ".") if piece[1] == "p" else "."
+    return piece
 
 
 @lru_cache(maxsize=512)

@@ -42,8 +42,8 @@ def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None
         path: where a file may be put, should one be needed.
         limit: longest line that the terminal takes at the moment (P5), None for no limit.
 
-    One line goes as it is, unless the terminal would cut it or a line editor would act on a character in it; then it
-    takes the way of a block.
+    One line goes as it is, unless the terminal would cut it or a line editor would act on a character in it; then
+    it takes the way of a block.
     """
     command = command.replace("\r\n", "\n").replace("\r", "\n")
     body = command if command.endswith("\n") else command + "\n"

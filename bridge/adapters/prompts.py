@@ -39,7 +39,8 @@ class PromptDetector:
     """Finds prompts; a pure function of all bytes so far, whatever the reads were.
 
     `standing` is what the end of a command is told from: the prompt that is the last thing on the current line. A
-    prompt-like text with more behind it was output (P3); one in the middle of a line is no prompt unless `loose` (P8).
+    prompt-like text with more behind it was output (P3); one in the middle of a line is no prompt unless `loose`
+    (P8).
 
     Args:
         pattern: as the adapter has it.

@@ -1,7 +1,7 @@
 """From the bytes of a YAML file to the model, with every problem and the line of every key.
 
-Values are read by what the model wants, never by what YAML 1.1 guesses: ``eval: 42`` is the text 42, ``exit_code: on``
-is the text on. So files load here as they load in the runtime that they were written for.
+Values are read by what the model wants, never by what YAML 1.1 guesses: ``eval: 42`` is the text 42,
+``exit_code: on`` is the text on. So files load here as they load in the runtime that they were written for.
 """
 
 from __future__ import annotations
@@ -63,15 +63,20 @@ def read_adapter(data: bytes, source: str) -> Loaded:
     return Loaded(adapter, problems, reader.lines)
 
 
-@cache
+_KNOWN: dict[Any, dict[str, tuple[str, Any, FieldRule, Any]]] = {}
+
+
 def known_keys(kind: type[Any]) -> dict[str, tuple[str, Any, FieldRule, Any]]:
     """Key in the file to the name, type, rule and default of a model class's field."""
+    if kind in _KNOWN:
+        return _KNOWN[kind]
     hints = get_type_hints(kind)
     found = {}
     for each in fields(kind):
-        default = each.default if each.default is not MISSING else each.default_factory  # type: ignore[misc]
+        default = each.default if each.default is not MISSING else each.default_factory
         rule = each.metadata["rule"]
         found[each.name.rstrip("_")] = (each.name, hints[each.name], rule, default)
+    _KNOWN[kind] = found
     return found
 
 
@@ -189,7 +194,7 @@ class _Reader:
         if get_origin(hint) is UnionType:
             optional = True
             hint = next(each for each in get_args(hint) if each is not NoneType)
-        if node.id == "scalar" and node.style is None and node.value in _NULLS or depth < 0:
+        if (node.id == "scalar" and node.style is None and node.value in _NULLS) or depth < 0:
             return None if optional else _ABSENT
         if is_dataclass(hint):
             if node.id == "mapping":

@@ -2,8 +2,8 @@
 
 Tiers, the later before the earlier: built in; the user's (``~/.ripple/adapters``, then
 ``$XDG_CONFIG_HOME/ralph-bridge/adapters``); the project's (``.ralph-bridge/adapters`` in the working folder or the
-nearest folder above). A file of a later tier replaces the adapter of the same name and all its aliases. Within a tier, and
-for aliases, whoever comes first keeps a name.
+nearest folder above). A file of a later tier replaces the adapter of the same name and all its aliases. Within a
+tier, and for aliases, whoever comes first keeps a name.
 """
 
 from __future__ import annotations
@@ -136,15 +136,17 @@ def _script(adapter: AdapterFile, path: Path) -> tuple[Script | None, str]:
         return Script(beside.read_text(encoding="utf-8-sig", errors="surrogateescape"), name), ""
     ours = _ours(name, adapter)
     if ours is None:
-        known = ", ".join(sorted({each for each in _LANGUAGES.values()}))
+        known = ", ".join(sorted(set(_LANGUAGES.values())))
         return None, f"{name!r} lies neither beside {path.name} nor among ours ({known})"
-    body = (_OURS / "scripts" / ours).read_text(encoding="utf-8")
+    # Python's lies there under another name: it is no module of this package.
+    file = f"{ours}.txt" if ours.endswith(".py") else ours
+    body = (_OURS / "scripts" / file).read_text(encoding="utf-8")
     return Script(body, ours, ours=True), ""
 
 
 def _ours(name: str, adapter: AdapterFile) -> str | None:
     """Our script of that name, or the one for the language that its name tells."""
-    if (_OURS / "scripts" / name).is_file() and name in _LANGUAGES.values():
+    if name in _LANGUAGES.values():
         return name
     if not _EMBEDDED.match(name):
         return None
@@ -233,7 +235,9 @@ class Registry:
         failed = [str(path) for path in self.failed if path.stem.casefold() == lookup_name(shell)]
         more = f"\n  {failed[0]} could not be loaded: ralph-bridge adapter check {failed[0]}" if failed else ""
         known = ", ".join(self.entries)
-        raise UnknownAdapter(f"no adapter is called {shell!r}{meant(shell, self.names)}\n  there are: {known}{more}")
+        raise UnknownAdapter(
+            f"no adapter is called {shell!r}{meant(shell, self.names)}\n  there are: {known}{more}"
+        )
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -249,10 +253,14 @@ def entry_of(name: str) -> Entry:
         ConfigurationError: there is no such file.
         UnknownAdapter: there is no such name.
     """
-    if name.endswith((".yaml", ".yml")) or (os.sep in name and os.path.isfile(name) and not os.access(name, os.X_OK)):
+    if name.endswith((".yaml", ".yml")) or (
+        os.sep in name and os.path.isfile(name) and not os.access(name, os.X_OK)
+    ):
         entry, problems = load_file(name)
         if entry is None:
             errors = [each.text() for each in problems if each.is_error()]
-            raise AdapterInvalid("\n".join(errors) + f"\n  next: ralph-bridge adapter check {name} shows everything")
+            raise AdapterInvalid(
+                "\n".join(errors) + f"\n  next: ralph-bridge adapter check {name} shows everything"
+            )
         return entry
     return Registry.read().find(name)

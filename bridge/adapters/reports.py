@@ -107,7 +107,9 @@ def _junit(reports: Sequence[AdapterReport]) -> str:
     suites = "".join(map(_suite, reports))
     head = f'name="ralph-bridge adapter test" {_counts(reports)}'
     seconds = sum(report.seconds for report in reports)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {head} time="{seconds:.3f}">\n{suites}</testsuites>\n'
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {head} time="{seconds:.3f}">\n{suites}</testsuites>\n'
+    )
 
 
 def _suite(report: AdapterReport) -> str:
@@ -117,7 +119,8 @@ def _suite(report: AdapterReport) -> str:
 
 
 def _case(adapter: str, outcome: Outcome) -> str:
-    head = f'    <testcase classname={_attribute(adapter)} name={_attribute(outcome.name)} time="{outcome.seconds:.3f}"'
+    named = f"classname={_attribute(adapter)} name={_attribute(outcome.name)}"
+    head = f'    <testcase {named} time="{outcome.seconds:.3f}"'
     if outcome.outcome == "skipped":
         return f"{head}><skipped message={_attribute(outcome.message)}/></testcase>\n"
     if outcome.outcome == "failed":

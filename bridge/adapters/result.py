@@ -26,7 +26,8 @@ class Result:
         mode: the mode that the program is in now; None for adapters without modes.
         level: how deep that mode is nested, or None.
         duration: seconds from the Enter key to the end.
-        ended_by: what told the end. "osc", "marker" and "prompt" are prompts; "input" is a program that waits for input
+        ended_by: what told the end. "osc", "marker" and "prompt" are prompts; "input" is a program that waits for
+        input
             at no prompt that we know; "quiet" is silence (adapters without any prompt); "incomplete" a continuation
             prompt that was left by interrupt; "exit" the end of the program; "timeout" the deadline.
         truncated: more was printed than was kept: the middle of `output` is missing.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from typing import TYPE_CHECKING, Self
 
 from bridge.adapters.exchange import Command, Exchange
@@ -187,7 +186,9 @@ class Session:
         if payload.body is not None:
             self._place.write(path, payload.body)
         self._check_length(payload.text)
-        state = Command(command, payload, restarted=self._restarted, path=path if payload.body is not None else None)
+        state = Command(
+            command, payload, restarted=self._restarted, path=path if payload.body is not None else None
+        )
         self._restarted = False
         exchange.begin(state)
         return self._finish(timeout, interrupt=interrupt)
@@ -246,7 +247,8 @@ class Session:
         """
         if self.adapter.signals.interrupt is None:
             raise ConfigurationError(
-                f"adapter {self.adapter.name} has no interrupt key (signals.interrupt is null)\n  next: close the session"
+                f"adapter {self.adapter.name} has no interrupt key (signals.interrupt is null)\n"
+                "  next: close the session"
             )
         return self._exchange.interrupt(timeout)
 
@@ -265,6 +267,17 @@ class Session:
         """Output that belongs to no command and comes within `seconds`."""
         return self._exchange.collect(seconds)
 
+    def interact(self, keyboard: int, screen: int) -> int | None:
+        """Give the program to somebody at a terminal until it ends; its exit status.
+
+        Args:
+            keyboard: descriptor that is read; it is put into raw mode meanwhile when it is a terminal.
+            screen: descriptor that is written.
+        """
+        from bridge.adapters.interact import interact
+
+        return interact(self._terminal, self._stream, self._exchange.greeting, keyboard, screen)
+
     # checks
 
     def _usable(self) -> None:
@@ -282,7 +295,8 @@ class Session:
         if self._exchange.pending is not None:
             command = self._exchange.pending.command
             raise SessionBusy(
-                f"{self.adapter.name} is still busy with {_short(command)}\n  next: wait() for it, or interrupt() it"
+                f"{self.adapter.name} is still busy with {_short(command)}\n"
+                "  next: wait() for it, or interrupt() it"
             )
 
     def _complete(self, command: str) -> None:
@@ -305,8 +319,8 @@ class Session:
         longest = max(len(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")) + 1
         if limit is not None and longest > limit:
             raise LineTooLong(
-                f"a line of {longest - 1} bytes: the terminal of {self.adapter.name} takes {limit - 1} and would drop "
-                "the rest\n  next: break the line, or give the adapter an input.tempfile.invocation_template"
+                f"a line of {longest - 1} bytes: the terminal of {self.adapter.name} takes {limit - 1} and "
+                "would drop the rest\n  next: break the line, or give the adapter an input.tempfile.invocation_template"
             )
 
 

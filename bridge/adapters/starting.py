@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bridge.adapters.model import AdapterFile
 
-__all__ = ["Plan", "Place", "Script", "injection", "patterns", "plan"]
+__all__ = ["Place", "Plan", "Script", "injection", "patterns", "plan"]
 
 _STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
 _NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
@@ -45,7 +45,11 @@ class Place:
         """A path for a block of code, named as the adapter wants it."""
         self._numbers += 1
         given = adapter.input.tempfile
-        values = {"temp_dir": self.path, "pid": str(os.getpid()), "guid": f"{secrets.token_hex(4)}{self._numbers:04x}"}
+        values = {
+            "temp_dir": self.path,
+            "pid": str(os.getpid()),
+            "guid": f"{secrets.token_hex(4)}{self._numbers:04x}",
+        }
         if given.path_template:
             path = filled(given.path_template.replace("\\", "/"), values.get)
             if os.path.dirname(os.path.abspath(path)) == self.path:
@@ -160,10 +164,16 @@ def _script_path(adapter: AdapterFile, script: Script | None, place: Place) -> s
 
 
 def _wrapped(adapter: AdapterFile, script: Script, body: str) -> str:
-    """Our Racket script is a list of definitions; where a template *requires* the file it has to be a module."""
+    """Our Racket script as the command line wants it.
+
+    Where the file is *required* it has to be a module. Racket's interactive library (not loaded with -q) brings a
+    prompt of its own, after us: unless it is loaded before.
+    """
     if not (script.ours and script.name.endswith(".rkt")):
         return body
     how = f"{adapter.process.command_template} {adapter.init.init_invocation_template or ''}"
+    if not re.search(r"(^|\s)(-\w*q|--no-init-file)(\s|$)", how):
+        body = f"(with-handlers ([void void]) (dynamic-require 'racket/interactive #f))\n{body}"
     if re.search(r"(^|\s)(-t|-u|--require|--require-script)(\s|$)|\(require|dynamic-require", how):
         return f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
     return body

@@ -94,11 +94,10 @@ class Terminal:
         ready = dict(self._poll.poll(None if limit is None else -int(-limit * 1000 // 1)))
         if self.fd in ready:
             self._drain()
-        elif self._pidfd in ready or self._pidfd is None:
+        elif (self._pidfd in ready or self._pidfd is None) and self._reap():
             # A daemon may hold the terminal for ever: the program's own end is what counts.
-            if self._reap():
-                self._drain()
-                self.ended = True
+            self._drain()
+            self.ended = True
 
     def _drain(self) -> None:
         taken = 0
@@ -165,7 +164,8 @@ class Terminal:
     def is_reading(self, *, canonical: bool | None) -> bool | None:
         """Whether some thread of the program waits for input from a terminal; None where that can't be seen.
 
-        Line editors (`canonical` is False) wait in select or poll; that tells something of programs with one thread.
+        Line editors (`canonical` is False) wait in select or poll; that tells something of programs with one
+        thread.
         """
         try:
             tasks = os.listdir(f"/proc/{self.pid}/task")

@@ -76,7 +76,8 @@ def run_tests(
 
     Args:
         entry: the adapter.
-        timeout: seconds for each command; then it is interrupted, and a session that can't be used further is replaced.
+        timeout: seconds for each command; then it is interrupted, and a session that can't be used further is
+        replaced.
         ready_timeout: seconds to the first prompt.
         only: which tests are run, by name; the probe always is.
     """

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from bridge.adapters.registry import Entry, Registry
     from bridge.adapters.result import Result
 
+__all__ = ["adapter", "show_result"]
+
 _seconds = click.FloatRange(min=0, min_open=True)
 
 
@@ -96,8 +98,8 @@ def _report_registry(registry: Registry) -> None:
 def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
     """Check adapter files against schema 1 (all that are known by name, if none is given).
 
-    Exit code 1 when something is an error. Warnings are unknown keys, duplicate keys, values that the schema doesn't list and
-    rules between keys; with --strict only the first two are.
+    Exit code 1 when something is an error. Warnings are unknown keys, duplicate keys, values that the schema
+    doesn't list and rules between keys; with --strict only the first two are.
     """
     checked = _checked(files)
     wrong = any(each.is_error(strict=strict) for _, problems in checked for each in problems)
@@ -185,7 +187,9 @@ def schema() -> None:
 @click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file as well.")
 @click.option("--only", metavar="TEXT", help="Only tests with this in their name (and the probe).")
 @click.option("--timeout", type=_seconds, default=15.0, show_default=True, help="Seconds for each command.")
-@click.option("--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt.")
+@click.option(
+    "--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show tests that passed as well.")
 def test(
     files: Sequence[str],
@@ -198,7 +202,8 @@ def test(
 ) -> int:
     """Run the probe and the tests of adapters (of all that are known by name, if none is given).
 
-    A program that isn't installed is a skip, with its reason. Exit code 1 when a test failed or a file can't be loaded.
+    A program that isn't installed is a skip, with its reason. Exit code 1 when a test failed or a file can't be
+    loaded.
     """
     from bridge.adapters.reports import FORMATS, summary, text_of
     from bridge.adapters.testing import run_tests
@@ -261,16 +266,16 @@ def _entries(files: Sequence[str]) -> tuple[list[Entry], bool]:
 @click.argument("name", metavar="ADAPTER")
 @click.argument("commands", nargs=-1, metavar="[COMMAND]...")
 @click.option("--timeout", type=_seconds, default=60.0, show_default=True, help="Seconds for each command.")
-@click.option("--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt.")
+@click.option(
+    "--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt."
+)
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="Where the program starts.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def exec_(
-    name: str, commands: Sequence[str], timeout: float, ready_timeout: float, cwd: str, as_json: bool
-) -> int:
+def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: float, cwd: str, as_json: bool) -> int:
     """Run each COMMAND, one after the other, in one session of an adapter; without any, all of stdin as one.
 
-    Prints what they printed. Exit code 0 when all came back to a prompt without an error, 1 otherwise; the first that
-    does not ends the run. --json has everything that is known.
+    Prints what they printed. Exit code 0 when all came back to a prompt without an error, 1 otherwise; the first
+    that does not ends the run. --json has everything that is known.
     """
     import os
 
@@ -284,7 +289,7 @@ def exec_(
             result = session.run(os_text(command), timeout=timeout)
             results.append(result)
             if not as_json:
-                _show(result)
+                show_result(result)
             if not result.ok:
                 break
     if as_json:
@@ -294,7 +299,8 @@ def exec_(
     return 0 if all(each.ok for each in results) else 1
 
 
-def _show(result: Result) -> None:
+def show_result(result: Result) -> None:
+    """Print what a command printed, and on stderr how it ended when that wasn't at a prompt."""
     from bridge.adapters.spill import shorten, spill
     from bridge.adapters.view import plain
 
@@ -335,6 +341,3 @@ def repl(name: str, cwd: str) -> int:
     if sys.stdin.isatty() and sys.stdout.isatty():
         return on_terminal(name, cwd)
     return on_lines(name, cwd)
-
-
-

@@ -1,5 +1,6 @@
 """Sections 9 to 15 of schema 1: modes, helpers, signals, the end, capabilities, and tests."""
 
+# ruff: noqa: RUF009, TC001, TC003 -- the types are read at run time, and key() and part() make fields
 from __future__ import annotations
 
 from collections.abc import Mapping

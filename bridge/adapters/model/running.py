@@ -1,5 +1,6 @@
 """Sections 3 to 8 of schema 1: how a program is started, watched, fed and read."""
 
+# ruff: noqa: RUF009, TC003 -- the types are read at run time, and key() and part() make fields
 from __future__ import annotations
 
 from collections.abc import Mapping
