@@ -144,6 +144,11 @@ class Watch:
         self._tail = text[1 - len(_EDITOR_ON) :]
 
     @property
+    def editor_is_off(self) -> bool:
+        """The line editor took a line and has not come back yet."""
+        return self._editor is False
+
+    @property
     def looks_like_prompt(self) -> bool:
         """Something stands at the end of the stream that is a prompt if the program waits there."""
         return any(detector.standing is not None for detector, _ in self._prompts)

@@ -344,7 +344,7 @@ class Exchange:
                 return verdict
             if self.terminal.ended:
                 return Ending("exit", self.stream.offset, _start(watch))
-            if soft and self.stream.quiet >= _LINE_GAP and not self._is_running():
+            if soft and self.stream.quiet >= _LINE_GAP and not self._is_running(watch):
                 # What stands on the current line is a continuation prompt that nobody told us of.
                 return Ending("quiet", watch.line_start, _start(watch), continued=True)
             wait = verdict.seconds
@@ -358,8 +358,12 @@ class Exchange:
             # A prompt that is only waiting to be believed must not be waited for in a busy loop.
             self._pump(None if wait is None else max(wait, 0.001))
 
-    def _is_running(self) -> bool:
-        return bool(self._raw_prompt and self.terminal.state().canonical)
+    def _is_running(self, watch: Watch) -> bool:
+        """Whether something says that the program is not reading its next line yet."""
+        signs = self._signs(watch)
+        if signs.reading is False or watch.editor_is_off:
+            return True
+        return bool(signs.raw_prompt and signs.tty.canonical)
 
     def _continued(self, command: Command, ending: Ending, grace: float) -> Result | None:
         """The program wants more and there is no more: get it out of there."""

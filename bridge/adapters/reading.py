@@ -194,7 +194,7 @@ class _Reader:
         if get_origin(hint) is UnionType:
             optional = True
             hint = next(each for each in get_args(hint) if each is not NoneType)
-        if (node.id == "scalar" and node.style is None and node.value in _NULLS) or depth < 0:
+        if (node.id == "scalar" and not node.style and node.value in _NULLS) or depth < 0:
             return None if optional else _ABSENT
         if is_dataclass(hint):
             if node.id == "mapping":
@@ -290,11 +290,11 @@ def _anything(node: Any, depth: int) -> object:
         return {str(name.value): _anything(each, depth - 1) for name, each in node.value}
     if node.id == "sequence":
         return [_anything(each, depth - 1) for each in node.value]
-    if node.style is None and node.value in _NULLS:
+    if not node.style and node.value in _NULLS:
         return None
-    if node.style is None and node.value in _BOOLS:
+    if not node.style and node.value in _BOOLS:
         return _BOOLS[node.value]
-    if node.style is None and _INT.fullmatch(node.value):
+    if not node.style and _INT.fullmatch(node.value):
         return int(node.value.replace("_", ""), 0 if "x" in node.value or "o" in node.value else 10)
     return node.value
 

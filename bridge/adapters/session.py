@@ -320,7 +320,8 @@ class Session:
         if limit is not None and longest > limit:
             raise LineTooLong(
                 f"a line of {longest - 1} bytes: the terminal of {self.adapter.name} takes {limit - 1} and "
-                "would drop the rest\n  next: break the line, or give the adapter an input.tempfile.invocation_template"
+                "would drop the rest\n  next: break the line, or give the adapter "
+                "an input.tempfile.invocation_template"
             )
 
 

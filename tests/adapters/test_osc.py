@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,13 +72,20 @@ def test_p14_only_the_nonce_makes_it_genuine() -> None:
     assert parsed(mark("P;Cwd=/a;b;secret"), nonce="secret")[1][0].value == "/a;b"
 
 
-STREAM = b"text \x1b[1m\x1b]0;title\x07" + mark("D;3") + b"\x1b" + mark("P;Cwd=/tmp") + mark("A") + b"\x1b]63\x1b]633;B\x1b\\ end"
+STREAM = (
+    b"text \x1b[1m\x1b]0;title\x07"
+    + mark("D;3")
+    + b"\x1b"
+    + mark("P;Cwd=/tmp")
+    + mark("A")
+    + b"\x1b]63\x1b]633;B\x1b\\ end"
+)
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_any_split_into_reads_gives_the_same_marks(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(STREAM)]
-    chunks = [STREAM[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    chunks = [STREAM[start:end] for start, end in pairwise(edges)]
     assert parsed(*chunks) == parsed(STREAM)
 
 
@@ -107,7 +116,17 @@ def test_the_column_is_that_of_the_current_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "question", [b"\x1b[c", b"\x1b[0c", b"\x1b[>c", b"\x1b[5n", b"\x1b]11;?\x07", b"\x1b]10;?\x1b\\", b"\x1b[>q", b"\x1b[?2026$p"]
+    "question",
+    [
+        b"\x1b[c",
+        b"\x1b[0c",
+        b"\x1b[>c",
+        b"\x1b[5n",
+        b"\x1b]11;?\x07",
+        b"\x1b]10;?\x1b\\",
+        b"\x1b[>q",
+        b"\x1b[?2026$p",
+    ],
 )
 def test_other_questions_are_answered_too(question: bytes) -> None:
     clean, answer = Answers().feed(b"a" + question + b"b")
@@ -122,5 +141,7 @@ QUESTIONS = b"a\x1b[6nb\x1b[c\x1b[K\x1b]11;?\x1b\\c\x1b]633;A\x07\x1b[?2004h> "
 def test_any_split_into_reads_gives_the_same_answers(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(QUESTIONS)]
     asked = Answers()
-    found = [asked.feed(QUESTIONS[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
-    assert (b"".join(text for text, _ in found), b"".join(answer for _, answer in found)) == Answers().feed(QUESTIONS)
+    found = [asked.feed(QUESTIONS[start:end]) for start, end in pairwise(edges)]
+    assert (b"".join(text for text, _ in found), b"".join(answer for _, answer in found)) == Answers().feed(
+        QUESTIONS
+    )

@@ -75,7 +75,10 @@ def test_what_a_command_printed(window: bytes, sent: str, output: str) -> None:
         ("Working |\b/\b-\b\\\bdone\n", "Working done"),
         (f"hello world{E}[1GHEY", "HEYlo world"),
         (f"{E}[31mred", f"{E}[31mred{E}[0m"),
-        (f"before vim\n{E}[?1049hxx{E}[?1049lback to shell", "before vim\n[interactive screen session]\nback to shell"),
+        (
+            f"before vim\n{E}[?1049hxx{E}[?1049lback to shell",
+            "before vim\n[interactive screen session]\nback to shell",
+        ),
         ("a\tb", "a\tb"),
         ("\r\n\r\nmiddle\r\n\r\n", "middle"),
         ("one\r\r\ntwo\r\n", "one\ntwo"),
@@ -94,7 +97,7 @@ def test_anything_can_be_rendered(text: str) -> None:
     render(text)
 
 
-@given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cc",))))
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc"])))
 def test_plain_lines_stay_as_they_are(text: str) -> None:
     assert render(text.replace("\n", "\r\n")) == text.rstrip(" ") or render(text) == text
 
@@ -132,9 +135,9 @@ def test_modes(modes: tuple[Mode, ...], text: str, state: tuple[str | None, int 
 
 def test_the_last_prompt_line_comes_before_what_was_printed() -> None:
     assert mode_at_prompt((MAIN, PDB), ">>> ", "(Pdb) \n") == ModeState("main")
-    assert mode_at_prompt((MAIN, Mode(name="pry", detect="^Break reached", auto_enter=True)), "?", "Break reached: 1") == (
-        ModeState("pry")
-    )
+    assert mode_at_prompt(
+        (MAIN, Mode(name="pry", detect="^Break reached", auto_enter=True)), "?", "Break reached: 1"
+    ) == (ModeState("pry"))
 
 
 def test_long_output_is_cut_at_line_ends_and_kept_in_a_file(tmp_path: object) -> None:

@@ -115,7 +115,23 @@ def test_in_the_middle_of_a_line_nothing_starts() -> None:
 
 
 PIECES = st.sampled_from(
-    ["> ", ">", " ", "\n", "\r\n", "\r", "text", f"{E}[m", f"{E}[?2004h", f"{E}[K", f"{E}[2C", "\b", f"{E}]0;t\x07", "é", "\0"]
+    [
+        "> ",
+        ">",
+        " ",
+        "\n",
+        "\r\n",
+        "\r",
+        "text",
+        f"{E}[m",
+        f"{E}[?2004h",
+        f"{E}[K",
+        f"{E}[2C",
+        "\b",
+        f"{E}]0;t\x07",
+        "é",
+        "\0",
+    ]
 )
 
 
