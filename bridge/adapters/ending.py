@@ -159,7 +159,7 @@ class Watch:
             return ending
         if not self._prompts:
             if self.osc:
-                return Later()
+                return self._unannounced(signs)
             return Ending("quiet", self._end) if signs.quiet >= self.settle else Later(self.settle - signs.quiet)
         return self._seen(signs)
 
@@ -192,7 +192,13 @@ class Watch:
             if signs.quiet >= wait:
                 return Ending(by, found.start, prompt=found, continued=continued)
             return Later(wait - signs.quiet)
-        return Later() if self.osc else self._unseen(by, signs)
+        return self._unannounced(signs) if self.osc else self._unseen(by, signs)
+
+    def _unannounced(self, signs: Signs) -> Ending | Later:
+        """A line editor reads and nothing was announced: the command asks, or the announcements were switched off."""
+        if not (self._echoed and _at_editor(signs)) or self._editor is False:
+            return Later()
+        return Ending("input", self._end) if signs.quiet >= _LONG_CONFIRM else Later(_LONG_CONFIRM - signs.quiet)
 
     def _confirmation(self, signs: Signs) -> float:
         """Seconds of silence after which a prompt that stands is believed."""
@@ -218,7 +224,7 @@ class Watch:
             return Later()
         if self._editor is False:
             return Later()  # the line editor has not come back
-        at_editor = bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
+        at_editor = _at_editor(signs)
         cooked_read = bool(signs.raw_prompt is False and signs.reading)
         certain = at_editor or cooked_read or signs.raw_prompt is None or signs.reading is None
         for detector, continued in self._prompts:
@@ -234,6 +240,11 @@ class Watch:
             return Later(_LONG_CONFIRM - signs.quiet)
         # The terminal's state changes without a byte: look again now and then while it may still tell something.
         return Later(max(_CONFIRM, signs.quiet)) if signs.quiet < 1.0 else Later()
+
+
+def _at_editor(signs: Signs) -> bool:
+    """Whether the program itself is at a line editor's prompt, as far as the terminal tells."""
+    return bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
 
 
 def _detector(pattern: str, offset: int) -> PromptDetector:

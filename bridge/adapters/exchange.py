@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ __all__ = ["Command", "Exchange"]
 _LINE_GAP = 0.15
 """Silence after which the next line of a block is typed although no continuation prompt was seen."""
 _CHUNK = 256
+_CLOSERS = ("", "'", '"', "]]", "*/")
+"""What the way out of a continuation is tried with: a text or a comment may be open."""
 
 
 @dataclass(slots=True)
@@ -38,7 +41,7 @@ class Command:
     Attributes:
         lines: what is still to be typed.
         segments: output of what was typed already.
-        escaped: the way out of a continuation was tried.
+        escapes: how many ways out of a continuation were tried.
         incomplete: there was no way out but the interrupt key.
         asks: the program waits for input at no prompt that we know.
     """
@@ -52,7 +55,7 @@ class Command:
     segments: list[str] = field(default_factory=list)
     started: float = 0.0
     watch: Watch | None = None
-    escaped: bool = False
+    escapes: int = 0
     truncated: bool = False
     out_of_band: str = ""
     incomplete: bool = False
@@ -226,10 +229,10 @@ class Exchange:
         data = text.encode("utf-8", "surrogateescape")
         pause = self.adapter.input.chunk_delay_ms / 1000
         if pause <= 0 or len(data) <= _CHUNK:
-            self.terminal.write(data)
+            self.stream.write(data)
             return
         for start in range(0, len(data), _CHUNK):
-            self.terminal.write(data[start : start + _CHUNK])
+            self.stream.write(data[start : start + _CHUNK])
             if start + _CHUNK < len(data):
                 self._pump_for(pause)
 
@@ -368,12 +371,21 @@ class Exchange:
     def _continued(self, command: Command, ending: Ending, grace: float) -> Result | None:
         """The program wants more and there is no more: get it out of there."""
         escape = self.adapter.prompt.continuation_escape
-        if escape and self._continuation and not command.escaped:
+        if escape and self._continuation and command.escapes < len(_CLOSERS):
             self._keep_segment(command, ending)
-            command.escaped = True
+            escape = _CLOSERS[command.escapes] + escape
+            command.escapes += 1
             command.sent = escape.rstrip("\r\n")
             command.watch = self._watch()
             self._write(escape)
+            return None
+        if self.adapter.family != "shell" and not escape and not command.escapes:
+            # Python's blocks of one line end with an empty one.
+            command.escapes = 1
+            self._keep_segment(command, ending)
+            command.sent = ""
+            command.watch = self._watch()
+            self._write(self.adapter.input.line_ending)
             return None
         command.incomplete = True
         self._keep_segment(command, ending)
@@ -405,6 +417,10 @@ class Exchange:
             self._pump(0.2)
             self._write(confirm)
         ending = self._await(command, deadline)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            # A job that has taken the key for itself: an editor, another shell, a raw terminal.
+            if ending is None and self.terminal.end_job(number):
+                ending = self._await(command, time.monotonic() + grace / 2)
         if ending is None or ending.by in ("exit", "input") or ending.continued:
             return None
         return ending
@@ -419,6 +435,10 @@ class Exchange:
             self.terminal.write((self.adapter.signals.interrupt or "").encode())
             return not self.terminal.ended
         ending = self._interrupted(command, timeout)
+        if ending is None and command.asks and not self.terminal.ended:
+            # It reads still, at a prompt that nobody announces: whatever it is, it takes commands.
+            self.pending, self._input_began = None, True
+            return True
         if ending is not None:
             self._done(command, ending)
         return ending is not None

@@ -12,7 +12,6 @@ __all__ = ["PLACEHOLDER", "render", "trimmed"]
 
 PLACEHOLDER = "[interactive screen session]"
 _FARTHEST = 10_000
-_MOST_ROWS = 100_000
 _SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;:]*m)")
 _TOKEN = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f]+)"
@@ -81,7 +80,9 @@ class _Screen:
 
     def line_feed(self) -> None:
         self.column = 0
-        self._go(self.row + 1)
+        self.row += 1
+        if self.row == len(self.rows):
+            self.rows.append("")
 
     def line(self, line: str) -> None:
         """Take one line without its line feed."""
@@ -140,7 +141,7 @@ class _Screen:
                 self.column += width
 
     def _go(self, row: int) -> None:
-        self.row = min(max(row, 0), _MOST_ROWS - 1)
+        self.row = min(max(row, 0), len(self.rows) + _FARTHEST)
         while len(self.rows) <= self.row:
             self.rows.append("")
 

@@ -168,7 +168,8 @@ class Session:
         Args:
             command: code of the program's language; lines end in ``\\n``, a last one is not needed.
             timeout: seconds until it is given up; None waits for ever.
-            interrupt: press the adapter's interrupt key at the deadline, so that the program can be used further.
+            interrupt: press the adapter's interrupt key at the deadline, so that the program can be used further;
+                a job of the program that doesn't heed it is ended.
                 Without it the command goes on; :meth:`wait` gets its result later.
 
         Raises:
@@ -292,6 +293,12 @@ class Session:
             self.restart()
         if self._exchange.pending is not None and self._exchange.pending.asks:
             self._exchange.interrupt(_GRACE)  # nobody answered
+        if self._exchange.pending is not None and self._exchange.pending.incomplete:
+            # Nothing runs that could be lost, and there is no way back.
+            if "crash" in self.adapter.lifecycle.restart_on:
+                self._abandon()
+                self._begin()
+                self._restarted = True
         if self._exchange.pending is not None:
             command = self._exchange.pending.command
             raise SessionBusy(

@@ -37,7 +37,7 @@ class Stream:
     ) -> None:
         self.terminal = terminal
         self.listener = listener
-        self.last_byte = time.monotonic()
+        self._last = time.monotonic()
         self._answers = Answers()
         self._osc = Osc633(nonce=nonce)
         self._limit = limit
@@ -53,8 +53,13 @@ class Stream:
 
     @property
     def quiet(self) -> float:
-        """Seconds since something came."""
-        return time.monotonic() - self.last_byte
+        """Seconds since something came, or was written: silence before an answer says nothing."""
+        return time.monotonic() - self._last
+
+    def write(self, data: bytes) -> None:
+        """Write to the program."""
+        self.terminal.write(data)
+        self._last = time.monotonic()
 
     def pump(self, timeout: float | None) -> tuple[bytes, list[Mark]]:
         """Wait at most `timeout` seconds for something; return what is clean of it, and the announcements."""
@@ -65,7 +70,7 @@ class Stream:
             rest, marks = self._osc.feed(self._answers.flush())
             data = rest + self._osc.flush()
         else:
-            self.last_byte = time.monotonic()
+            self._last = time.monotonic()
             text, answer = self._answers.feed(raw)
             if answer:
                 self.terminal.write(answer)

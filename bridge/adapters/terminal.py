@@ -189,6 +189,17 @@ class Terminal:
             with suppress(OSError):
                 os.killpg(self.pid, number)
 
+    def end_job(self, number: int) -> bool:
+        """Send a signal to what runs in the foreground, when that is a job of the program; whether there was one."""
+        try:
+            group = os.tcgetpgrp(self.fd)
+            if group in (self.pid, 0) or os.getsid(group) != self.pid:
+                return False
+            os.killpg(group, number)
+        except OSError:
+            return False
+        return True
+
     def wait(self, timeout: float, *, until: Callable[[], bool] | None = None) -> bool:
         """Whether the program ended within `timeout` seconds; its output is thrown away meanwhile."""
         deadline = time.monotonic() + timeout

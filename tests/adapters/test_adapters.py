@@ -42,3 +42,18 @@ def test_what_ships_has_tests_enough(path: Path) -> None:
     assert entry is not None
     assert len(entry.adapter.tests) >= 8
     assert entry.adapter.probe is not None
+
+
+KINDS = Path(__file__).parent / "kinds"
+
+
+@pytest.mark.parametrize("path", sorted(KINDS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_strategy_works(path: Path, tmp_path: Path, leaks: None) -> None:
+    for each in KINDS.iterdir():
+        (tmp_path / each.name).write_text(each.read_text().replace("@HERE@", str(tmp_path)))
+    entry, problems = load_file(tmp_path / path.name)
+    assert entry is not None, problems
+    report = run_tests(entry)
+    assert [
+        f"{each.name}: {each.message}: {each.output}" for each in report.outcomes if each.outcome != "passed"
+    ] == []

@@ -102,6 +102,11 @@ def test_plain_lines_stay_as_they_are(text: str) -> None:
     assert render(text.replace("\n", "\r\n")) == text.rstrip(" ") or render(text) == text
 
 
+def test_long_output_keeps_all_its_lines() -> None:
+    lines = [f"line {number}" for number in range(150_000)]
+    assert render("\r\n".join(lines)).split("\n") == lines
+
+
 MAIN = Mode(name="main", primary="^>>> $", default=True)
 PDB = Mode(name="pdb", primary=r"^\(Pdb\) $", auto_enter=True)
 PRY = Mode(name="pry", primary="^pry> $", auto_enter=True)

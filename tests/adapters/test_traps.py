@@ -178,13 +178,42 @@ def test_p19_every_kind_of_line_ends_in_bash(start: Start, command: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "command"), [("bash", "echo 'abc"), ("zsh", 'echo "abc'), ("python", "def f():"), ("node", "({")]
+    ("name", "command"), [("bash", "echo 'abc"), ("zsh", 'echo "abc'), ("python", '"""abc'), ("node", "({")]
 )
 def test_unfinished_commands_do_not_hang(start: Start, name: str, command: str) -> None:
     session = start(name)
     result = session.run(command, timeout=10)
     assert (result.ended_by, result.recovered) == ("incomplete", True)
     assert session.run({"bash": "echo 1", "zsh": "echo 1"}.get(name, "1")).output == "1"
+
+
+def test_blocks_of_one_line_are_ended(start: Start) -> None:
+    session = start("python")
+    assert session.run("if True: print(6 * 7)").output == "42"
+    result = session.run("def f():")
+    assert "IndentationError" in result.output
+    assert (result.exit_code, session.run("1 + 1").output) == (1, "2")
+
+
+def test_what_switches_the_announcements_off_does_not_hang(start: Start) -> None:
+    session = start("python")
+    session.run("import time; time.sleep(0.2)")
+    result = session.run("import sys; sys.ps1 = '>>> '", timeout=20)
+    assert result.ended_by == "input"
+    assert session.run("6 * 7", timeout=20).output.startswith("42")
+
+
+def test_a_job_that_takes_the_interrupt_key_is_ended(start: Start) -> None:
+    session = start("bash")
+    assert session.run("stty raw; cat", timeout=0.3).recovered
+    assert session.run("echo next").output == "next"
+
+
+@pytest.mark.parametrize("statement", ["SELECT 'a", "SELECT 1", "SELECT /* x", 'SELECT "a'])
+def test_open_texts_are_closed(start: Start, statement: str) -> None:
+    session = start("sqlite3")
+    session.run(statement, timeout=10)
+    assert session.run("SELECT 2;").output == "2"
 
 
 def test_open_brackets_are_refused_before_anything_is_sent(start: Start) -> None:

@@ -45,6 +45,14 @@ if [ -z "${__rb_nonce-}" ]; then
             *) PS0="$PS0\\e]633;C;$__rb_nonce\\a" ;;
             esac
         fi
+        if [ -n "${__rb_list-}" ] && [ "${PROMPT_COMMAND[0]-}" != __rb_finished ]; then
+            # Somebody has assigned to the variable, which replaces the first element: ours.
+            if [ -n "${PROMPT_COMMAND[0]-}" ]; then
+                PROMPT_COMMAND=(__rb_finished "${PROMPT_COMMAND[@]}")
+            else
+                PROMPT_COMMAND[0]=__rb_finished
+            fi
+        fi
         __rb_mark "P;Cwd=$PWD"
         __rb_mark A
         __rb_busy=ready
@@ -74,6 +82,7 @@ $PROMPT_COMMAND}
 __rb_prompt"
         ;;
     *)
+        __rb_list=1
         PROMPT_COMMAND=(__rb_finished ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"} __rb_prompt)
         ;;
     esac
