@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.stream.events.base import Family, block_texts, generic_session_id, kind, mapping, word
+from bridge.stream.events.base import Family, block_texts, generic_session_id, items, kind, mapping, word
+from bridge.stream.events.details import Usage, amount, refused
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["Claude"]
+__all__ = ["Claude", "result_denials", "result_usage"]
 
 SYNTHETIC = "<synthetic>"
 """The model's name on messages that the CLI wrote itself: errors, notices of limits."""
@@ -99,6 +100,11 @@ class Claude(Family):
             self.texts.add(("block", self._block), text)
 
     def _result(self, event: JsonObject) -> None:
+        self.record = event
+        self.usage = result_usage(event)
+        self.denials = result_denials(event)
+        status = event.get("api_error_status")
+        self.api_error_status = status if isinstance(status, int) else None
         text = word(event.get("result"))
         if event.get("is_error") is True or word(event.get("subtype")).startswith("error"):
             errors = event.get("errors")
@@ -112,3 +118,27 @@ class Claude(Family):
         resets = info.get("resetsAt")
         rejected = info.get("status") == "rejected" and isinstance(resets, int | float)
         self.reset_at = float(resets) if rejected and resets is not None else None
+        self.limit_type = (word(info.get("rateLimitType")) or None) if info.get("status") == "rejected" else None
+
+
+def result_usage(record: JsonObject) -> Usage:
+    """Read the usage of a result, in claude's names."""
+    usage = mapping(record.get("usage"))
+    return Usage(
+        input_tokens=amount(usage.get("input_tokens")),
+        output_tokens=amount(usage.get("output_tokens")),
+        cache_read_tokens=amount(usage.get("cache_read_input_tokens")),
+        cache_creation_tokens=amount(usage.get("cache_creation_input_tokens")),
+        total_cost_usd=amount(record.get("total_cost_usd")),
+        duration_ms=amount(record.get("duration_ms")),
+        duration_api_ms=amount(record.get("duration_api_ms")),
+        num_turns=amount(record.get("num_turns")),
+    )
+
+
+def result_denials(record: JsonObject) -> list[str]:
+    """Name the tools in a result's ``permission_denials``."""
+    return [
+        refused(denial.get("tool_name"), denial.get("tool_input"))
+        for denial in items(record.get("permission_denials"))
+    ]

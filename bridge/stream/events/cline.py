@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.events.base import Family, kind, mapping, word
+from bridge.stream.events.details import Usage, amount
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -49,6 +50,7 @@ class Cline(Family):
                 self._agent(mapping(event.get("event")))
             case "run_result":
                 self.final = word(event.get("text"))
+                self.usage = _usage(event)
                 if event.get("finishReason") == "completed":
                     self.ended()
                 else:
@@ -80,3 +82,16 @@ class Cline(Family):
             self.texts.put(("ts", str(event.get("ts"))), word(event.get("text")))
         if "completion_result" in (event.get("say"), event.get("ask")) and event.get("partial") is not True:
             self.ended()
+
+
+def _usage(event: JsonObject) -> Usage:
+    usage = mapping(event.get("usage"))
+    return Usage(
+        input_tokens=amount(usage.get("inputTokens")),
+        output_tokens=amount(usage.get("outputTokens")),
+        cache_read_tokens=amount(usage.get("cacheReadTokens")),
+        cache_creation_tokens=amount(usage.get("cacheWriteTokens")),
+        total_cost_usd=amount(usage.get("totalCost")),
+        duration_ms=amount(event.get("durationMs")),
+        num_turns=amount(event.get("iterations")),
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.events.base import Family, block_texts, kind, mapping, word
+from bridge.stream.events.details import Usage, amount
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -48,6 +49,7 @@ class Codex(Family):
             case "item.started" | "item.updated" | "item.completed":
                 self._item(mapping(event.get("item")))
             case "turn.completed":
+                self.usage = _usage(mapping(event.get("usage")))
                 self.ended()
             case "turn.failed":
                 self.failed(_message(event))
@@ -76,6 +78,17 @@ class Codex(Family):
                 self.ended()
             case "error":
                 self.failed(word(msg.get("message")))
+
+
+def _usage(usage: JsonObject) -> Usage:
+    """Measured: what turn.completed counts are the tokens of the thread so far, resumed turns included."""
+    return Usage(
+        input_tokens=amount(usage.get("input_tokens")),
+        output_tokens=amount(usage.get("output_tokens")),
+        cache_read_tokens=amount(usage.get("cached_input_tokens")),
+        cache_creation_tokens=amount(usage.get("cache_write_input_tokens")),
+        cumulative=True,
+    )
 
 
 def _message(event: JsonObject) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.events.base import Family, kind, mapping, word
+from bridge.stream.events.details import Usage, amount
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -49,6 +50,11 @@ class Copilot(Family):
 
     def _result(self, event: JsonObject) -> None:
         self.session_id = word(event.get("sessionId")) or self.session_id
+        usage = mapping(event.get("usage"))
+        self.usage = Usage(
+            duration_ms=amount(usage.get("sessionDurationMs")),
+            duration_api_ms=amount(usage.get("totalApiDurationMs")),
+        )
         if event.get("exitCode") == 0:
             self.ended()
         else:

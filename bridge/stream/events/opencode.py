@@ -6,9 +6,11 @@ Today (measured with 1.18): step_start, text, reasoning, tool_use, step_finish, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.stream.events.base import Family, block_texts, kind, mapping, word
+from bridge.stream.events.details import refused, total
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -43,16 +45,40 @@ class OpenCode(Family):
                 self.texts.put_or_say(("part", word(part.get("id"))), word(part.get("text")))
             case "step_start":
                 self.completed = False
+            case "tool_use":
+                self._tool(part)
             case "step_finish":
+                self._count(part)
                 if part.get("reason") == "stop":
                     self.ended()
                 else:  # tool-calls: there is another step to come; length: it was cut
                     self.completed = False
             case "error":
                 error = mapping(event.get("error"))
+                status = mapping(error.get("data")).get("statusCode")
+                self.api_error_status = status if isinstance(status, int) else None
                 self.failed(word(mapping(error.get("data")).get("message")) or word(error.get("name")))
             case "message.updated" | "message.completed":
                 self._message(event)
+
+    def _tool(self, part: JsonObject) -> None:
+        """A refused tool has no field of its own, only its error's words."""
+        state = mapping(part.get("state"))
+        if state.get("status") == "error" and "rejected permission" in word(state.get("error")):
+            self.denials.append(refused(part.get("tool"), state.get("input")))
+
+    def _count(self, part: JsonObject) -> None:
+        tokens = mapping(part.get("tokens"))
+        cache = mapping(tokens.get("cache"))
+        self.usage = replace(
+            self.usage,
+            input_tokens=total(self.usage.input_tokens, tokens.get("input")),
+            output_tokens=total(self.usage.output_tokens, tokens.get("output")),
+            cache_read_tokens=total(self.usage.cache_read_tokens, cache.get("read")),
+            cache_creation_tokens=total(self.usage.cache_creation_tokens, cache.get("write")),
+            total_cost_usd=total(self.usage.total_cost_usd, part.get("cost")),
+            num_turns=total(self.usage.num_turns, 1),
+        )
 
     def _message(self, event: JsonObject) -> None:
         """Take in an older event: each update carries the whole message as it is by then."""

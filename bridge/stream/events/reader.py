@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.stream.documents import Held, parse_line, parse_whole
-from bridge.stream.events.base import Answer, Family, NoTexts, clean, generic_session_id, word
+from bridge.stream.documents import HELD_LIMIT, Held, parse_line, parse_whole
+from bridge.stream.events.base import Answer, Family, NoTexts
 from bridge.stream.events.claude import Claude
 from bridge.stream.events.cline import Cline
 from bridge.stream.events.codex import Codex
 from bridge.stream.events.copilot import Copilot
 from bridge.stream.events.cursor import Cursor
+from bridge.stream.events.details import Details
+from bridge.stream.events.document import JSON, Document, OneObject, is_result, single
 from bridge.stream.events.opencode import OpenCode
 
 if TYPE_CHECKING:
@@ -42,15 +44,19 @@ class Reader:
 
     Args:
         text: False to gather no text, for the session id alone.
+        held_limit: how many bytes of what is no event are kept; of more, the last ones.
 
     Attributes:
         malformed: lines so far that were neither blank nor JSON.
     """
 
-    def __init__(self, *, text: bool = True) -> None:
+    def __init__(self, *, text: bool = True, held_limit: int = HELD_LIMIT) -> None:
         self.malformed = 0
         self._family: Family | None = None
-        self._held = Held()
+        self._events = 0
+        self._document = Document()
+        self._settled: tuple[Family | None, str] | None = None
+        self._held = Held(held_limit)
         self._fences = 0
         self._text = text
 
@@ -61,7 +67,9 @@ class Reader:
 
     def feed(self, line: bytes) -> None:
         """Take in one line, with or without its newline. Never raises."""
+        self._settled = None
         events = parse_line(line)
+        self._document.add(line, complete=bool(events))
         if events is None:
             self.malformed += 1
             if line.lstrip().startswith(_FENCES):
@@ -77,37 +85,66 @@ class Reader:
             if self._family is None:
                 return
             self._held.clear()
+        self._events += 1
         self._family.event(event)
 
     def answer(self) -> Answer:
         """Give what the lines so far amount to; more may be fed afterwards."""
-        if self._family is not None:
-            return self._family.answer(self.malformed)
-        data = self._held.data()
-        if (family := self._spread(data)) is not None:
-            return family.answer()
-        if _is_result(document := _single(data)):
-            return _json(document)
-        text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").strip("\n")
+        family, _ = self._settle()
+        if family is not None and (family.name != JSON or is_result(family.record) or family.is_error):
+            return family.answer(self.malformed if family is self._family else 0)
+        text = self._held.data().decode("utf-8-sig", "replace").replace("\r\n", "\n").strip("\n")
         return Answer(family="text", text=text, final_text=text)
+
+    def details(self) -> Details:
+        """Give what the lines so far tell beside the answer."""
+        family, shape = self._settle()
+        return family.details(shape) if family is not None else Details()
 
     def session_id(self) -> str | None:
         """Give the session id alone: also that of one object that no CLI of ours printed."""
-        if self._family is not None:
-            return self._family.session_id
-        data = self._held.data()
-        if (family := self._spread(data)) is not None:
-            return family.session_id
-        return generic_session_id(_single(data))
+        family, _ = self._settle()
+        return family.session_id if family is not None else None
 
-    def _spread(self, data: bytes) -> Family | None:
-        """Try what was held as events that are spread over lines."""
+    def _settle(self) -> tuple[Family | None, str]:
+        """Give the family with all events, and the shape of the output (see Details.shape)."""
+        if self._settled is None:
+            self._settled = self._whole() or self._lines() or (None, "text")
+        return self._settled
+
+    def _whole(self) -> tuple[Family, str] | None:
+        """Try everything as the one document that its first line began."""
+        value = self._document.value()
+        if isinstance(value, dict):
+            return self._fed([value]) or self._one(value), "object"
+        if isinstance(value, list):
+            events = [item for item in value if isinstance(item, dict)]
+            results = [event for event in events if event.get("type") == "result"]
+            return self._fed(events) or self._one(results[-1] if results else {}), "array"
+        return None
+
+    def _lines(self) -> tuple[Family, str] | None:
+        """Take the events line by line; without any, what was held may be events spread over lines."""
+        if self._family is not None:
+            return self._family, "object" if self._events == 1 and self._family.record else "stream"
+        data = self._held.data()
+        if b"{" not in data:
+            return None
+        if not self._fences and (family := self._fed(parse_whole(data))):
+            return family, "stream"
+        return (self._one(found), "object") if (found := single(data)) is not None else None
+
+    def _fed(self, events: list[JsonObject]) -> Family | None:
         family: Family | None = None
-        if b"{" in data and not self._fences:  # in a fence, it is an answer that shows some
-            for event in parse_whole(data):
-                family = family or self._family_of(event)
-                if family is not None:
-                    family.event(event)
+        for event in events:
+            family = family or self._family_of(event)
+            if family is not None:
+                family.event(event)
+        return family
+
+    def _one(self, record: JsonObject) -> Family:
+        family = OneObject()
+        family.event(record)
         return family
 
     def _family_of(self, event: JsonObject) -> Family | None:
@@ -123,28 +160,3 @@ def read_output(lines: Iterable[bytes]) -> Answer:
     for line in lines:
         reader.feed(line)
     return reader.answer()
-
-
-def _single(data: bytes) -> JsonObject:
-    """Give the one object that the output is, or an empty one: an object within prose is prose."""
-    documents = parse_whole(data) if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else []
-    return documents[0] if len(documents) == 1 and data.rstrip().endswith(b"}") else {}
-
-
-def _is_result(document: JsonObject) -> bool:
-    """Wrappers and older CLIs print one object without a type: the analyzer of bmalph reads those."""
-    return isinstance(document.get("result"), str) or isinstance(document.get("summary"), str)
-
-
-def _json(document: JsonObject) -> Answer:
-    text = clean(word(document.get("result")) or word(document.get("summary")))
-    failed = document.get("is_error") is True
-    return Answer(
-        family="json",
-        text="" if failed else text,
-        final_text="" if failed else text,
-        session_id=generic_session_id(document),
-        completed=not failed,
-        is_error=failed,
-        error=text if failed else None,
-    )

@@ -1,0 +1,260 @@
+"""What an analysis starts from and what it comes to: ``.ralph/.response_analysis`` and more."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridge.stream.events.base import word
+from bridge.stream.events.details import NO_USAGE, Usage, amount
+
+if TYPE_CHECKING:
+    from bridge.stream.documents import JsonObject
+
+__all__ = ["Analysis", "Limit", "LimitKind", "RunFacts", "iso"]
+
+LimitKind = Literal["five_hour", "weekly", "rate", "usage"]
+_INNER_KEYS = (
+    "has_completion_signal",
+    "is_test_only",
+    "is_stuck",
+    "has_progress",
+    "files_modified",
+    "format_confidence",
+    "confidence_score",
+    "exit_signal",
+    "tasks_completed_this_loop",
+    "tests_status",
+    "fix_plan_completed_delta",
+    "has_progress_tracking_mismatch",
+    "work_summary",
+    "output_length",
+    "has_permission_denials",
+    "permission_denial_count",
+    "denied_commands",
+)
+_USAGE_KEYS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "total_cost_usd",
+    "duration_ms",
+    "duration_api_ms",
+    "num_turns",
+)
+
+
+def iso(now: datetime) -> str:
+    """Write a time as the state files have it: UTC, whole seconds, ``+00:00``."""
+    return now.astimezone(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known of a run from outside its output.
+
+    Attributes:
+        now: the time, aware; its zone is the one that a bare "4:47 PM" is understood in.
+        loop_number: which loop it was.
+        output_file: the path of the log, as the document shall name it.
+        files_changed: how many files the run changed, by git.
+        exit_status: of the CLI; not 0 means that its words are not believed.
+        timed_out: it was ended for taking too long.
+        last_output_length: ``.last_output_length``, or None when there is none.
+        stderr: what it wrote to stderr, or the end of it.
+    """
+
+    now: datetime
+    loop_number: int = 0
+    output_file: str = ""
+    files_changed: int = 0
+    exit_status: int = 0
+    timed_out: bool = False
+    last_output_length: int | None = None
+    stderr: bytes = b""
+
+    @property
+    def ended_well(self) -> bool:
+        """True when the CLI ended by itself with status 0."""
+        return self.exit_status == 0 and not self.timed_out
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit that ended the run.
+
+    Attributes:
+        kind: ``five_hour``, ``weekly``, ``usage`` (a quota of unknown length) or ``rate`` (too many
+            requests just now: over soon).
+        resets_at: when it ends, in seconds since the epoch, or None when the CLI doesn't say.
+        text: the CLI's words.
+    """
+
+    kind: LimitKind
+    resets_at: float | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What one run of a CLI came to, for ``.response_analysis`` (the first group) and for the engine.
+
+    Attributes:
+        loop_number: which loop it was.
+        timestamp: UTC, whole seconds.
+        output_file: the log that was read.
+        output_format: ``json`` or ``text``.
+        has_completion_signal: the work is said to be complete.
+        is_test_only: nothing but tests was run.
+        is_stuck: more than five errors.
+        has_progress: git saw changed files.
+        files_modified: by git, or what the output claims when git saw none.
+        format_confidence: 100 and 80 for JSON with and without a result, 70 for text with a status
+            block, 30 for other text.
+        confidence_score: how sure the completion is, in percent.
+        exit_signal: the loop is asked to end.
+        tasks_completed_this_loop: as claimed.
+        tests_status: as claimed; ``UNKNOWN`` without a claim.
+        fix_plan_completed_delta: boxes ticked in the plan; set by :meth:`tracked`.
+        has_progress_tracking_mismatch: claim and plan differ; set by :meth:`tracked`.
+        work_summary: the result's text, or a line of it.
+        output_length: characters of the output, newlines at its end not counted.
+        has_permission_denials: the CLI refused tools.
+        permission_denial_count: how many.
+        denied_commands: which.
+        usage: tokens and cost, as far as the CLI says.
+        session_id: as the output has it, unchecked; ''.
+
+        family: whose output it is (see :class:`bridge.stream.events.Answer`).
+        text: all the assistant's text.
+        last_text: its last message.
+        explicit_exit: EXIT_SIGNAL as it was said in so many words, or None.
+        completed_turn: the event that ends a turn was seen; None where there is no such event.
+        is_error: the CLI itself reports failure.
+        error: its words for that, or None.
+        api_error_status: HTTP status of the failed request, or None.
+        limit: the limit that ended the run, or None.
+        has_errors: lines of the output report errors, or the CLI itself does.
+        error_fingerprint: what tells the first of these errors from others; ''.
+        asked_question: the assistant wanted to ask the user something.
+        malformed: lines among events that were no JSON.
+    """
+
+    loop_number: int = 0
+    timestamp: str = ""
+    output_file: str = ""
+    output_format: Literal["json", "text"] = "text"
+    has_completion_signal: bool = False
+    is_test_only: bool = False
+    is_stuck: bool = False
+    has_progress: bool = False
+    files_modified: int = 0
+    format_confidence: int = 0
+    confidence_score: int | float = 0
+    exit_signal: bool = False
+    tasks_completed_this_loop: int = 0
+    tests_status: str = "UNKNOWN"
+    fix_plan_completed_delta: int = 0
+    has_progress_tracking_mismatch: bool = False
+    work_summary: str = ""
+    output_length: int = 0
+    has_permission_denials: bool = False
+    permission_denial_count: int = 0
+    denied_commands: tuple[str, ...] = ()
+    usage: Usage = NO_USAGE
+    session_id: str = ""
+
+    family: str = field(default="text", kw_only=True)
+    text: str = field(default="", kw_only=True, repr=False)
+    last_text: str = field(default="", kw_only=True, repr=False)
+    explicit_exit: bool | None = field(default=None, kw_only=True)
+    completed_turn: bool | None = field(default=None, kw_only=True)
+    is_error: bool = field(default=False, kw_only=True)
+    error: str | None = field(default=None, kw_only=True)
+    api_error_status: int | None = field(default=None, kw_only=True)
+    limit: Limit | None = field(default=None, kw_only=True)
+    has_errors: bool = field(default=False, kw_only=True)
+    error_fingerprint: str = field(default="", kw_only=True)
+    asked_question: bool = field(default=False, kw_only=True)
+    malformed: int = field(default=0, kw_only=True)
+
+    def tracked(self, delta: int, *, mismatch: bool) -> Analysis:
+        """Give the analysis with the plan's word in it; a mismatch takes back completion and exit."""
+        return replace(
+            self,
+            fix_plan_completed_delta=delta,
+            has_progress_tracking_mismatch=mismatch,
+            has_completion_signal=self.has_completion_signal and not mismatch,
+            exit_signal=self.exit_signal and not mismatch,
+        )
+
+    def denials_handled(self) -> Analysis:
+        """Give the analysis as it is left behind after the permission policy saw the denials."""
+        return replace(
+            self.not_complete(), has_permission_denials=False, permission_denial_count=0, denied_commands=()
+        )
+
+    def not_complete(self) -> Analysis:
+        """Give the analysis without its claim to be complete: a quality gate said no."""
+        return replace(self, has_completion_signal=False, exit_signal=False)
+
+    def to_json(self) -> str:
+        """Write the document: documented keys in documented order, two blanks a level, a newline."""
+        inner: dict[str, Any] = {key: getattr(self, key) for key in _INNER_KEYS}
+        if self.output_format == "json":
+            # Whoever adds up a log must not add up what a session had used before.
+            usage = NO_USAGE if self.usage.cumulative else self.usage
+            inner |= {key: getattr(usage, key) for key in _USAGE_KEYS}
+            inner["session_id"] = self.session_id
+        document = {
+            "loop_number": self.loop_number,
+            "timestamp": self.timestamp,
+            "output_file": self.output_file,
+            "output_format": self.output_format,
+            "analysis": inner,
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Analysis | None:
+        """Read a document that this or bmalph's analyzer wrote; None when it is none.
+
+        Fields of a wrong type count as missing. What the document doesn't hold (texts, errors, the
+        limit) is not restored.
+        """
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        inner = document.get("analysis") if isinstance(document, dict) else None
+        return _from(document, inner) if isinstance(inner, dict) else None
+
+
+def _from(document: JsonObject, inner: JsonObject) -> Analysis:
+    usage: dict[str, Any] = {key: amount(inner.get(key)) for key in _USAGE_KEYS}
+    found: dict[str, Any] = {"denied_commands": ()}
+    for key in _INNER_KEYS:
+        match _DEFAULTS[key]:
+            case bool():
+                found[key] = inner.get(key) is True
+            case int():
+                found[key] = amount(inner.get(key)) or 0
+            case str(default):
+                found[key] = word(inner.get(key)) or default
+            case _ if isinstance(denied := inner.get(key), list):
+                found[key] = tuple(filter(None, map(word, denied)))
+    return Analysis(
+        loop_number=int(amount(document.get("loop_number")) or 0),
+        timestamp=word(document.get("timestamp")),
+        output_file=word(document.get("output_file")),
+        output_format="json" if document.get("output_format") == "json" else "text",
+        usage=Usage(**usage),
+        session_id=word(inner.get("session_id")),
+        **found,
+    )
+
+
+_DEFAULTS = {key: getattr(Analysis(), key) for key in _INNER_KEYS}

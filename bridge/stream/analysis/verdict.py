@@ -1,0 +1,188 @@
+"""What an output says about the work: two sets of rules, for JSON and for plain text.
+
+The rules are bmalph's. Where they differ from it, the difference is one of its marked bugs: a status
+block is found in every shape with its newlines (T4, D10), the last block that says something counts and
+not a quoted one before it, what is said explicitly beats every word, and the words of a run that failed
+are not believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bridge.stream.analysis.fingerprint import error_lines
+from bridge.stream.analysis.words import COMPLETION, NO_WORK, refusal
+from bridge.stream.events.base import clean, mapping, word
+from bridge.stream.events.details import amount
+from bridge.stream.status import StatusBlock, parse_status
+
+if TYPE_CHECKING:
+    from bridge.stream.analysis.model import RunFacts
+    from bridge.stream.analysis.scan import Scan
+    from bridge.stream.documents import JsonObject
+    from bridge.stream.events import Answer, Details
+
+__all__ = ["Verdict", "json_verdict", "text_verdict"]
+
+_STUCK_ABOVE = 5
+_NOTHING = StatusBlock()
+_BLOCK_TAIL = 1024 * 1024  # characters at the end of a text in which the block is looked for
+_ENOUGH = 40  # points of confidence that end a loop by words
+_NO_SUMMARY = "No explicit summary in the output"
+_TESTS_ONLY = "Test run only, nothing was implemented"
+_NO_WORK_LEFT = "No work remaining"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The part of an :class:`~bridge.stream.analysis.Analysis` that the words of the output decide."""
+
+    complete: bool = False
+    exit_signal: bool = False
+    explicit_exit: bool | None = None
+    tests_only: bool = False
+    stuck: bool = False
+    files: int = 0
+    format_confidence: int = 0
+    confidence: int | float = 0
+    tasks: int = 0
+    tests_status: str = "UNKNOWN"
+    summary: str = ""
+    denials: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+def _block_of(answer: Answer) -> StatusBlock | None:
+    """Find the block in the last message, else in all: some CLIs end with a summary after it (D14)."""
+    return parse_status(answer.final_text[-_BLOCK_TAIL:]) or parse_status(answer.text[-_BLOCK_TAIL:])
+
+
+def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> Verdict:
+    """Judge an object, an array or a stream of events.
+
+    A result of claude is judged as an object, also at the end of its stream: bmalph reduces live output
+    to it. Words count in the other streams only.
+    """
+    record = {} if answer.is_error else details.record
+    stream = details.shape == "stream" and answer.family != "claude"
+    fields = {} if stream else record
+    block = None if answer.is_error else _block_of(answer)
+    said = block or _NOTHING
+    status = said.status or _status(fields)
+    if said.exit_signal is not None:
+        explicit: bool | None = said.exit_signal
+    else:
+        asked = fields.get("exit_signal")
+        explicit = None if asked is None else asked is True or asked == "true"
+    summary = _summary(answer, details, stream=stream)
+    if explicit is not None:
+        complete = exit_signal = explicit
+    else:
+        words = stream and block is None and facts.ended_well and not answer.is_error
+        exit_signal = status == "COMPLETE" or (words and _says_complete(summary))
+        complete = exit_signal
+    errors = _count(fields.get("error_count")) or (
+        1 if mapping(fields.get("metadata")).get("has_errors") is True else 0
+    )
+    claimed = said.tasks_completed
+    return Verdict(
+        complete=complete,
+        exit_signal=exit_signal,
+        explicit_exit=explicit,
+        tests_only=fields.get("work_type") == "TEST_ONLY",
+        stuck=errors > _STUCK_ABOVE,
+        files=_count(mapping(fields.get("metadata")).get("files_changed")) or _count(fields.get("files_modified")),
+        format_confidence=100 if stream or details.shape == "stream" or "result" in details.record else 80,
+        confidence=100 if exit_signal else amount(fields.get("confidence")) or 0,
+        tasks=_count(fields.get("tasks_completed_this_loop")) if claimed is None else claimed,
+        tests_status=said.tests_status or "UNKNOWN",
+        summary=summary,
+        denials=details.denials or (("permission_denied",) if refusal(summary) else ()),
+        errors=tuple(error_lines((summary if answer.is_error else answer.text or summary).splitlines())),
+    )
+
+
+def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> Verdict:
+    """Judge plain text.
+
+    Args:
+        answer: its text, or the end of it.
+        scan: what its lines hold.
+        length: its characters.
+        facts: what is known from outside.
+    """
+    block = parse_status(answer.text[-_BLOCK_TAIL:])
+    found = _by_words(scan, length, facts) if block is None else _by_block(block)
+    summary = found.summary or scan.summary or _NO_SUMMARY
+    refused = refusal(answer.text) or refusal(summary)
+    return replace(
+        found,
+        summary=clean(summary),
+        denials=("permission_denied",) if refused else (),
+        errors=(scan.first_error,) if scan.errors else (),
+    )
+
+
+def _by_block(block: StatusBlock) -> Verdict:
+    done = block.exit_signal if block.exit_signal is not None else block.status == "COMPLETE"
+    return Verdict(
+        complete=done,
+        exit_signal=done,
+        explicit_exit=block.exit_signal,
+        format_confidence=70,
+        confidence=100 if done else 80 if block.exit_signal is False else 0,
+        tasks=block.tasks_completed or 0,
+        tests_status=block.tests_status or "UNKNOWN",
+    )
+
+
+def _by_words(scan: Scan, length: int, facts: RunFacts) -> Verdict:
+    complete = no_work = False
+    points = 0
+    if facts.ended_well:
+        complete, no_work = scan.complete, scan.no_work
+        points = 10 * complete + 15 * no_work
+    if facts.last_output_length and length < facts.last_output_length / 2:
+        points += 10
+    done = complete or no_work
+    exit_signal = done or points >= _ENOUGH
+    if facts.files_changed > 0:
+        points += 20
+    return Verdict(
+        complete=done,
+        exit_signal=exit_signal,
+        tests_only=scan.testing,
+        stuck=scan.errors > _STUCK_ABOVE,
+        format_confidence=30,
+        confidence=points,
+        summary=_NO_WORK_LEFT if no_work else _TESTS_ONLY if scan.testing else "",
+    )
+
+
+def _summary(answer: Answer, details: Details, *, stream: bool) -> str:
+    if answer.is_error:
+        return answer.error or ""
+    if answer.family == "json" or ("result" in details.record and not stream):
+        return clean(word(details.record.get("result")) or word(details.record.get("summary")))
+    cut = answer.family in ("claude", "cursor") and "result" not in details.record
+    return answer.text if cut else answer.final_text
+
+
+def _status(fields: JsonObject) -> str:
+    if word(mapping(fields.get("metadata")).get("completion_status")) in ("complete", "COMPLETE"):
+        return "COMPLETE"
+    return word(fields.get("status")) or "UNKNOWN"
+
+
+def _says_complete(summary: str) -> bool:
+    return COMPLETION.search(summary) is not None or NO_WORK.search(summary) is not None
+
+
+def _count(value: object) -> int:
+    """Read a count: a number, or one in a string; of a list, its length."""
+    if isinstance(value, list):
+        return len(value)
+    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= 9:
+        return int(value)
+    return max(0, int(amount(value) or 0))

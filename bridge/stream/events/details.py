@@ -1,0 +1,84 @@
+"""What an output tells beside the answer: tokens and cost, refused tools, the kind of a limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bridge.stream.documents import JsonObject
+
+__all__ = ["NO_USAGE", "Details", "Usage", "amount", "refused", "total"]
+
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run used. None means that the CLI doesn't say.
+
+    Attributes:
+        total_cost_usd: in US dollars.
+        duration_ms: wall time by the CLI's own clock.
+        duration_api_ms: the part of it spent waiting for the model.
+        num_turns: model turns in this run.
+        cumulative: the tokens are those of the whole session so far (codex), not of this run alone.
+    """
+
+    input_tokens: Number | None = None
+    output_tokens: Number | None = None
+    cache_read_tokens: Number | None = None
+    cache_creation_tokens: Number | None = None
+    total_cost_usd: Number | None = None
+    duration_ms: Number | None = None
+    duration_api_ms: Number | None = None
+    num_turns: Number | None = None
+    cumulative: bool = False
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Facts of one output that :class:`~bridge.stream.events.Answer` has no place for.
+
+    Attributes:
+        usage: tokens, cost, durations.
+        denials: tools that the CLI refused to run, each ``Tool`` or, of a shell,
+            ``Bash(first line of the command)``.
+        api_error_status: HTTP status of the request that failed, or None.
+        limit_type: the CLI's own word for the limit that was hit (``five_hour``, ``seven_day``), or None.
+        record: the object that sums the run up: the only one, or the last of type result; else empty.
+        shape: ``object`` (one JSON document), ``array``, ``stream`` (events) or ``text``.
+    """
+
+    usage: Usage = NO_USAGE
+    denials: tuple[str, ...] = ()
+    api_error_status: int | None = None
+    limit_type: str | None = None
+    record: JsonObject = field(default_factory=dict)
+    shape: str = "text"
+
+
+def amount(value: object) -> Number | None:
+    """Give a number as it is, anything else as None; also what JSON can't write, as 1e999 is read."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if isinstance(value, int) or isfinite(value) else None
+
+
+def total(before: Number | None, value: object) -> Number | None:
+    """Add what is a number to a sum that may not have begun."""
+    more = amount(value)
+    return before if more is None else more + (before or 0)
+
+
+def refused(tool: object, arguments: Any) -> str:
+    """Name a refused tool for people; of a shell command its first line, at most 60 characters."""
+    name = tool if isinstance(tool, str) and tool else "unknown"
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    if name.lower() != "bash" or not isinstance(command, str):
+        return name
+    return f"{name}({command.split(chr(10), 1)[0][:60]})"
