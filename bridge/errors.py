@@ -24,6 +24,7 @@ __all__ = [
     "ProgramNotFound",
     "ProgramNotStarted",
     "ProgramTimeout",
+    "ProjectBusy",
     "ProjectUnusable",
     "ReadonlyVariable",
     "ScriptInvalid",
@@ -228,5 +229,11 @@ class ProgramTimeout(BridgeError, TimeoutError):
 
 class ProjectUnusable(BridgeError, OSError):
     """A file or folder of the project can't be read or written."""
+
+    exit_code = 4
+
+
+class ProjectBusy(BridgeError, OSError):
+    """Another loop is at work in this project."""
 
     exit_code = 4

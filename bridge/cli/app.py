@@ -21,10 +21,12 @@ COMMANDS = {
     "command": ("bridge.cli.command", "Print the command line that a driver builds."),
     "demo": ("bridge.cli.demo", "Watch a whole loop in a throw-away project."),
     "diff": ("bridge.cli.diff", "Show how two versions of a script behave differently."),
+    "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
     "explain": ("bridge.cli.explain", "Explain a check of verify, or list them all."),
     "inspect": ("bridge.cli.inspect", "Show what a driver script offers."),
     "run": ("bridge.cli.run", "Run the loop in this project."),
     "session-id": ("bridge.cli.session_id", "Find the session id in a CLI's output."),
+    "status": ("bridge.cli.status", "Show where this project's loop stands."),
     "verify": ("bridge.cli.verify", "Verify that drivers and agents are to contract."),
 }
 """Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""

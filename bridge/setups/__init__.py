@@ -1,0 +1,1 @@
+"""Existing installations: how each is found, read and written."""
