@@ -1,4 +1,4 @@
-"""The write heartbeat: an agent that writes nothing for too long is only reading, and is ended (section 4.15)."""
+"""Has the agent written a file yet? The eyes of the write heartbeat (section 4.15)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import os
 import stat
 import time
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["Heartbeat", "wrote_since"]
+from bridge.loop.heartbeat import PRUNED
 
-PRUNED = frozenset({".ralph", ".git", "node_modules", ".next", "dist", "build", "__pycache__", ".turbo"})
-"""Folders at the top of the project in which writing doesn't count."""
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+__all__ = ["Writes", "wrote_since"]
 
 _CLOCK_LAG = 20_000_000
-"""Nanoseconds by which the file system's clock may be behind."""
+"""Nanoseconds by which the file system's clock may be behind ours."""
 
 
-def wrote_since(project: Path, since_ns: int, *, pruned: frozenset[str] = PRUNED) -> bool:
+def wrote_since(project: Path, since_ns: int, *, pruned: Collection[str] = PRUNED) -> bool:
     """Say whether a regular file of the project was modified at or after a time.
 
     Args:
@@ -25,12 +28,13 @@ def wrote_since(project: Path, since_ns: int, *, pruned: frozenset[str] = PRUNED
         since_ns: nanoseconds since the epoch.
         pruned: see there.
     """
-    folders = [str(project)]
+    top = str(project)
+    folders = [top]
     while folders:
         folder = folders.pop()
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                if folder == str(project) and entry.name in pruned:
+                if folder == top and entry.name in pruned:
                     continue
                 with suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
@@ -42,7 +46,7 @@ def wrote_since(project: Path, since_ns: int, *, pruned: frozenset[str] = PRUNED
     return False
 
 
-class Heartbeat:
+class Writes:
     """Watches one run. The first written file disarms it for the rest of the run.
 
     Args:
@@ -52,8 +56,8 @@ class Heartbeat:
     """
 
     def __init__(self, project: Path, *, timeout: float, every: float) -> None:
+        self.timeout = timeout
         self._project = project
-        self._timeout = timeout
         self._every = every
         self._since = time.time_ns() - _CLOCK_LAG
         self._began = self._looked = time.monotonic()
@@ -62,12 +66,12 @@ class Heartbeat:
     @property
     def tick(self) -> float:
         """Seconds after which :meth:`missed` wants to be asked again."""
-        return max(0.01, min(self._every, self._timeout))
+        return max(0.01, min(self._every, self.timeout))
 
     def missed(self) -> bool:
         """Say whether the time is up and nothing was written. Looks as often as it should, however often asked."""
         now = time.monotonic()
-        late = now - self._began >= self._timeout
+        late = now - self._began >= self.timeout
         if not self._armed or not (late or now - self._looked >= self._every):
             return False
         self._looked = now
