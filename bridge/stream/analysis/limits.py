@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.stream.analysis.model import Limit
+from bridge.stream.analysis.facts import Limit
 from bridge.stream.analysis.resets import reset_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from bridge.stream.analysis.model import LimitKind
+    from bridge.stream.analysis.facts import LimitKind
 
 __all__ = ["find_limit", "limit_in_events", "own_words"]
 

@@ -18,7 +18,7 @@ from bridge.stream.events.details import amount
 from bridge.stream.status import StatusBlock, parse_status
 
 if TYPE_CHECKING:
-    from bridge.stream.analysis.model import RunFacts
+    from bridge.stream.analysis.facts import RunFacts
     from bridge.stream.analysis.scan import Scan
     from bridge.stream.documents import JsonObject
     from bridge.stream.events import Answer, Details

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.documents import HELD_LIMIT, Held, parse_line, parse_whole
-from bridge.stream.events.base import Answer, Family, NoTexts
+from bridge.stream.events.base import Answer, Family
 from bridge.stream.events.claude import Claude
 from bridge.stream.events.cline import Cline
 from bridge.stream.events.codex import Codex
@@ -14,6 +14,7 @@ from bridge.stream.events.cursor import Cursor
 from bridge.stream.events.details import Details
 from bridge.stream.events.document import JSON, Document, OneObject, is_result, single
 from bridge.stream.events.opencode import OpenCode
+from bridge.stream.events.texts import NoTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

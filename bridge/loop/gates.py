@@ -1,0 +1,172 @@
+"""Quality gates: which are due, what their runs come to, what follows. Pure; the engine runs commands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bridge.stream.analysis import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+__all__ = [
+    "CommandRun",
+    "CustomGate",
+    "GateOutcome",
+    "GateResults",
+    "TestGate",
+    "custom_gate",
+    "gates_due",
+    "outcome_of",
+    "results_of",
+    "split_gates",
+    "test_gate",
+    "write_results",
+]
+
+GateStatus = Literal["pass", "fail", "skip"]
+GateOutcome = Literal["pass", "block", "circuit-breaker"]
+_OUTPUT = 500
+_TIMED_OUT = 124
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """One run of a gate's command.
+
+    Attributes:
+        exit_code: 124 means that its time was up.
+        output: stdout and stderr, as they came.
+        seconds: how long it took, whole seconds.
+    """
+
+    exit_code: int
+    output: str = ""
+    seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TestGate:
+    """What is known about the tests.
+
+    Attributes:
+        status: pass, fail or skip.
+        tests_status_reported: what the agent claims.
+        verified: True when the tests were run, False when the claim was believed.
+        output: the first 500 characters.
+    """
+
+    __test__ = False  # for pytest: it isn't one of its own
+
+    status: GateStatus = "skip"
+    tests_status_reported: str = "UNKNOWN"
+    verified: bool = False
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomGate:
+    """One of QUALITY_GATES."""
+
+    command: str
+    status: GateStatus
+    exit_code: int
+    output: str
+    duration_seconds: int
+    timed_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateResults:
+    """``.quality_gate_results``."""
+
+    timestamp: str
+    loop_number: int
+    test: TestGate
+    custom: tuple[CustomGate, ...]
+    overall_status: Literal["pass", "fail"]
+    mode: str
+
+
+def split_gates(commands: str) -> tuple[str, ...]:
+    """Split QUALITY_GATES at every semicolon (in quotes too); blank pieces don't count."""
+    return tuple(piece.strip() for piece in commands.split(";") if piece.strip())
+
+
+def gates_due(test_command: str, gates: str, *, completion_only: bool, exit_signal: bool) -> bool:
+    """Say whether the gates are to be looked at after this loop."""
+    if not test_command.strip() and not split_gates(gates):
+        return False
+    return exit_signal or not completion_only
+
+
+def test_gate(tests_status: str | None, run: CommandRun | None) -> TestGate:
+    """Judge the tests.
+
+    Args:
+        tests_status: what the analysis reports; None without an analysis: nothing is judged then.
+        run: of TEST_COMMAND; None when none is set, and then the claim is believed.
+    """
+    if tests_status is None:
+        return TestGate()
+    if run is not None:
+        status: GateStatus = "pass" if run.exit_code == 0 else "fail"
+        return TestGate(status, tests_status, verified=True, output=run.output[:_OUTPUT])
+    if tests_status == "UNKNOWN":
+        return TestGate("skip", tests_status)
+    return TestGate("fail" if tests_status == "FAILING" else "pass", tests_status)
+
+
+test_gate.__test__ = False  # type: ignore[attr-defined]
+
+
+def custom_gate(command: str, run: CommandRun) -> CustomGate:
+    """Judge one gate by the run of its command."""
+    return CustomGate(
+        command=command,
+        status="pass" if run.exit_code == 0 else "fail",
+        exit_code=run.exit_code,
+        output=run.output[:_OUTPUT],
+        duration_seconds=run.seconds,
+        timed_out=run.exit_code == _TIMED_OUT,
+    )
+
+
+def results_of(loop: int, test: TestGate, custom: Sequence[CustomGate], mode: str, now: datetime) -> GateResults:
+    """Put the verdicts together: one failure fails all."""
+    failed = "fail" in (test.status, *(gate.status for gate in custom))
+    return GateResults(iso(now), loop, test, tuple(custom), "fail" if failed else "pass", mode)
+
+
+def outcome_of(results: GateResults | None) -> tuple[GateOutcome, int]:
+    """Say what follows, as a word and as the number in metrics.jsonl.
+
+    Returns:
+        ``pass`` and 0: nothing, also without results and in mode warn. ``block`` and 1: the loop's claim
+        to be complete doesn't count. ``circuit-breaker`` and 2: the breaker is told of a loop without
+        changed files, with errors.
+    """
+    if results is None or results.overall_status == "pass":
+        return "pass", 0
+    match results.mode:
+        case "block":
+            return "block", 1
+        case "circuit-breaker":
+            return "circuit-breaker", 2
+    return "pass", 0
+
+
+def write_results(results: GateResults) -> str:
+    """Write ``.quality_gate_results``: documented keys in documented order."""
+    document = {
+        "timestamp": results.timestamp,
+        "loop_number": results.loop_number,
+        "test_gate": asdict(results.test),
+        "custom_gates": [asdict(gate) for gate in results.custom],
+        "overall_status": results.overall_status,
+        "mode": results.mode,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,132 @@
+"""Reviews between loops: when one is due, what it found, what the next run is told. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.loop.context import whole_characters
+from bridge.stream.events import read_output
+
+__all__ = ["ReviewFacts", "findings_in", "findings_text", "review_context", "review_due", "review_mode"]
+
+_START, _END = "---REVIEW_FINDINGS---", "---END_REVIEW_FINDINGS---"
+_FINDINGS_BYTES = 5000
+_INTRO = (
+    "This is a code review: read only, change nothing, run nothing that writes. "
+    "Look at what was changed and report what is wrong with it.\n"
+)
+_URGENT = "PRIORITY: fix these review findings before anything else. "
+_PLAIN = "Review findings of the last loop. "
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFacts:
+    """What a decision about a review looks at.
+
+    Attributes:
+        loop: the number of the loop that just ended.
+        interval: REVIEW_INTERVAL; below 1 there are no reviews by count.
+        tasks_delta: boxes ticked in that loop.
+        circuit_closed: the breaker has no doubts.
+        head: commit that is checked out.
+        last_head: commit of the last review, or ''.
+        dirty: the working tree holds changes.
+    """
+
+    loop: int
+    interval: int = 5
+    tasks_delta: int = 0
+    circuit_closed: bool = True
+    head: str = ""
+    last_head: str = ""
+    dirty: bool = False
+
+
+def review_mode(mode: str, enabled: bool) -> str:
+    """Give the mode that counts: an older REVIEW_ENABLED=true means enhanced when the mode is off."""
+    return "enhanced" if mode == "off" and enabled else mode
+
+
+def review_due(mode: str, facts: ReviewFacts) -> bool:
+    """Say whether to review now; an unknown mode is off."""
+    if not facts.circuit_closed or not (facts.dirty or facts.head != facts.last_head):
+        return False
+    if mode == "enhanced":
+        return facts.interval >= 1 and facts.loop % facts.interval == 0
+    return mode == "ultimate" and facts.tasks_delta >= 1
+
+
+def review_context(committed: str, uncommitted: str) -> str:
+    """Write the reviewer's context from two ``git diff --stat`` outputs: 20 and 10 lines of them."""
+    parts = [_INTRO]
+    for title, stat, limit in (("Committed", committed, 20), ("Not committed", uncommitted, 10)):
+        if lines := stat.strip("\n").splitlines()[:limit]:
+            parts.append(f"{title}:\n" + "\n".join(lines) + "\n")
+    return "".join(parts)
+
+
+def findings_in(output: bytes) -> str | None:
+    """Find the findings in a review's output, whichever CLI printed it; of several the last valid ones.
+
+    Returns:
+        JSON text of an object on one line, or None.
+    """
+    answer = read_output(output.splitlines(keepends=True))
+    for text in (answer.text, answer.final_text, output.decode("utf-8", "replace")):
+        if found := _last_valid(text):
+            return found
+    return None
+
+
+def _last_valid(text: str) -> str | None:
+    found = None
+    lines: list[str] | None = None
+    for line in text.splitlines():
+        if line.strip() == _START:
+            lines = []
+        elif line.strip() == _END:
+            found = _valid("".join(lines or ())) or found
+            lines = None
+        elif lines is not None:
+            lines.append(line)
+    return found
+
+
+def _valid(text: str) -> str | None:
+    kept = whole_characters(text.strip(), _FINDINGS_BYTES)
+    return kept if _object(kept) else None
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def findings_text(findings: str | None) -> str:
+    """Write what the next run is told, or '' when there is nothing to tell.
+
+    Findings that are HIGH or CRITICAL come first in the agent's work and may take 700 characters,
+    others 500. The summary is cut at 300 bytes, each of the first two details at 150.
+    """
+    found = _object(findings or "")
+    severity = found.get("severity")
+    if not isinstance(severity, str) or not severity or found.get("issues_found") in (0, None, False, "0"):
+        return ""
+    urgent = severity.upper() in ("HIGH", "CRITICAL")
+    summary = whole_characters(str(found.get("summary") or ""), 300)
+    parts = [_URGENT if urgent else _PLAIN, f"{severity}, {found['issues_found']} issues: {summary}"]
+    details = found.get("details")
+    shown = [detail for detail in details if isinstance(detail, dict)][:2] if isinstance(details, list) else []
+    parts += [f" - {whole_characters(_detail(detail), 150)}" for detail in shown]
+    return "".join(parts)[: 700 if urgent else 500]
+
+
+def _detail(detail: dict[str, Any]) -> str:
+    where = f"{detail.get('file', '?')}:{detail['line']}" if detail.get("line") else str(detail.get("file", "?"))
+    fix = f" ({detail['suggestion']})" if detail.get("suggestion") else ""
+    return f"[{detail.get('severity', '?')}] {where} {detail.get('issue', '')}{fix}"
