@@ -112,14 +112,16 @@ def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
 def _dry_run(script: Driver, settings: LoopSettings) -> int:
     import shlex
 
-    from bridge.loop.runner import prepare_command
+    from bridge.loop.decide import State
+    from bridge.loop.runner import context_for, prepare_command
     from bridge.loop.state import ProjectFiles
 
     files = ProjectFiles(settings.project)
     session = None
     if settings.resume and script.supports_sessions():
         session, _ = files.read_session()
-    argv, _ = prepare_command(script, settings, iteration=1, plan=files.read_plan(), session_id=session)
+    context = context_for(State(), files.read_plan(), resumed=session is not None)
+    argv, _ = prepare_command(script, settings, context=context, session_id=session)
     write(os.fsencode(shlex.join(argv)) + b"\n")
     return 0
 
