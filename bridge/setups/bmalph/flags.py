@@ -16,7 +16,7 @@ from bridge.setups.bmalph.settings import Given
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["USAGE", "Plan", "parse"]
+__all__ = ["USAGE", "WITH_VALUE", "Plan", "parse"]
 
 USAGE = """\
 Usage: ralph_loop.sh [OPTIONS]
@@ -68,6 +68,8 @@ _FIELDS = {
     "--allowed-tools": "allowed_tools",
     "--session-expiry": "session_expiry_hours",
 }
+WITH_VALUE = frozenset(_FIELDS)
+"""Options that take the word behind them."""
 
 
 def _minutes(text: str) -> bool:

@@ -34,6 +34,8 @@ def one_loop(folder: Folder) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
+    if not folder.path.is_dir():  # which filelock would create
+        raise ProjectUnusable(_unusable(folder, "there is no such folder"))
     # A moment's patience: whoever only looks (`is_locked`) holds it for microseconds.
     lock = FileLock(folder / FILE, timeout=0.2, poll_interval=0.02, thread_local=False)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.loop.plan import parse_plan
-from bridge.setups.bmalph import detect, lock, processes
+from bridge.setups.bmalph import layout, lock, processes
 from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps
 from bridge.setups.bmalph.files.records import read_object, read_text
 
@@ -30,7 +30,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
     return {
         "project": str(folder.project),
         "folder": folder.shown,
-        "flavour": detect.look(folder).flavour or None,
+        "flavour": layout.look(folder).flavour or None,
         "running": running,
         "stale": record.get("status") == "running" and not running,
         "holder": _holder(holder, others),
@@ -83,7 +83,7 @@ def _session(folder: Folder, now: float) -> dict[str, Any]:
 
 
 def _plan(folder: Folder) -> dict[str, Any] | None:
-    path = detect.fix_plan(folder)
+    path = layout.fix_plan(folder)
     if path is None:
         return None
     found = parse_plan(read_text(path) or "")

@@ -143,7 +143,7 @@ def _take(line: str, number: int, env: Mapping[str, str], entries: dict[str, Ent
     if match is None or problem:
         remarks.append(Remark(number, problem, advice))
         return
-    key, value = match[2], match[3].strip(_BLANKS)
+    key, value = match[2], match[3]
     if match[1]:
         remarks.append(
             Remark(number, f"`export` before {key}: the value is taken", "write it without export", ignored=False)
@@ -179,7 +179,9 @@ def _refusal(line: str, match: re.Match[str] | None) -> tuple[str, str]:
         return f"a command substitution is never run: {_short(line)}; the line is left out", advice
     if match is None:
         return _not_a_setting(line)
-    key = match[2]
+    key, value = match[2], match[3]
+    if key in FILE_KEYS and value[:1] in (" ", "\t") and not value.lstrip(_BLANKS).startswith("#"):
+        return f"{_short(line)} is left out: blanks around =", f"write {key}=value"
     if key in FILE_KEYS:
         return "", ""
     unknown = f"unknown key {key}, ignored"  # without its value, which may be a secret
@@ -200,8 +202,8 @@ def _not_a_setting(line: str) -> tuple[str, str]:
     if equals and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         return f"{left_out}: keys are upper-case", f"write {name.upper()}=..."
     if equals and re.fullmatch(r"[A-Z_][A-Z0-9_]*[ \t]+", name):
-        return f"{left_out}: blanks around =", f"write {name.strip()}=value"
-    if line.split(None, 1)[0] in _OPENERS:
+        return f"{left_out}: blanks around =", f"write {name.rstrip()}=value"
+    if re.split("[ \t;]", line, maxsplit=1)[0] in _OPENERS:
         return f"shell is never run: {left_out}, and settings inside count as if it were not there", (
             "write plain KEY=VALUE lines"
         )

@@ -187,14 +187,19 @@ def resolve(
         elif told:
             problems.append(told)
     if problems:
-        listed = "".join(f"\n  {problem}" for problem in problems)
-        many = f"{len(problems)} settings can't be used" if len(problems) > 1 else "a setting can't be used"
-        raise ConfigurationError(f"{many}:{listed}\n  next: correct {'them' if len(problems) > 1 else 'it'}")
+        raise ConfigurationError(_told(problems))
     sources = {name: source for name, (_, source) in found.items()}
     values["review_mode"] = _review_mode(values["review_mode"], values["review_enabled"], sources)
     values["review_enabled"] = values["review_mode"] != "off"
     values["prompt_file"] = _prompt(values["prompt_file"], sources["prompt_file"], folder)
     return Settings(**values, ralph_dir=folder.shown, rc_file=rc.shown, sources=sources, notices=tuple(notices))
+
+
+def _told(problems: list[str]) -> str:
+    if len(problems) == 1:
+        return f"{problems[0]}\n  next: correct it"
+    listed = "".join(f"\n  {problem}" for problem in problems)
+    return f"{len(problems)} settings can't be used:{listed}\n  next: correct them"
 
 
 def _lookup(

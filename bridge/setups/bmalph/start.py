@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph import detect, rc
+from bridge.setups.bmalph import layout, rc
 from bridge.setups.bmalph.settings import resolve
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given
         ProjectUnusable: a file can't be read.
     """
     settings = resolve(folder, env=env, rc=rc.read(folder, env), options=options)
-    detect.require(folder)
+    layout.require(folder)
     if not (folder.project / settings.prompt_file).is_file():
         where = settings.sources["prompt_file"]
         raise ConfigurationError(

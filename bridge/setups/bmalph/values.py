@@ -96,7 +96,7 @@ def switch() -> Kind:
 
 def driver_name() -> Kind:
     """Take the name of a driver, which is no path (section 7.1 step 2)."""
-    expected = "the name of a driver, such as codex: not empty, without '/' and '..'"
+    expected = "the name of a driver, such as codex, and not a path"
 
     def read(given: str) -> Value:
         if not given or "/" in given or ".." in given or "\0" in given:

@@ -44,6 +44,7 @@ class Analyzer:
         self._scan = Scan()
         self._length = Length()
         self._pieces: list[bytes] = []
+        self._text: list[bytes] = []
         self._pending = 0
 
     def feed(self, chunk: bytes) -> None:
@@ -54,6 +55,7 @@ class Analyzer:
             self._add(line)
             self._end(b"\n")
         self._add(rest)
+        self._scan_text()
 
     def _add(self, piece: bytes) -> None:
         while self._pending + len(piece) > LINE_LIMIT:
@@ -71,12 +73,18 @@ class Analyzer:
         self._pending = 0
         self._reader.feed(line)
         if self._reader.family is None:
-            self._scan.line(line)
+            self._text.append(line)
+
+    def _scan_text(self) -> None:
+        if self._text:
+            self._scan.lines(b"".join(self._text))
+            self._text.clear()
 
     def finish(self, facts: RunFacts) -> Analysis:
         """Judge what was fed; nothing may be fed afterwards."""
         if self._pieces:
             self._end(b"")
+        self._scan_text()
         answer, details = self._reader.answer(), self._reader.details()
         if details.shape == "text":
             verdict = text_verdict(answer, self._scan, self._length.value, facts)

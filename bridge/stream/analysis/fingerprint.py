@@ -34,6 +34,8 @@ _CHANGING = (
 
 def is_error_line(line: str) -> bool:
     """Say whether a line reports an error; one that spells the name of such a field doesn't count."""
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
     return _ERROR.search(line) is not None and _FIELD.search(line) is None
 
 

@@ -1,14 +1,13 @@
-"""Plain text, line by line: what bmalph's analyzer looks for in all of it, in bounded memory."""
+"""Plain text: what bmalph's analyzer looks for in all of it, in bounded memory."""
 
 from __future__ import annotations
 
-from bridge.stream.analysis.fingerprint import is_error_line
-from bridge.stream.analysis.words import COMPLETION, IMPLEMENTING, NO_WORK, SUMMARY, TESTING
+from bridge.stream.analysis.fingerprint import error_lines
+from bridge.stream.analysis.words import COMPLETION, ERRORS, IMPLEMENTING, NO_WORK, SUMMARY, TESTING
 
-__all__ = ["Scan"]
+__all__ = ["Length", "Scan"]
 
 _SUMMARY_LENGTH = 100
-_LINE_LIMIT = 64 * 1024  # characters of a line that are looked at
 
 
 class Scan:
@@ -37,18 +36,21 @@ class Scan:
         """Tests were run, and nothing else was done."""
         return self._testing and not self._implementing
 
-    def line(self, data: bytes) -> None:
-        """Take in one line."""
-        line = data[:_LINE_LIMIT].decode("utf-8", "replace").strip("\ufeff\r\n")
-        self.complete = self.complete or COMPLETION.search(line) is not None
-        self.no_work = self.no_work or NO_WORK.search(line) is not None
-        self._testing = self._testing or TESTING.search(line) is not None
-        self._implementing = self._implementing or IMPLEMENTING.search(line) is not None
-        if is_error_line(line):
-            self.errors += 1
-            self.first_error = self.first_error or line
-        if not self.summary and SUMMARY.search(line):
-            self.summary = line.strip()[:_SUMMARY_LENGTH]
+    def lines(self, data: bytes) -> None:
+        """Take in whole lines, as many as there are: together they are looked at much faster."""
+        text = data.decode("utf-8", "replace")
+        lowered = text.lower()
+        self.complete = self.complete or COMPLETION.within(lowered)
+        self.no_work = self.no_work or NO_WORK.within(lowered)
+        self._testing = self._testing or TESTING.within(lowered)
+        self._implementing = self._implementing or IMPLEMENTING.within(lowered)
+        if ERRORS.within(lowered):
+            found = error_lines(line.strip("\ufeff\r") for line in text.split("\n"))
+            self.errors += len(found)
+            self.first_error = self.first_error or (found[0] if found else "")
+        if not self.summary and SUMMARY.within(lowered):
+            line = next(line for line in text.split("\n") if SUMMARY.within(line.lower()))
+            self.summary = line.strip("\ufeff\r\t ")[:_SUMMARY_LENGTH]
 
 
 class Length:

@@ -176,7 +176,8 @@ def _status(fields: JsonObject) -> str:
 
 
 def _says_complete(summary: str) -> bool:
-    return COMPLETION.search(summary) is not None or NO_WORK.search(summary) is not None
+    lowered = summary.lower()
+    return COMPLETION.within(lowered) or NO_WORK.within(lowered)
 
 
 def _count(value: object) -> int:

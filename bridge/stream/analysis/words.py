@@ -8,19 +8,37 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["COMPLETION", "IMPLEMENTING", "NO_WORK", "SUMMARY", "TESTING", "preamble", "refusal"]
+__all__ = ["COMPLETION", "ERRORS", "IMPLEMENTING", "NO_WORK", "SUMMARY", "TESTING", "Words", "preamble", "refusal"]
 
 
-def _any(*phrases: str) -> re.Pattern[str]:
-    """Match one of the phrases as whole words, in any case."""
-    return re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)", re.IGNORECASE)
+class Words:
+    """Phrases, looked for in lower-case text.
+
+    Args:
+        phrases: in lower case.
+        whole: only where no letter, digit or underscore is next to them.
+    """
+
+    def __init__(self, *phrases: str, whole: bool = False) -> None:
+        self._phrases = phrases
+        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)") if whole else None
+
+    def within(self, lowered: str) -> bool:
+        """Say whether one of them occurs."""
+        # Looking for a plain string is many times faster than for a pattern, and outputs are long.
+        if not any(phrase in lowered for phrase in self._phrases):
+            return False
+        return self._pattern is None or self._pattern.search(lowered) is not None
 
 
-COMPLETION = _any("done", "complete", "finished", "all tasks complete", "project complete", "ready for review")
-NO_WORK = _any("nothing to do", "no changes", "already implemented", "up to date")
-TESTING = re.compile(r"running tests|npm test|bats|pytest|jest", re.IGNORECASE)
-IMPLEMENTING = re.compile(r"implementing|creating|writing|adding|function|class", re.IGNORECASE)
-SUMMARY = re.compile(r"summary|completed|implemented", re.IGNORECASE)
+COMPLETION = Words(
+    "done", "complete", "finished", "all tasks complete", "project complete", "ready for review", whole=True
+)
+NO_WORK = Words("nothing to do", "no changes", "already implemented", "up to date", whole=True)
+TESTING = Words("running tests", "npm test", "bats", "pytest", "jest")
+IMPLEMENTING = Words("implementing", "creating", "writing", "adding", "function", "class")
+SUMMARY = Words("summary", "completed", "implemented")
+ERRORS = Words("error", "exception", "fatal")
 
 _PREAMBLE_LINES = 5
 _BLOCK = "---RALPH_STATUS---"

@@ -24,11 +24,12 @@ DOCUMENT_LIMIT = 16 * 1024 * 1024
 """How many bytes a document may have that is laid out over lines."""
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-_KEPT_LINES = 20
+_WARNINGS = 20  # lines that may stand before a document
+_OPENINGS = 4  # lines that are tried as its first
 
 
 class Document:
-    """The lines of an output, kept while they may be one document that its first line only begins.
+    """The lines of an output, kept while they may be one document, with warnings before it.
 
     Read line by line, such a document falls to pieces: an element that fits on a line is taken for an
     event, and what is laid out over several is lost.
@@ -37,31 +38,35 @@ class Document:
     def __init__(self) -> None:
         self._lines: list[bytes] | None = []
         self._size = 0
+        self._openings: list[int] = []
 
     def add(self, line: bytes, *, complete: bool) -> None:
         """Keep a line; `complete` says that it held JSON objects by itself."""
         if self._lines is None:
             return
-        if not self._lines:
-            line = line.lstrip(_BLANK)
-            if not line:
-                return
-            if line[:1] not in b"{[" or (complete and line[:1] == b"{"):
+        number = len(self._lines)
+        start = line.lstrip(_BLANK)[:1]
+        if start and start in b"{[" and number <= _WARNINGS and len(self._openings) < _OPENINGS:
+            if complete and start == b"{" and not self._openings:  # events begin here
                 self._lines = None
                 return
+            self._openings.append(number)
         self._lines.append(line)
         self._size += len(line)
-        if self._size > DOCUMENT_LIMIT:
+        if self._size > DOCUMENT_LIMIT or (number > _WARNINGS and not self._openings):
             self._lines = None
 
-    def value(self) -> object:
-        """Give the document, or None when it is none."""
-        if not self._lines:
-            return None
-        try:
-            return json.loads(b"\n".join(line.rstrip(b"\r\n") for line in self._lines).decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
+    def value(self) -> tuple[object, bool]:
+        """Give the document, and whether other lines stand before it; None when there is none."""
+        lines = self._lines or []
+        for opening in self._openings if lines else ():
+            text = b"\n".join(line.rstrip(b"\r\n") for line in lines[opening:]).lstrip(_BLANK)
+            try:
+                value = json.loads(text.decode("utf-8", "replace"))
+            except (ValueError, RecursionError):
+                continue
+            return value, any(line.strip(_BLANK) for line in lines[:opening])
+        return None, False
 
 
 class OneObject(Family):
@@ -117,4 +122,4 @@ def single(data: bytes) -> JsonObject | None:
     before = body[: body.index(b"{")].count(b"\n")
     record = documents[0]
     named = "exit_signal" in record or (is_result(record) and generic_session_id(record) is not None)
-    return record if named and before <= _KEPT_LINES and b"```" not in data and b"~~~" not in data else None
+    return record if named and before <= _WARNINGS and b"```" not in data and b"~~~" not in data else None

@@ -115,12 +115,14 @@ class Reader:
 
     def _whole(self) -> tuple[Family, str] | None:
         """Try everything as the one document that its first line began."""
-        value = self._document.value()
-        if isinstance(value, dict):
+        value, after_text = self._document.value()
+        if isinstance(value, dict) and not after_text:
             return self._fed([value]) or self._one(value), "object"
         if isinstance(value, list):
             events = [item for item in value if isinstance(item, dict)]
             results = [event for event in events if event.get("type") == "result"]
+            if after_text and (self._fences or not results):
+                return None
             return self._fed(events) or self._one(results[-1] if results else {}), "array"
         return None
 

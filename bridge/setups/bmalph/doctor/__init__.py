@@ -23,7 +23,7 @@ CHECKS: Mapping[str, Check] = {
     "git-repo": Check("git repository with commits", machine.git, 60),
     "jq-available": Check("jq available", machine.jq),
     "disk-space": Check("disk space", machine.disk),
-    "ralph-project": Check("a project that the loop can run in", project.layout),
+    "ralph-project": Check("a project that the loop can run in", project.kind),
     "folder-writable": Check("the loop's folder can be written to", machine.writable),
     "ralph-loop": Check("ralph_loop.sh present and has content", project.controller),
     "ralphrc": Check("settings can be used", project.settings),

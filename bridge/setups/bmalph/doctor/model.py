@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.driver import Driver
-    from bridge.setups.bmalph.detect import Look
     from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Look
     from bridge.setups.bmalph.rc import Rc
     from bridge.setups.bmalph.settings import Settings
 
@@ -82,7 +82,7 @@ class Case:
     @cached_property
     def look(self) -> Look:
         """What kind of project it is."""
-        from bridge.setups.bmalph.detect import look
+        from bridge.setups.bmalph.layout import look
 
         return look(self.folder)
 

@@ -8,12 +8,12 @@ import shlex
 from bridge.errors import BridgeError
 from bridge.loop.plan import parse_plan
 from bridge.loop.program import MAX_ARGUMENT
-from bridge.setups.bmalph import detect
+from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.doctor.model import Answer, Case, NotLookedAt, ask, failed, passed, warned
 from bridge.setups.bmalph.files.records import read_text
 from bridge.setups.bmalph.settings import resolve
 
-__all__ = ["STATE_FILES", "controller", "ignored", "layout", "plan", "prompt", "settings", "tracked"]
+__all__ = ["STATE_FILES", "controller", "ignored", "kind", "plan", "prompt", "settings", "tracked"]
 
 STATE_FILES = (
     "status.json",
@@ -45,10 +45,10 @@ STATE_FILES = (
 _SAMPLES = ("status.json", ".call_count", ".ralph_session", "logs/ralph.log")
 
 
-def layout(case: Case) -> Answer:
+def kind(case: Case) -> Answer:
     """The project is one that the loop can run in."""
     try:
-        seen = detect.require(case.folder)
+        seen = layout.require(case.folder)
     except BridgeError as error:
         what, _, next_step = str(error).partition("\n  next: ")
         return failed(what, next_step)
@@ -60,7 +60,7 @@ def controller(case: Case) -> Answer:
     """`bmalph run` starts this script; our own `run` needs none."""
     if case.look.flavour != "bmalph":
         return passed("not needed here")
-    text = read_text(case.folder / detect.CONTROLLER)
+    text = read_text(case.folder / layout.CONTROLLER)
     if text is None or not text.strip():
         what = "missing" if text is None else "empty"
         return warned(f"{what}: `ralph-bridge run` needs none, `bmalph run` does", "bmalph upgrade")
@@ -99,7 +99,7 @@ def prompt(case: Case) -> Answer:
 
 def plan(case: Case) -> Answer:
     """There are tasks, and some are open."""
-    path = detect.fix_plan(case.folder)
+    path = layout.fix_plan(case.folder)
     if path is None:
         return warned(
             f"no {case.folder.shown}/@fix_plan.md: the loop can't count tasks", "write `- [ ] task` lines"

@@ -1,0 +1,160 @@
+"""Limits of the provider: who says so, of which kind, and until when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.stream.analysis import Limit, RunFacts, analyze, reset_time
+from tests.stream import samples
+
+NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
+
+
+def limit(output: str | list[Any], **facts: Any) -> Limit | None:
+    data = output.encode() if isinstance(output, str) else b"".join(samples.lines(*output))
+    return analyze([data], RunFacts(**{"now": NOW, "exit_status": 1, **facts})).limit
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def failed(text: str, status: int | None = None) -> list[Any]:
+    return [{**samples.CLAUDE_RESULT, "is_error": True, "result": text, "api_error_status": status}]
+
+
+def codex_failed(text: str) -> list[Any]:
+    return [*samples.CODEX_EVENTS[:3], {"type": "turn.failed", "error": {"message": text}}]
+
+
+CODEX_LIMIT = "You\u2019ve hit your usage limit. Upgrade to Pro (https://x.test/pro) or try again at 4:47 PM."
+
+
+@pytest.mark.parametrize(
+    ("output", "kind", "resets"),
+    [
+        (failed("You've hit your session limit \u00b7 resets 4:47pm (UTC)", 429), "five_hour", "2026-11-20T16:47Z"),
+        (
+            failed("You've hit your weekly limit \u00b7 resets Nov 23 at 9am (UTC)", 429),
+            "weekly",
+            "2026-11-23T09:00Z",
+        ),
+        (failed("Claude AI usage limit reached|1795193249"), "usage", "2026-11-20T16:47:29Z"),
+        (failed("API Error: Request rejected (429) \u00b7 slow down", 429), "rate", None),
+        (failed("Anything", 429), "rate", None),
+        (codex_failed(CODEX_LIMIT), "usage", "2026-11-20T16:47Z"),
+        (codex_failed("exceeded retry limit, last status: 429 Too Many Requests"), "rate", None),
+        ("Working.\nYou've hit your session limit \u00b7 resets 1am (UTC)\n", "five_hour", "2026-11-21T01:00Z"),
+        ("Error: 5-hour usage limit reached. Try again later.\n", "five_hour", None),
+        ("Claude usage limit reached. Please try back at 5:30 PM.\n", "usage", None),
+        (
+            '{"type":"error","error":{"message":"Rate limit, retry after 30 seconds"}}',
+            "rate",
+            "2026-11-20T14:00:30Z",
+        ),
+    ],
+)
+def test_D12_todays_and_older_words_of_limits(output: Any, kind: str, resets: str | None) -> None:  # noqa: N802
+    found = limit(output)
+    assert found is not None
+    assert (found.kind, found.resets_at) == (kind, at(resets) if resets else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("five_hour", "five_hour"), ("seven_day_opus", "weekly"), ("x", "usage")]
+)
+def test_D12_an_event_says_kind_and_time(name: str, kind: str) -> None:  # noqa: N802
+    info = {"status": "rejected", "resetsAt": 1795193249, "rateLimitType": name}
+    event = {"type": "rate_limit_event", "rate_limit_info": info, "session_id": "c-1"}
+    found = limit([samples.CLAUDE_INIT, event, *failed("You've hit your session limit", 429)])
+    assert found == Limit(kind, 1795193249.0, "You've hit your session limit")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stderr", [b"Error: rate limit exceeded, retry-after: 20\n", b"x\n429 Too Many Requests"])
+def test_T11_stderr_is_looked_at(stderr: bytes) -> None:  # noqa: N802
+    found = limit("", stderr=stderr)
+    assert found is not None
+    assert found.kind == "rate"
+
+
+TALK = "I handle the case that the 5 hour usage limit is reached, try back later (429)."
+
+
+@pytest.mark.parametrize(
+    ("output", "facts"),
+    [
+        (TALK, {}),
+        (TALK, {"timed_out": True, "exit_status": 124}),
+        (
+            [
+                *samples.CODEX_EVENTS[:3],
+                {"type": "item.completed", "item": {"type": "agent_message", "text": TALK}},
+            ],
+            {},
+        ),
+        ([samples.CLAUDE_INIT, samples.message(TALK)], {}),
+        ("Usage limit reached: handled.\nNow I stop.\nBye.\n", {}),
+        ("Done.\n", {"exit_status": 0, "stderr": b"rate limit: 3 of 60 left"}),
+        ("Working.\n", {"timed_out": True, "exit_status": 124, "stderr": b"log: no rate limit known"}),
+        (failed("Invalid API key", 401), {}),
+        (failed("API Error: 500 Internal server error", 500), {}),
+        (codex_failed("context limit reached"), {}),
+    ],
+)
+def test_T11_what_an_assistant_writes_is_no_limit(output: Any, facts: dict[str, Any]) -> None:  # noqa: N802
+    assert limit(output, **facts) is None
+
+
+def test_a_limit_that_the_run_got_over_is_none() -> None:
+    info = {"status": "rejected", "resetsAt": 1795193249, "rateLimitType": "five_hour"}
+    event = {"type": "rate_limit_event", "rate_limit_info": info, "session_id": "c-1"}
+    assert limit([samples.CLAUDE_INIT, event, samples.CLAUDE_RESULT], exit_status=0) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("resets 4:47pm (UTC)", "2026-11-20T16:47Z"),
+        ("resets 1:59pm", "2026-11-20T13:59Z"),  # just passed: the message was on its way
+        ("resets 1pm", "2026-11-21T13:00Z"),
+        ("resets 12am", "2026-11-21T00:00Z"),
+        ("resets 12:30 PM", "2026-11-21T12:30Z"),
+        ("resets at 16:47", "2026-11-20T16:47Z"),
+        ("resets 6pm (Europe/Berlin)", "2026-11-20T17:00Z"),
+        ("resets 6pm (Nowhere/Town)", "2026-11-20T18:00Z"),
+        ("resets Nov 23, 4pm (UTC)", "2026-11-23T16:00Z"),
+        ("resets Jan 2 at 4pm", "2027-01-02T16:00Z"),
+        ("try again at Nov 22nd, 2026 4:47 PM", "2026-11-22T16:47Z"),
+        ("try again at 2026-11-21T08:00:00+01:00", "2026-11-21T07:00Z"),
+        ("try again in 1 day 2 hours 3 minutes", "2026-11-21T16:03Z"),
+        ("try again in 1h 30m", "2026-11-20T15:30Z"),
+        ("Retry-After: 90", "2026-11-20T14:01:30Z"),
+        ("please wait 1500 ms", "2026-11-20T14:00:01.500Z"),
+        ("|1795193249000", "2026-11-20T16:47:29Z"),
+    ],
+)
+def test_D12_reset_times(text: str, wanted: str) -> None:  # noqa: N802
+    assert reset_time(text, NOW) == at(wanted)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "resets soon", "try again at 3", "resets 25:99pm", "resets Feb 31 at 4pm", "in 3 files"]
+)
+def test_no_reset_time(text: str) -> None:
+    assert reset_time(text, NOW) is None
+
+
+def test_a_bare_time_is_local() -> None:
+    here = NOW.astimezone(timezone(timedelta(hours=2)))
+    assert reset_time("try again at 4:47 PM", here) == at("2026-11-20T16:47+02:00")
+
+
+@given(st.text(alphabet="resttryagain t0123456789:-TZ|.,()apmJnwhdUC ", max_size=60))
+def test_no_text_raises(text: str) -> None:
+    found = reset_time("resets " + text, NOW)
+    assert found is None or found == found  # a number, not NaN
