@@ -100,7 +100,9 @@ class Repository:
         return "\n".join(output.decode("utf-8", "replace").splitlines()[:lines])
 
     def _numstat(self, since: str) -> bytes:
-        return self._git("diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", since or _EMPTY_TREE, "--") or b""
+        return (
+            self._git("diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", since or _EMPTY_TREE, "--") or b""
+        )
 
     def _state_dir(self) -> str:
         return os.path.relpath(self._state, self._top or self._project)

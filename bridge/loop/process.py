@@ -244,16 +244,16 @@ def _start(
 ) -> Any:
     import sh  # 70 ms
 
-    with contextlib.ExitStack() as stack:
-        announce = stack.enter_context(guardian.announcing())
-        stdin = stack.enter_context(open(os.devnull, "rb"))  # an open, silent stdin hangs most CLIs
-        stderr = stack.enter_context(open(stderr_path, "wb"))
-        # sh forks in Python, and Python 3.12 warns of that when threads exist. The child only closes
-        # descriptors and executes; there is nothing that the caller could do about it.
-        stack.enter_context(warnings.catch_warnings())
-        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
-        command: Any = sh.Command(argv[0])
-        try:
+    try:
+        with contextlib.ExitStack() as stack:
+            announce = stack.enter_context(guardian.announcing())
+            stdin = stack.enter_context(open(os.devnull, "rb"))  # an open, silent stdin hangs most CLIs
+            stderr = stack.enter_context(open(stderr_path, "wb"))
+            # sh forks in Python, and Python 3.12 warns of that when threads exist. The child only closes
+            # descriptors and executes; there is nothing that the caller could do about it.
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+            command: Any = sh.Command(argv[0])
             return command(
                 argv[1:],  # as one list: sh passes its elements on as they are
                 _in=stdin,
@@ -269,10 +269,11 @@ def _start(
                 _preexec_fn=announce,
                 _encoding=program.EXACT,
             )
-        except sh.ForkException as error:
-            _clean_up_failed_exec(error)
-            reason = str(error.args[0]).strip().rsplit("\n", 1)[-1]
-            raise ProgramNotStarted(f"{argv[0]} could not be started: {reason}") from None
+    except sh.ForkException as error:
+        # Outside of the block: the guardian can't end while a copy of its pipe is open.
+        _clean_up_failed_exec(error)
+        reason = str(error.args[0]).strip().rsplit("\n", 1)[-1]
+        raise ProgramNotStarted(f"{argv[0]} could not be started: {reason}") from None
 
 
 def _clean_up_failed_exec(error: BaseException) -> None:

@@ -311,9 +311,7 @@ class _Loop:
             if limit is not None and self._elapsed() >= limit:
                 return
             reason = decision.reason or "pause"
-            yield self._told(
-                Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
-            )
+            yield self._told(Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state))
             first = False
             self.clock.wait(min(left, _SLICE))
 

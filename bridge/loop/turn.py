@@ -95,7 +95,11 @@ class Turn:
         began = polled = time.monotonic()
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
         # Unbuffered: whoever follows the file sees each event when it comes.
-        with program, open(logs.output, "wb", buffering=0) as raw, closing(program.lines(max(every, 0.01))) as lines:
+        with (
+            program,
+            open(logs.output, "wb", buffering=0) as raw,
+            closing(program.lines(max(every, 0.01))) as lines,
+        ):
             self._store.agent(program.pid)
             try:
                 for line in lines:
