@@ -80,6 +80,23 @@ class Project:
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
+    def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*MAIN, *words],
+            cwd=self.path,
+            env=self.environment(**more),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finished(self, process: subprocess.Popen[str]) -> int:
+        """Wait for its end; its exit code."""
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err, err
+        return process.returncode
+
     def files(self) -> set[str]:
         return {str(path.relative_to(self.path)) for path in self.path.rglob("*") if ".git" not in path.parts}
 
