@@ -98,7 +98,7 @@ def run(
         if setup is not None and setup.name == "ralph-loop":
             from bridge.cli.ralph_loop import run_in_setup
 
-            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
+            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
         if setup is not None and setup.name == "bmalph":
             from bridge.cli._run_bmalph import Wanted, run_here
