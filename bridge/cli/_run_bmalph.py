@@ -33,6 +33,7 @@ class Wanted:
         options: settings by field.
         live: show events as they come.
         max_iterations, max_seconds: when to give up; None: never.
+        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
         promise: a completion promise, or None.
         extra: globals for the driver, from ``--set``.
         dry_run: print what would run, and stop.
@@ -43,6 +44,7 @@ class Wanted:
     live: bool = False
     max_iterations: int | None = None
     max_seconds: float | None = None
+    timeout: float | None = None
     promise: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     dry_run: bool = False
@@ -153,9 +155,11 @@ def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Fold
 
 
 def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSettings:
+    from dataclasses import replace
+
     from bridge.setups.bmalph.engine import loop_settings
 
-    return loop_settings(
+    found = loop_settings(
         folder,
         settings,
         env=os.environ,
@@ -164,6 +168,7 @@ def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSe
         max_seconds=wanted.max_seconds,
         promise=wanted.promise,
     )
+    return found if wanted.timeout is None else replace(found, timeout=wanted.timeout)
 
 
 def _store(

@@ -20,7 +20,9 @@ __all__ = ["installed", "looping", "project"]
 def test_from_the_first_text_to_the_end(looping: Project) -> None:
     agent = Agent(looping, "codex")
     up, go = agent.fifo("up"), agent.fifo("go")
-    agent.runs(f'change; say "First words.\\\\nSecond."; echo x > {up}; read -r _ < {go}').otherwise("change; complete")
+    agent.runs(f'change; say "First words.\\\\nSecond."; echo x > {up}; read -r _ < {go}').otherwise(
+        "change; complete"
+    )
     loop = looping.start("run", "--driver", "codex", "--no-live")
     assert heard(up)
     watcher = looping.start("watch", "--interval", "0.05")

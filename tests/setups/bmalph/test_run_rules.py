@@ -61,9 +61,7 @@ def test_a_weekly_limit_too(looping: Project) -> None:
     info = '{"status":"rejected","resetsAt":%d,"rateLimitType":"seven_day"}' % until
     event = f'{{"type":"rate_limit_event","rate_limit_info":{info}}}'
     failed = '{"type":"result","is_error":true,"api_error_status":429,"result":"weekly limit","session_id":"s-1"}'
-    Agent(looping, "claude-code").runs(f"echo '{event}'; echo '{failed}'; exit 1").otherwise(
-        "change; working"
-    )
+    Agent(looping, "claude-code").runs(f"echo '{event}'; echo '{failed}'; exit 1").otherwise("change; working")
     loop = inside.run(looping, "claude-code", live=True, max_iterations=1)
     [(reason, seconds)] = loop.waits
     assert (reason, abs(seconds - 6 * 86_400) <= 6) == ("api_limit", True)
