@@ -209,6 +209,7 @@ def killed_at_random(project: Project, times: int, seed: int) -> None:
         "sleep 300 & echo $! >> $kept/pids; change; commit; working; sleep 0.0$((RANDOM % 10)); kill $!"
     )
     folder = project.path / ".ralph"
+    project.env["MAX_CALLS_PER_HOUR"] = "1000000"
     done = 0
     for _ in range(times):
         process = subprocess.Popen(

@@ -62,8 +62,14 @@ def test_t5_opencode_as_it_is_today(looping: Project) -> None:
 def test_t6_tracked_state_files_are_no_progress(looping: Project) -> None:
     Agent(looping, "codex").runs("git add -A -f .ralph; commit; working").otherwise("working")
     loop = inside.run(looping, max_iterations=9)
-    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 4)
+    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 3)
     assert looping.git("ls-files", ".ralph/status.json")
+
+
+def test_t6_committing_them_is_none_either(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("git add -A -f .ralph; commit; working")
+    loop = inside.run(looping, max_iterations=9)
+    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 3)
 
 
 def test_t7_what_a_crashed_run_left_does_not_end_the_next(looping: Project) -> None:
