@@ -21,10 +21,12 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from bridge.stream.lift.body import Body
-from bridge.stream.lift.faults import Doubt, NotLifted
+from bridge.stream.lift.builder import Builder, check_flow, input_file
+from bridge.stream.lift.faults import NotLifted
+from bridge.stream.lift.flow import FlowRun, local
 from bridge.stream.lift.hook import Hook, dissect
 from bridge.stream.lift.lines import chunks
 from bridge.stream.lift.recognise import recognise
@@ -34,8 +36,6 @@ from bridge.stream.lift.words import Word, expand, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from bridge.stream.lift.jqline import JqLine
 
 __all__ = ["JqFacts", "Lifted", "NotLifted", "Outcome", "Refused", "Running", "lift"]
 
@@ -82,7 +82,7 @@ class Running:
         status: exit status; meaningful at the end.
     """
 
-    def __init__(self, run: LoopRun, pieces: Iterable[bytes], *, ignored: bool) -> None:
+    def __init__(self, run: LoopRun | FlowRun, pieces: Iterable[bytes], *, ignored: bool) -> None:
         self._run = run
         self._ignored = ignored
         self._output = run.run(pieces)
@@ -141,20 +141,21 @@ class Lifted:
         strange = _STRANGE.intersection(options)
         if strange:
             raise NotLifted(f"the shell option {min(strange)}")
-        loop = self._hook.main.stages[0]
-        assert isinstance(loop, Loop)
         values = self._values(arguments, variables, "nounset" in options)
-        if loop.strip and values.get("IFS", " \t\n") != " \t\n":
-            raise NotLifted("IFS is not the usual one")
-        engines: list[JqLine] = []
-        compiled = Body(values, "pipefail" in options, self._not_json, engines).per_line(loop.body)
-
-        def body(line: dict[str, str], given: str | None, out: list[str]) -> int:
-            return compiled({**values, **line}, given, out)
-
-        errexit = "errexit" in options and not self._hook.ignored
-        run = LoopRun(loop, body, engines, oracle, on_error, errexit)
-        pieces = chunks(stdin) if loop.file is None else _content(expand(loop.file, values), folder)
+        pipefail = "pipefail" in options
+        builder = Builder(values, pipefail=pipefail, not_json=self._not_json)
+        stages = self._hook.main.stages
+        file = input_file(self._hook.main)
+        path = None if file is None else os.path.join(folder, expand(file, values))
+        run: LoopRun | FlowRun
+        if len(stages) == 1 and isinstance(stages[0], Loop):
+            errexit = "errexit" in options and not self._hook.ignored
+            run = builder.loop_run(stages[0], oracle, on_error, errexit=errexit)
+        else:
+            whole = None if path is None else lambda: Path(path).read_bytes()
+            run = FlowRun(builder.stages(stages), oracle, on_error, whole, pipefail)
+            check_flow(run, ignored=self._hook.ignored)
+        pieces = chunks(stdin) if path is None else _content(path)
         return Running(run, pieces, ignored=self._hook.ignored)
 
     def _values(self, arguments: Sequence[str], variables: Mapping[str, str], nounset: bool) -> dict[str, str]:
@@ -174,14 +175,14 @@ class Lifted:
         return values
 
 
-def _content(path: str, folder: str | os.PathLike[str]) -> Iterator[bytes]:
+def _content(path: str) -> Iterator[bytes]:
     """The chunks of a file.
 
     Raises:
         NotLifted: it is no readable, regular file.
     """
     try:
-        stream = open(os.path.join(folder, path), "rb")  # noqa: SIM115
+        stream = open(path, "rb")  # noqa: SIM115
     except (OSError, ValueError) as error:
         raise NotLifted(f"its file: {error}") from error
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -214,15 +215,13 @@ def lift(definition: str, *, functions: Collection[str] = (), jq: JqFacts | None
 
 
 def _checked(hook: Hook) -> int | None:
-    loop = hook.main.stages[0]
-    if len(hook.main.stages) != 1 or not isinstance(loop, Loop):
-        raise NotLifted("a pipeline over the whole input")
+    file = input_file(hook.main)
+    _trial(hook)
     assigned = {assign.name: assign.value for assign in hook.setup}
-    _trial(hook, loop)
-    return None if loop.file is None else _argument(loop.file, assigned)
+    return None if file is None else _argument(file, assigned)
 
 
-def _trial(hook: Hook, loop: Loop) -> None:
+def _trial(hook: Hook) -> None:
     """Compile it with what is known now: what is refused whatever the values are is refused here."""
     known: dict[str, str] = {}
     for assign in hook.setup:
@@ -230,10 +229,14 @@ def _trial(hook: Hook, loop: Loop) -> None:
             known[assign.name] = _sample(assign.value, known)
     for name in (*hook.reads, *map(str, range(1, 10))):
         known.setdefault(name, "")
-    try:
-        Body(known, False, None, []).per_line(loop.body)
-    except Doubt:
-        raise NotLifted("a doubt") from None
+    builder = Builder(known, pipefail=False, not_json=None)
+    stages = hook.main.stages
+    if len(stages) == 1 and isinstance(stages[0], Loop):
+        builder.body(stages[0])
+    else:
+        made = builder.stages(stages)
+        if input_file(hook.main) is None and not local(made):
+            raise NotLifted("head, tail or tr -d '\\n' on a pipe")
 
 
 def _sample(word: Word, known: Mapping[str, str]) -> str:

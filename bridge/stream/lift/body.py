@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bridge.stream.lift import shelltree as tree
 from bridge.stream.lift.faults import Doubt, NotLifted
-from bridge.stream.lift.jqline import JqLine, odd
+from bridge.stream.lift.jqgarbage import odd
+from bridge.stream.lift.jqline import JqLine
 from bridge.stream.lift.tools import on_text, tool
 from bridge.stream.lift.words import Word, expand, names
 
@@ -27,7 +28,7 @@ _ECHO_OPTIONS = re.compile(r"-[neE]+")
 _LONGEST_ARGUMENT = 100_000  # the kernel refuses arguments above 128 KiB
 
 
-class _Next(Exception):  # noqa: N818
+class _Next(Exception):
     """``continue``."""
 
     def __init__(self, status: int) -> None:
@@ -80,12 +81,12 @@ class Body:
         quiet = node.quiet
 
         def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            text = given if here is None else here(values)
+            text = given if here is None else here(values) + "\n"
             if text is None:
                 raise Doubt  # it would read the loop's own input
             if odd(text):
                 raise Doubt
-            status = line.line(text)
+            status = line.given(text)
             out += line.parts
             line.parts.clear()
             if line.failed and not quiet:

@@ -17,7 +17,20 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "SAFE", "Call"]
 
 SAFE = frozenset(
-    "IFS PATH LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES HOME ENV TMOUT POSIXLY_CORRECT".split()
+    [
+        "IFS",
+        "PATH",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LC_COLLATE",
+        "LC_MESSAGES",
+        "HOME",
+        "ENV",
+        "TMOUT",
+        "POSIXLY_CORRECT",
+    ]
 )
 """Variables that change what commands do: an assignment to them isn't lifted."""
 
@@ -67,7 +80,14 @@ def _printf(call: Call) -> tree.Statement:
     return tree.Say(call.words[1], end="\n" if constant(call.words[0]) != "%s" else "")
 
 
-_LONG = {"raw-output": "r", "join-output": "j", "compact-output": "c", "monochrome-output": "M", "unbuffered": ""}
+_LONG = {
+    "raw-output": "r",
+    "join-output": "j",
+    "compact-output": "c",
+    "monochrome-output": "M",
+    "unbuffered": "",
+    "raw-input": "R",
+}
 _JSON = re.compile(r'-?(?:0|[1-9][0-9]{0,14})|true|false|null|"[A-Za-z0-9 _./:-]*"|\[\]|\{\}')
 
 
@@ -92,7 +112,7 @@ def _jq(call: Call) -> tree.Statement:
             arguments.append((name, value, text == "--argjson"))
         elif text[2:] in _LONG and text.startswith("--"):
             letters += _LONG[text[2:]]
-        elif re.fullmatch(r"-[rjcM]+", text):
+        elif re.fullmatch(r"-[rjcMR]+", text):
             letters += text[1:]
         else:
             raise NotLifted(f"jq {text}")
@@ -107,7 +127,7 @@ def _jq(call: Call) -> tree.Statement:
         file = rest[1]
         if isinstance(file[0] if file else "", str) and constant(file) in ("", None):
             raise NotLifted("a file of jq with a name that is put together")
-    options = Options("r" in letters, "j" in letters, "c" in letters)
+    options = Options("r" in letters, "j" in letters, "c" in letters, "R" in letters)
     return tree.Jq(rest[0], options, tuple(arguments), call.quiet, call.here, file)
 
 

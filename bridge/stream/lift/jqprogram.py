@@ -242,19 +242,10 @@ class Compiler:
         if isinstance(node.key, tree.Literal):
             step = get(node.key.value)
             return piped(of, self.lenient(step) if node.optional else scalar(step))
-        key = self.one(node.key, "an index")
-
-        def each(value: Value, emit: Emit) -> None:
-            at = key(value)
-            step = get(at)
-            of.each(
-                value, (lambda out: optional(step, out, emit)) if node.optional else (lambda out: emit(step(out)))
-            )
-
-        if of.one is not None and not node.optional:
-            of_one = of.one
-            return scalar(lambda value: get(key(value))(of_one(value)))
-        return Code(each)
+        if of.one is None or node.optional:
+            raise NotLifted("jq: an index that isn't constant, of several values or with `?`")
+        key, of_one = self.one(node.key, "an index"), of.one
+        return scalar(lambda value: get(key(value))(of_one(value)))
 
     def _of(self, node: tree.Node | None) -> Code:
         return scalar(lambda value: value) if node is None else self.compile(node)
@@ -296,7 +287,7 @@ class Compiler:
     def fraction(self, node: tree.Number) -> Code:
         constant = Fraction(node.text)
         try:
-            constant.plain  # noqa: B018
+            constant.plain
         except Doubt:
             raise NotLifted(f"jq: the number {node.text}") from None
         return scalar(lambda _: constant)

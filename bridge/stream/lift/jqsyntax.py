@@ -53,7 +53,25 @@ _TOKEN = re.compile(
 )
 _PLAIN = re.compile(r'[^"\\]+')
 _KEYWORDS = frozenset(
-    "def if then elif else end as reduce foreach try catch label import include and or __loc__".split()
+    [
+        "def",
+        "if",
+        "then",
+        "elif",
+        "else",
+        "end",
+        "as",
+        "reduce",
+        "foreach",
+        "try",
+        "catch",
+        "label",
+        "import",
+        "include",
+        "and",
+        "or",
+        "__loc__",
+    ]
 )
 _COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _BEYOND = 2**53

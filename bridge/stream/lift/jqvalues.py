@@ -54,7 +54,7 @@ class _Context:
     parse_float = Fraction
     parse_int = int
     parse_constant = staticmethod(_constant)
-    memo: dict[str, str] = {}  # noqa: RUF012
+    memo: dict[str, str] = {}
 
 
 def scanner() -> Any:
@@ -126,7 +126,7 @@ class Writer:
                 raise Doubt
             return str(whole(value))
         if kind is Fraction:
-            value.plain  # noqa: B018
+            value.plain
             return value.text  # type: ignore[no-any-return]
         return "null" if value is None else "true" if value else "false"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.stream.lift import jqtree as tree
 from bridge.stream.lift.faults import Doubt, JqError, NotLifted
+from bridge.stream.lift.jqgarbage import odd, refused
 from bridge.stream.lift.jqoperators import add, iterate
 from bridge.stream.lift.jqprogram import Code, piped, scalar
 from bridge.stream.lift.jqvalues import Fraction, Value, scanner, truthy, type_of, whole
@@ -19,8 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["word"]
 
 _HOST = frozenset(
-    "input inputs debug stderr input_line_number input_filename halt halt_error env now localtime mktime gmtime"
-    " get_search_list modulemeta input_line_number builtins".split()
+    [
+        "input",
+        "inputs",
+        "debug",
+        "stderr",
+        "input_line_number",
+        "input_filename",
+        "halt",
+        "halt_error",
+        "env",
+        "now",
+        "localtime",
+        "mktime",
+        "gmtime",
+        "get_search_list",
+        "modulemeta",
+        "input_line_number",
+        "builtins",
+    ]
 )
 
 
@@ -124,15 +142,16 @@ def _tonumber(value: Value) -> Value:
 def _fromjson(value: Value) -> Value:
     if type(value) is not str:
         raise Doubt  # null is null before 1.7
-    if value[:1] not in ("{", "[", '"') or re.search(r"\\u[dD]|\x00", value):
+    if odd(value) or value.count("[") + value.count("{") > 250:
         raise Doubt
-    if value.count("[") + value.count("{") > 250:
-        raise Doubt
+    text = value.strip(" \t\r\n")
     try:
-        found, end = scanner()(value, 0)
+        found, end = scanner()(text, 0)
     except (ValueError, StopIteration, RecursionError):
+        if text and refused(text):
+            raise JqError from None
         raise Doubt from None
-    if end != len(value):
+    if end != len(text):
         raise Doubt
     return found
 
@@ -255,7 +274,7 @@ _WITH_VALUE: dict[str, Callable[[Value, Value], Value]] = {
 # -- with programs as arguments ----------------------------------------------------------------------
 
 
-class _Enough(Exception):  # noqa: N818
+class _Enough(Exception):
     """Ends a generator of which no more is wanted."""
 
 

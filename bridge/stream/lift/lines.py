@@ -46,8 +46,11 @@ def chunks(stream: Iterable[bytes] | BinaryIO | None) -> Iterator[bytes]:
         yield chunk
 
 
-def blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
-    """The input in blocks of whole lines."""
+def blocks(pieces: Iterable[bytes], *, last: bool = True, nul: bool = False) -> Iterator[Block]:
+    """The input in blocks of whole lines; without `last`, what has no newline at the end isn't one.
+
+    NUL bytes are dropped, as `read` does, or kept with `nul`.
+    """
     pending: list[bytes] = []
     for piece in pieces:
         end = piece.rfind(b"\n") + 1
@@ -57,7 +60,7 @@ def blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
         data = b"".join([*pending, piece[:end]])
         pending = [piece[end:]] if end < len(piece) else []
         held = b""
-        for block in _whole(data):
+        for block in _whole(data if nul else data.replace(b"\0", b"")):
             if block.raw and _INCOMPLETE.search(block.raw):
                 held = block.raw
             else:
@@ -65,20 +68,18 @@ def blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
         if held:
             pending.insert(0, held)
     rest = b"".join(pending)
-    if rest:
-        yield from _last(rest)
+    if rest and (last or b"\n" in rest):
+        yield from _last(rest if nul else rest.replace(b"\0", b""))
 
 
 def _last(rest: bytes) -> Iterator[Block]:
     try:
-        yield Block(rest.replace(b"\0", b"").decode(), open=rest[-1:] != b"\n")
+        yield Block(rest.decode(), open=rest[-1:] != b"\n")
     except UnicodeDecodeError:
         yield Block("", rest, open=rest[-1:] != b"\n")
 
 
 def _whole(data: bytes) -> Iterator[Block]:
-    if b"\0" in data:
-        data = data.replace(b"\0", b"")
     try:
         yield Block(data.decode())
         return

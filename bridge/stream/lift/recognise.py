@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.stream.lift import shelltree as tree
-from bridge.stream.lift.brackets import without_double_brackets
-from bridge.stream.lift.commands import COMMANDS, Call, SAFE
+from bridge.stream.lift.commands import COMMANDS, SAFE, Call
 from bridge.stream.lift.faults import NotLifted
+from bridge.stream.lift.quotes import prepared
 from bridge.stream.lift.words import Word, constant, parse_word
 
 if TYPE_CHECKING:
@@ -27,25 +27,28 @@ def recognise(definition: str, functions: Collection[str] = ()) -> tree.Statemen
     Raises:
         NotLifted: with the reason.
     """
-    # 90 ms on a cold start: only whoever lifts pays for it.
-    import bashlex
-    from bashlex.errors import ParsingError
-
     if "\\\n" in definition or "\0" in definition or "`" in definition:
         raise NotLifted("a line continued with a backslash, backquotes, or a NUL")
-    source = without_double_brackets(definition)
-    try:
-        found = bashlex.parse(source)
-    except (ParsingError, NotImplementedError, AssertionError, IndexError, RecursionError) as error:
-        raise NotLifted(
-            f"its grammar: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-        ) from error
+    reader, found = _parsed(definition, frozenset(functions))
     if len(found) != 1 or found[0].kind != "function":
         raise NotLifted("not one function definition")
     body = found[0].body
     if body.redirects or body.list[0].word != "{":
         raise NotLifted("a function whose body isn't in braces, or is redirected as a whole")
-    return _Reader(source, frozenset(functions)).block(body.list[1:-1])
+    return reader.block(body.list[1:-1])
+
+
+def _parsed(text: str, functions: frozenset[str]) -> tuple[_Reader, list[Any]]:
+    # 90 ms on a cold start: only whoever lifts pays for it.
+    import bashlex
+    from bashlex.errors import ParsingError
+
+    source, masked = prepared(text)
+    try:
+        return _Reader(source, functions), bashlex.parse(masked)
+    except (ParsingError, NotImplementedError, AssertionError, IndexError, RecursionError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise NotLifted(f"its grammar: {first}") from error
 
 
 class _Reader:
@@ -228,14 +231,16 @@ class _Reader:
         name, _, value = self.text(node).partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in SAFE:
             raise NotLifted(f"an assignment to {name}")
-        substitutions = [part for part in node.parts if part.kind == "commandsubstitution"]
-        if not substitutions:
+        inner = value[1:-1] if value.startswith('"$(') and value.endswith(')"') else value
+        if not inner.startswith("$("):
             return tree.Assign(name, parse_word(value), local)
-        inner = substitutions[0]
-        whole = self.source[inner.pos[0] : inner.pos[1]]
-        if len(node.parts) != 1 or value not in (whole, f'"{whole}"'):
+        if len(node.parts) != 1 or not inner.endswith(")") or inner.startswith("$(("):
             raise NotLifted(f"the value of {name}")
-        return tree.Assign(name, tree.Capture(self.statement(inner.command)), local)
+        # The last `:` is for bashlex, which knows no `||` at the end of a substitution.
+        reader, found = _parsed(inner[2:-1].strip() + "; :", self.functions)
+        if len(found) != 1 or found[0].kind != "list" or found[0].parts[-2].op != ";":
+            raise NotLifted(f"the value of {name}")
+        return tree.Assign(name, tree.Capture(reader.sequence(found[0].parts[:-2])), local)
 
     def locals(self, words: list[Any]) -> tree.Statement:
         made: list[tree.Statement] = []

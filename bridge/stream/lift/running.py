@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.stream.lift.body import Body, echoed
+from bridge.stream.lift.body import echoed
 from bridge.stream.lift.faults import Doubt
-from bridge.stream.lift.jqline import JqLine, odd
+from bridge.stream.lift.jqgarbage import odd
 from bridge.stream.lift.lines import Block, blocks
 from bridge.stream.lift.shelltree import Jq, Loop, Pipeline, Say
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bridge.stream.lift.body import Run
+    from bridge.stream.lift.jqline import JqLine
 
 __all__ = ["LoopRun", "Outcome"]
 
@@ -54,7 +55,7 @@ class LoopRun:
         """The output."""
         simple = simple_pair(self.loop)
         ended = False
-        for block in blocks(pieces):
+        for block in blocks(pieces, last=self.loop.last):
             if block.raw:
                 yield from self._ask(block.raw)
             elif simple is None:
@@ -121,10 +122,7 @@ class LoopRun:
             try:
                 if check and odd(line):
                     raise Doubt
-                if options and line[:1] == "-":
-                    status = parse(echoed(line))
-                else:
-                    status = parse(line)
+                status = parse(echoed(line)) if options and line[:1] == "-" else parse(line)
                 if loud and engine.failed:
                     del parts[mark:]
                     raise Doubt
@@ -156,6 +154,8 @@ def simple_pair(loop: Loop) -> tuple[Say, Jq, bool] | None:
     if isinstance(body, Pipeline) and len(body.stages) == 1 and body.ignored:
         return None
     line = (Variable(loop.name, True),)
+    if any(isinstance(node, Jq) and node.options.lines for node in (body, *getattr(body, "stages", ()))):
+        return None
     if isinstance(body, Jq) and body.here == line:
         return Say(line), body, ignored
     if isinstance(body, Pipeline) and len(body.stages) == 2:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from bridge.stream.lift.jqline import Options
-from bridge.stream.lift.words import Word
+if TYPE_CHECKING:
+    from bridge.stream.lift.jqline import Options
+    from bridge.stream.lift.words import Word
 
 __all__ = [
     "AndOr",

@@ -146,6 +146,8 @@ def _sed(tool: Tool) -> Work:
         option = words.pop(0)
         silent |= "n" in option
         extended |= "E" in option or "r" in option
+    if len(words) == 2 and words[0] == "-e":
+        words.pop(0)
     found = _SED.fullmatch(words[0]) if len(words) == 1 else None
     if found is None or len(found[4]) > 1 or (found[4] == "p") is not silent:
         raise NotLifted(f"sed {' '.join(tool.words)[:60]}")
