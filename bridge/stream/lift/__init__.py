@@ -143,14 +143,14 @@ class Lifted:
             raise NotLifted(f"the shell option {min(strange)}")
         values = self._values(arguments, variables, "nounset" in options)
         pipefail = "pipefail" in options
-        builder = Builder(values, pipefail=pipefail, not_json=self._not_json)
+        errexit = "errexit" in options and not self._hook.ignored
+        builder = Builder(values, pipefail=pipefail, errexit=errexit, not_json=self._not_json)
         stages = self._hook.main.stages
         file = input_file(self._hook.main)
         path = None if file is None else os.path.join(folder, expand(file, values))
         run: LoopRun | FlowRun
         if len(stages) == 1 and isinstance(stages[0], Loop):
-            errexit = "errexit" in options and not self._hook.ignored
-            run = builder.loop_run(stages[0], oracle, on_error, errexit=errexit)
+            run = builder.loop_run(stages[0], oracle, on_error)
         else:
             whole = None if path is None else lambda: Path(path).read_bytes()
             run = FlowRun(builder.stages(stages), oracle, on_error, whole, pipefail)
@@ -167,7 +167,7 @@ class Lifted:
         for assign in self._hook.setup:
             assert not hasattr(assign.value, "body")
             if assign.value or not assign.local:
-                values[assign.name] = expand(assign.value, values, splits=False)  # type: ignore[arg-type]
+                values[assign.name] = expand(assign.value, values, splits=False)
             else:
                 values.pop(assign.name, None)
                 if not nounset:
@@ -182,7 +182,7 @@ def _content(path: str) -> Iterator[bytes]:
         NotLifted: it is no readable, regular file.
     """
     try:
-        stream = open(path, "rb")  # noqa: SIM115
+        stream = open(path, "rb")  # noqa: SIM115 — the generator closes it
     except (OSError, ValueError) as error:
         raise NotLifted(f"its file: {error}") from error
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -229,7 +229,7 @@ def _trial(hook: Hook) -> None:
             known[assign.name] = _sample(assign.value, known)
     for name in (*hook.reads, *map(str, range(1, 10))):
         known.setdefault(name, "")
-    builder = Builder(known, pipefail=False, not_json=None)
+    builder = Builder(known)
     stages = hook.main.stages
     if len(stages) == 1 and isinstance(stages[0], Loop):
         builder.body(stages[0])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.stream.lift.body import Body, engine
+from bridge.stream.lift.body import Body
 from bridge.stream.lift.faults import NotLifted
 from bridge.stream.lift.flow import local
-from bridge.stream.lift.running import LoopRun, simple_pair
+from bridge.stream.lift.plain import Frame, engine
+from bridge.stream.lift.running import LoopRun
 from bridge.stream.lift.shelltree import Jq, Loop, Pipeline, Tool
 from bridge.stream.lift.stages import JqStage, LoopStage, ToolStage
 from bridge.stream.lift.tools import tool
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from bridge.stream.lift.body import Run
     from bridge.stream.lift.flow import FlowRun
-    from bridge.stream.lift.jqline import JqLine
+    from bridge.stream.lift.jqlang.line import JqLine
     from bridge.stream.lift.running import Outcome
     from bridge.stream.lift.stages import Stage
     from bridge.stream.lift.words import Word
@@ -34,36 +35,35 @@ class Builder:
 
     Attributes:
         values: the variables that are set before the first line.
-        pipefail: the option of the shell.
+        pipefail, errexit: options of the shell.
         not_json: jq's status after what is no JSON.
         engines: the jqs of the loop.
     """
 
     values: Mapping[str, str]
-    pipefail: bool
-    not_json: int | None
+    pipefail: bool = False
+    errexit: bool = False
+    not_json: int | None = None
     engines: list[JqLine] = field(default_factory=list)
 
     def body(self, loop: Loop) -> Run:
         """The body of a loop."""
         if loop.strip and self.values.get("IFS", _USUAL_IFS) != _USUAL_IFS:
             raise NotLifted("IFS is not the usual one")
-        compiled = Body(self.values, self.pipefail, self.not_json, self.engines).per_line(loop.body)
-        values = self.values
-        return lambda line, given, out: compiled({**values, **line}, given, out)
+        body = Body(self.values, self.pipefail, self.errexit, self.not_json, self.engines)
+        compiled, values = body.per_line(loop.body), self.values
+
+        def run(frame: Frame) -> int:
+            frame.values = {**values, **frame.values}
+            return compiled(frame)
+
+        return run
 
     def loop_run(
-        self,
-        loop: Loop,
-        oracle: Callable[[bytes], Outcome],
-        on_error: Callable[[bytes], object],
-        *,
-        errexit: bool,
+        self, loop: Loop, oracle: Callable[[bytes], Outcome], on_error: Callable[[bytes], object]
     ) -> LoopRun:
         """A loop that is the whole hook."""
-        if errexit and simple_pair(loop) is None:
-            raise NotLifted("errexit acts on more than one command")
-        return LoopRun(loop, self.body(loop), self.engines, oracle, on_error, errexit)
+        return LoopRun(loop, self.body(loop), self.engines, oracle, on_error, self.errexit)
 
     def stages(self, nodes: Iterable[object]) -> list[Stage]:
         """The commands of a pipeline; a nested one is part of it."""
@@ -80,10 +80,9 @@ class Builder:
             elif isinstance(node, Tool):
                 made.append(ToolStage(tool(node)))
             elif isinstance(node, Loop):
-                if not node.last:
-                    made.append(LoopStage(node, self.body(node)))
-                else:
-                    raise NotLifted("a loop within a pipeline that counts a last line without newline")
+                if node.last or self.errexit:
+                    raise NotLifted("a loop within a pipeline with errexit, or with a last line without newline")
+                made.append(LoopStage(node, self.body(node)))
             else:
                 raise NotLifted("echo or printf over a whole input")
         return made

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.stream.lift import shelltree as tree
 from bridge.stream.lift.faults import NotLifted
-from bridge.stream.lift.jqline import Options
+from bridge.stream.lift.jqlang.line import Options
 from bridge.stream.lift.tools import TOOLS
 from bridge.stream.lift.words import Word, constant
 

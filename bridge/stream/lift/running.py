@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.stream.lift.body import echoed
+from bridge.stream.lift.body import Exit
 from bridge.stream.lift.faults import Doubt
-from bridge.stream.lift.jqgarbage import odd
+from bridge.stream.lift.jqlang.garbage import odd
 from bridge.stream.lift.lines import Block, blocks
+from bridge.stream.lift.plain import Frame, echoed
 from bridge.stream.lift.shelltree import Jq, Loop, Pipeline, Say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bridge.stream.lift.body import Run
-    from bridge.stream.lift.jqline import JqLine
+    from bridge.stream.lift.jqlang.line import JqLine
 
 __all__ = ["LoopRun", "Outcome"]
 
@@ -40,6 +41,7 @@ class LoopRun:
         on_error: takes what goes to stderr.
         errexit: the option is on: the first line that fails ends it.
         status: exit status so far.
+        ended: errexit has ended it.
     """
 
     loop: Loop
@@ -49,25 +51,33 @@ class LoopRun:
     on_error: Callable[[bytes], object]
     errexit: bool
     status: int = 0
-    _asked: list[bytes] = field(default_factory=list)
+    ended: bool = False
 
     def run(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The output."""
         simple = simple_pair(self.loop)
-        ended = False
-        for block in blocks(pieces, last=self.loop.last):
-            if block.raw:
-                yield from self._ask(block.raw)
-            elif simple is None:
-                yield from self._lines(block)
-            else:
+        rest = blocks(pieces, last=self.loop.last)
+        for block in rest:
+            if simple is not None and not block.raw:
                 yield from self._simple(block, *simple)
-            ended = self.errexit and self.status != 0
-            if ended:
+            else:
+                left = None if simple is not None else rest
+                yield from self._ask(block.raw, left) if block.raw else self._lines(block, rest)
+            if self.ended:
                 return
 
-    def _ask(self, data: bytes) -> Iterator[bytes]:
+    def _ask(self, data: bytes, left: Iterator[Block] | None = None, text: str = "") -> Iterator[bytes]:
+        """Bash's answer for these lines.
+
+        A failure with errexit on may have ended the hook, or not, when its body has several commands: then
+        bash gets all that is `left` (and `text`, before it), too.
+        """
         outcome = self.oracle(data)
+        if self.errexit and outcome.status:
+            self.ended = True
+            if left is not None:
+                more = b"".join([block.raw or block.text.encode() for block in left])
+                outcome = self.oracle(data + text.encode() + more)
         self.status = outcome.status
         if outcome.stderr:
             self.on_error(outcome.stderr)
@@ -83,21 +93,25 @@ class LoopRun:
             lines.append(last)
         return [line.strip(" \t") for line in lines] if self.loop.strip else lines
 
-    def _lines(self, block: Block) -> Iterator[bytes]:
+    def _lines(self, block: Block, rest: Iterator[Block]) -> Iterator[bytes]:
         out: list[str] = []
         name = self.loop.name
-        for line in self._split(block):
-            printed: list[str] = []
+        for number, line in enumerate(self._split(block), 1):
+            frame = Frame({name: line}, None)
             try:
-                self.status = self.body({name: line}, None, printed)
+                self.status = self.body(frame)
+            except Exit as end:
+                self.status, self.ended = end.status, True
+                out += frame.out
             except Doubt:
                 if out:
                     yield "".join(out).encode()
                     out = []
-                yield from self._ask(line.encode() + b"\n")
+                behind = "\n".join(block.text.split("\n")[number:]) if self.errexit else ""
+                yield from self._ask(line.encode() + b"\n", rest, behind)
             else:
-                out += printed
-            if self.errexit and self.status:
+                out += frame.out
+            if self.ended:
                 break
         if out:
             yield "".join(out).encode()
@@ -134,7 +148,7 @@ class LoopRun:
                 yield from self._ask(line.encode() + b"\n")
                 status = self.status
             if status and self.errexit and not ignored:
-                self.status = status
+                self.ended = True
                 break
         if parts:
             printed = "".join(parts)

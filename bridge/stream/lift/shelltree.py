@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from bridge.stream.lift.jqline import Options
+    from bridge.stream.lift.jqlang.line import Options
     from bridge.stream.lift.words import Word
 
 __all__ = [

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from bridge.stream.lift.faults import Doubt
-from bridge.stream.lift.jqgarbage import odd
+from bridge.stream.lift.jqlang.garbage import odd
+from bridge.stream.lift.plain import Frame
 
 if TYPE_CHECKING:
     from bridge.stream.lift.body import Run
-    from bridge.stream.lift.jqline import JqLine
+    from bridge.stream.lift.jqlang.line import JqLine
     from bridge.stream.lift.shelltree import Loop
     from bridge.stream.lift.tools import Work
 
@@ -27,10 +28,12 @@ class Stage(Protocol):
     """
 
     @property
-    def status(self) -> int: ...
+    def status(self) -> int:
+        """Exit status so far."""
 
     @property
-    def done(self) -> bool: ...
+    def done(self) -> bool:
+        """It has ended before its input has."""
 
     def feed(self, lines: list[str]) -> str:
         """What it prints for these lines."""
@@ -50,13 +53,16 @@ class ToolStage:
 
     @property
     def status(self) -> int:
+        """1 for a grep that found nothing."""
         return int(self.work.finds and not self.found)
 
     @property
     def done(self) -> bool:
+        """A head that has its lines."""
         return self.work.first is not None and self.seen >= self.work.first
 
     def feed(self, lines: list[str]) -> str:
+        """What it prints for these lines."""
         work = self.work
         if work.first is not None:
             lines = lines[: max(0, work.first - self.seen)]
@@ -73,6 +79,7 @@ class ToolStage:
         return "\n".join([*made, ""])
 
     def finish(self) -> str:
+        """What it prints at the end."""
         out = "\n".join([*self.kept, ""]) if self.kept else ""
         self.kept.clear()
         return out
@@ -88,6 +95,7 @@ class JqStage:
     done: bool = False
 
     def feed(self, lines: list[str]) -> str:
+        """What it prints for these lines."""
         engine = self.engine
         for line in lines:
             if self.done:
@@ -107,6 +115,7 @@ class JqStage:
         return out
 
     def finish(self) -> str:
+        """What it prints at the end."""
         return ""
 
 
@@ -120,11 +129,15 @@ class LoopStage:
     done: bool = False
 
     def feed(self, lines: list[str]) -> str:
+        """What it prints for these lines."""
         out: list[str] = []
         for line in lines:
             text = line.replace("\0", "")
-            self.status = self.body({self.loop.name: text.strip(" \t") if self.loop.strip else text}, None, out)
+            frame = Frame({self.loop.name: text.strip(" \t") if self.loop.strip else text}, None)
+            self.status = self.body(frame)
+            out += frame.out
         return "".join(out)
 
     def finish(self) -> str:
+        """What it prints at the end."""
         return ""

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.stream.jsontext import pretty
 from bridge.stream.lift.faults import Doubt, JqError, NotLifted
-from bridge.stream.lift.jqgarbage import refused, unfinished
-from bridge.stream.lift.jqprogram import Compiler
-from bridge.stream.lift.jqsyntax import parse
-from bridge.stream.lift.jqtree import Binary, Call, Index, Literal, Pipe
-from bridge.stream.lift.jqvalues import Value, scanner
+from bridge.stream.lift.jqlang.compiler import Compiler
+from bridge.stream.lift.jqlang.garbage import refused, unfinished
+from bridge.stream.lift.jqlang.syntax import parse
+from bridge.stream.lift.jqlang.tree import Binary, Call, Index, Literal, Pipe
+from bridge.stream.lift.jqlang.values import Value, scanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridge.stream.lift.jqtree import Node
+    from bridge.stream.lift.jqlang.tree import Node
 
 __all__ = ["JqLine", "Options"]
 
