@@ -10,9 +10,31 @@ The seam::
         for printed in running: ...
         running.status
 
-`definition` is what ``declare -f`` prints. `variables` holds the globals named in ``lifted.reads`` that are set.
-`oracle(data)` runs the same hook in bash, on `data` as its input: as its stdin, or, where ``lifted.file``
-says so, with a file of that content in the place of that argument.
+`definition` is what ``declare -f`` prints. `variables` holds the globals named in ``lifted.reads`` that are set,
+and IFS if it isn't the usual one. ``lifted.file`` is the number of the argument that names the input file, or None
+for stdin. `oracle(data)` runs the same hook in bash with `data` as its input, in the same way: on stdin, or in
+a file whose name stands in the place of that argument.
+
+How it is exact. bashlex parses the function, :mod:`recognise` accepts a few commands with a few options, and
+:mod:`jqlang` runs the part of the jq language on which jq 1.6 to 1.8 agree. What is outside is refused, with a
+reason. Within it, a line whose output depends on the version or on a corner that isn't modelled is a
+*doubt*: it is given to bash, that is to the jq that is installed. These lines are doubts:
+
+1. Not UTF-8. bash 5.2 moreover joins a line that ends in an incomplete sequence with the next: both go together.
+2. A number that is printed, compared or calculated with, unless it is an integer up to 2**53 or a fraction of at
+   most 15 digits, without a zero at its end, from a thousandth up; a printed zero where there is a ``-0``.
+3. More than 256 brackets; byte 0x1E; half a surrogate pair; DEL in a string printed as JSON.
+4. No JSON in a way that versions may differ on (nan and its kin, control characters). Plain garbage isn't one.
+5. An error that leaves a program with ``try`` or ``(…)?`` (before 1.7 they catch errors behind them, too), or
+   that a ``?`` drops within first, limit, any, all.
+6. Values for which a built-in was changed (has of null, ltrimstr of a number, …): see ``jqlang/builtins.py``.
+7. Any error, where jq's stderr isn't sent to /dev/null: the message is jq's.
+
+jq's status after what is no JSON depends on the version (4 in 1.6, 2 later): :class:`JqFacts` asks the jq.
+
+A pipeline over a whole input (``jq … "$1" | tail -n 1``) that is in doubt is run by bash as a whole, if it reads a
+file; on a pipe, bash gets the line, or, where values may go on over lines, all that is left (kept in memory).
+The variables that a hook leaves behind (``line``) aren't set.
 """
 
 from __future__ import annotations
@@ -28,7 +50,7 @@ from bridge.stream.lift.builder import Builder, check_flow, input_file
 from bridge.stream.lift.faults import NotLifted
 from bridge.stream.lift.flow import FlowRun, local
 from bridge.stream.lift.hook import Hook, dissect
-from bridge.stream.lift.lines import chunks
+from bridge.stream.lift.lines import chunks, is_binary
 from bridge.stream.lift.recognise import recognise
 from bridge.stream.lift.running import LoopRun, Outcome
 from bridge.stream.lift.shelltree import Loop
@@ -40,7 +62,7 @@ if TYPE_CHECKING:
 __all__ = ["JqFacts", "Lifted", "NotLifted", "Outcome", "Refused", "Running", "lift"]
 
 _STRANGE = frozenset({"xpg_echo", "xtrace", "verbose", "noexec", "nocasematch", "posix"})
-_VERSION = re.compile(r"jq-1\.[5-8](?:\.[0-9]+)?(?:[-+].*)?")
+_VERSION = re.compile(r"jq-1\.[6-8](?:\.[0-9]+)?(?:[-+].*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +177,8 @@ class Lifted:
             whole = None if path is None else lambda: Path(path).read_bytes()
             run = FlowRun(builder.stages(stages), oracle, on_error, whole, pipefail)
             check_flow(run, ignored=self._hook.ignored)
+            if path is not None and run.greps and is_binary(_content(path)):
+                raise NotLifted("its file is binary for grep: a NUL, or no UTF-8")
         pieces = chunks(stdin) if path is None else _content(path)
         return Running(run, pieces, ignored=self._hook.ignored)
 
@@ -206,7 +230,7 @@ def lift(definition: str, *, functions: Collection[str] = (), jq: JqFacts | None
     """
     try:
         if jq is not None and not _VERSION.fullmatch(jq.version):
-            raise NotLifted(f"the installed jq says it is {jq.version!r}: known are 1.5 to 1.8")
+            raise NotLifted(f"the installed jq says it is {jq.version!r}: known are 1.6 to 1.8")
         hook = dissect(recognise(definition, functions))
         file = _checked(hook)
     except NotLifted as error:
@@ -218,7 +242,10 @@ def _checked(hook: Hook) -> int | None:
     file = input_file(hook.main)
     _trial(hook)
     assigned = {assign.name: assign.value for assign in hook.setup}
-    return None if file is None else _argument(file, assigned)
+    number = None if file is None else _argument(file, assigned)
+    if any(_argument(guard, assigned) != number for guard in hook.guards):
+        raise NotLifted("a test of another file than the one that it reads")
+    return number
 
 
 def _trial(hook: Hook) -> None:
@@ -247,7 +274,7 @@ def _argument(file: Word, assigned: Mapping[str, object]) -> int:
     """The argument that a file's name is, followed through assignments."""
     seen: set[str] = set()
     while True:
-        if len(file) != 1 or isinstance(file[0], str) or file[0].default is not None:
+        if len(file) != 1 or isinstance(file[0], str) or file[0].default not in (None, "/dev/stdin"):
             raise NotLifted("its file is not simply an argument")
         name = file[0].name
         if name.isdigit():

@@ -64,7 +64,7 @@ class Body:
         """
         made = _COMPILERS.get(type(node)) or PLAIN.get(type(node))
         if made is None:
-            raise NotLifted("a loop within a loop")
+            raise NotLifted(f"`{type(node).__name__.lower()}` within the loop")
         return made(self, node)
 
     def acting(self, node: tree.Statement) -> Run:
@@ -78,6 +78,8 @@ class Body:
         if isinstance(node, tree.AndOr):
             return _and_or(self, node, acting=True)
         inner = self.compile(node)
+        if isinstance(node, tree.Not):
+            return inner
 
         def run(frame: Frame) -> int:
             status = inner(frame)
@@ -162,6 +164,11 @@ def _assign(body: Body, node: tree.Assign) -> Run:
     return capture
 
 
+def _not(body: Body, node: tree.Not) -> Run:
+    inner = body.compile(node.statement)
+    return lambda frame: int(inner(frame) == 0)
+
+
 def _continue(_body: Body, _node: tree.Continue) -> Run:
     def run(_frame: Frame) -> int:
         raise _Next(0)
@@ -207,6 +214,7 @@ _COMPILERS: dict[type, Callable[..., Any]] = {
     tree.Pipeline: _pipeline,
     tree.Assign: _assign,
     tree.Continue: _continue,
+    tree.Not: _not,
     tree.AndOr: _and_or,
     tree.If: _if,
     tree.Sequence: _sequence,

@@ -41,12 +41,13 @@ class Call(NamedTuple):
     name: str
     words: tuple[Word, ...]
     quiet: bool = False
+    mute: bool = False
     here: Word | None = None
     file: Word | None = None
 
 
 def _plain(call: Call) -> None:
-    if call.quiet or call.here is not None or call.file is not None:
+    if call.quiet or call.mute or call.here is not None or call.file is not None:
         raise NotLifted(f"a redirection of `{call.name}`")
 
 
@@ -128,7 +129,7 @@ def _jq(call: Call) -> tree.Statement:
         if isinstance(file[0] if file else "", str) and constant(file) in ("", None):
             raise NotLifted("a file of jq with a name that is put together")
     options = Options("r" in letters, "j" in letters, "c" in letters, "R" in letters)
-    return tree.Jq(rest[0], options, tuple(arguments), call.quiet, call.here, file)
+    return tree.Jq(rest[0], options, tuple(arguments), call.quiet, call.here, file, call.mute)
 
 
 def _tool(call: Call) -> tree.Statement:
@@ -143,9 +144,13 @@ def _test(call: Call) -> tree.Statement:
     for word in words:
         _quoted(word)
     sign = constant(words[0]) if words else None
-    if len(words) == 2 and sign in ("-n", "-z"):
+    if len(words) == 3 and sign == "!" and constant(words[1]) in ("-f", "-e", "-r"):
+        return tree.Not(tree.Test(constant(words[1]) or "", words[2]))
+    if len(words) == 2 and sign in ("-n", "-z", "-f", "-e", "-r"):
         return tree.Test(sign, words[1])
     middle = constant(words[1]) if len(words) == 3 else None
+    if middle in ("=^", "!^"):  # of our own: see quotes.py
+        return tree.Test(middle, words[0], words[2])
     if middle in ("=", "==", "!="):
         return tree.Test("!=" if middle == "!=" else "=", words[0], words[2])
     raise NotLifted("a test other than -n, -z, = and !=")
@@ -168,6 +173,14 @@ def _continue(call: Call) -> tree.Statement:
     return tree.Continue()
 
 
+def _return(call: Call) -> tree.Statement:
+    _plain(call)
+    word = constant(call.words[0]) if len(call.words) == 1 else "0" if not call.words else None
+    if word is None or not re.fullmatch(r"[0-9]{1,3}", word):
+        raise NotLifted("`return` with something else than a number")
+    return tree.Return()
+
+
 def _unreached(call: Call) -> tree.Statement:
     raise NotLifted(f"`{call.name}` here")
 
@@ -182,5 +195,6 @@ COMMANDS: dict[str, Callable[[Call], tree.Statement]] = {
     "false": _nothing(1),
     "continue": _continue,
     "local": _unreached,
+    "return": _return,
     **dict.fromkeys(TOOLS, _tool),
 }

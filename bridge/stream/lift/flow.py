@@ -41,6 +41,11 @@ class FlowRun:
     pipefail: bool
     status: int = 0
 
+    @property
+    def greps(self) -> bool:
+        """There is a grep: it looks at whole buffers to tell whether its input is text."""
+        return any(isinstance(stage, ToolStage) and stage.work.finds for stage in self.stages)
+
     def run(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The output."""
         given = 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Block", "blocks", "chunks"]
+__all__ = ["Block", "blocks", "chunks", "is_binary"]
 
 _CHUNK = 1 << 18
 _INCOMPLETE = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})[\r\t ]?\n\Z")
@@ -70,6 +70,11 @@ def blocks(pieces: Iterable[bytes], *, last: bool = True, nul: bool = False) -> 
     rest = b"".join(pending)
     if rest and (last or b"\n" in rest):
         yield from _last(rest if nul else rest.replace(b"\0", b""))
+
+
+def is_binary(pieces: Iterable[bytes]) -> bool:
+    """Whether grep might not take this for text: it holds a NUL, or isn't UTF-8."""
+    return any(block.raw or "\0" in block.text for block in blocks(pieces, nul=True))
 
 
 def _last(rest: bytes) -> Iterator[Block]:

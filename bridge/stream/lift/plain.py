@@ -75,7 +75,7 @@ def _jq(body: Body, node: tree.Jq) -> Run:
         raise NotLifted("a jq in a loop that reads a file, or the loop's own input")
     line = body.jq(node)
     here = _expanded(node.here) if node.here is not None else None
-    quiet = node.quiet
+    quiet, mute = node.quiet, node.mute
 
     def run(frame: Frame) -> int:
         text = frame.given if here is None else here(frame.values) + "\n"
@@ -83,7 +83,8 @@ def _jq(body: Body, node: tree.Jq) -> Run:
         if odd(text):
             raise Doubt
         status = line.given(text)
-        frame.out += line.parts
+        if not mute:
+            frame.out += line.parts
         line.parts.clear()
         if line.failed and not quiet:
             raise Doubt  # its message goes to stderr
@@ -119,10 +120,14 @@ def _tool(body: Body, node: tree.Tool) -> Run:
 
 
 def _test(_body: Body, node: tree.Test) -> Run:
+    if node.operator in ("-f", "-e", "-r"):
+        raise NotLifted("a test of a file")
     left, right, operator = _expanded(node.left), _expanded(node.right), node.operator
 
     def run(frame: Frame) -> int:
         a = left(frame.values)
+        if operator in ("=^", "!^"):
+            return int(a.startswith(right(frame.values)) is (operator == "!^"))
         if operator in ("-n", "-z"):
             return int((a == "") is (operator == "-n"))
         return int((a == right(frame.values)) is (operator == "!="))

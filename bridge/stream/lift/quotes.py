@@ -1,6 +1,8 @@
 """A function's text, made ready for bashlex without a change of meaning or of positions.
 
-- bashlex refuses ``[[``: ``[[ -n $x ]]`` and ``[[ -z $x ]]`` mean the same as ``[ -n "$x" ]``.
+- bashlex refuses ``[[``: ``[[ -n $x ]]`` and ``[[ -z $x ]]`` mean the same as ``[ -n "$x" ]``, and
+  ``[[ $x == "text" ]]`` as ``[ "$x" == "text" ]``. ``[[ $x == "text"* ]]`` becomes a test with an operator
+  that bash doesn't have, ``=^`` (``!^``).
 - It stumbles over some of what stands in ``$( )``, and over brackets in quotes there: the inside of
   ``'…'`` and of ``$(…)`` is masked. Words, and what is in ``$(…)``, are read from the text itself.
 """
@@ -19,6 +21,11 @@ _ANSI = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _HERE = re.compile(r"<<<|<(?!<)")
 _EMPTY = re.compile(r"\[\[ (?P<sign>-[nz]) (?P<word>\"\$\{?\w+\}?\"|\$\w+) \]\]", re.ASCII)
+_EQUAL = re.compile(
+    r"""\[\[ (?P<word>"\$\{?\w+\}?"|\$\w+) (?P<sign>==|!=|=) (?P<text>"[^"\\$`]*"|'[^']*'|\\\{|[A-Za-z0-9_.-]+)"""
+    r"""(?P<star>\*?) \]\]""",
+    re.ASCII,
+)
 
 
 def prepared(source: str) -> tuple[str, str]:
@@ -32,8 +39,8 @@ def prepared(source: str) -> tuple[str, str]:
     at = 0
     while at < len(source):
         if source.startswith("[[", at):
-            found = _EMPTY.match(source, at)
-            if found is None:
+            found = _EMPTY.match(source, at) or _EQUAL.match(source, at)
+            if found is None or "=^" in source or "!^" in source:
                 raise NotLifted(f"the test {source[at:].split(']]')[0][:60]}]]")
             text.append(_single(found))
             masked.append(text[-1])
@@ -48,8 +55,19 @@ def prepared(source: str) -> tuple[str, str]:
 
 
 def _single(found: re.Match[str]) -> str:
-    word = found["word"]
-    return f'[ {found["sign"]} "{word}" ]' if word[0] == "$" else f"[  {found['sign']} {word}  ]"
+    word, sign = found["word"], found["sign"]
+    if word[0] == "$":
+        word = f'"{word}"'
+    if sign[0] == "-":
+        made = f"[ {sign} {word}"
+    elif found["star"]:
+        made = f"[ {word} {'!^' if sign == '!=' else '=^'} {found['text']}"
+    else:
+        made = f"[ {word} {sign} {found['text']}"
+    room = len(found.group()) - len(made) - 1
+    if room < 1:
+        raise NotLifted(f"the test {found.group()}")
+    return made + " " * room + "]"
 
 
 def _masked(piece: str) -> str:

@@ -91,15 +91,17 @@ class _Reader:
 
     def pipeline(self, node: Any) -> tree.Statement:
         stages: list[Any] = []
-        for part in node.parts:
+        inverted = node.parts[0].kind == "reservedword"
+        for part in node.parts[inverted:]:
             if part.kind == "reservedword":
-                raise NotLifted("`!` before a pipeline")
+                raise NotLifted(f"`{part.word}`")
             if part.kind == "pipe":
                 if part.pipe != "|":
                     raise NotLifted(f"`{part.pipe}`")
                 continue
             stages.append(self.stage(part))
-        return tree.Pipeline(tuple(stages))
+        found = tree.Pipeline(tuple(stages))
+        return tree.Not(found) if inverted else found
 
     def stage(self, node: Any) -> tree.Statement:
         found = self.statement(node)
@@ -218,6 +220,11 @@ class _Reader:
             return call._replace(here=self.word(redirect.output))
         if kind == "<" and call.here is None and call.file is None:
             return call._replace(file=self.input_file(redirect))
+        devnull = kind in (">", "&>") and constant(self.word(redirect.output)) == "/dev/null"
+        if devnull and call.name == "jq" and not call.mute and (source in (None, 1) or kind == "&>"):
+            return call._replace(mute=True, quiet=call.quiet or kind == "&>")
+        if kind == ">&" and source == 2 and redirect.output == 1 and call.mute and not call.quiet:
+            return call._replace(quiet=True)
         if kind == ">" and source == 2 and constant(self.word(redirect.output)) == "/dev/null" and not call.quiet:
             return call._replace(quiet=True)
         raise NotLifted(f"the redirection {self.text(redirect)}")

@@ -17,8 +17,10 @@ __all__ = [
     "If",
     "Jq",
     "Loop",
+    "Not",
     "Nothing",
     "Pipeline",
+    "Return",
     "Say",
     "Sequence",
     "Source",
@@ -44,6 +46,8 @@ class Jq:
     Attributes:
         arguments: (name, value, whether it is JSON).
         quiet: its stderr goes to /dev/null; else an error is a matter for the real one.
+        mute: its stdout, too.
+        tells: ``-e``: the status says whether the last output was true.
         here: the word of ``<<<``.
         file: the word of ``< file``, or the one file among its arguments.
     """
@@ -54,6 +58,8 @@ class Jq:
     quiet: bool = False
     here: Word | None = None
     file: Word | None = None
+    mute: bool = False
+    tells: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,18 @@ class Continue:
 
 
 @dataclass(frozen=True, slots=True)
+class Return:
+    """``return N``, of a guard that isn't met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``! command``."""
+
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
 class AndOr:
     """``left && right``, ``left || right``."""
 
@@ -161,5 +179,5 @@ class Loop:
 
 
 Statement: TypeAlias = (
-    Say | Jq | Tool | Pipeline | Assign | Test | Nothing | Continue | AndOr | If | Sequence | Loop
+    Say | Jq | Tool | Pipeline | Assign | Test | Nothing | Continue | Return | Not | AndOr | If | Sequence | Loop
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.stream.lift.faults import Doubt, JqError, NotLifted
+from bridge.stream.lift.faults import JqError, NotLifted
 from bridge.stream.lift.jqlang import tree
 from bridge.stream.lift.jqlang.code import Code, piped, scalar
 from bridge.stream.lift.jqlang.operators import BINARY
@@ -39,14 +39,18 @@ def alternative(compiler: Compiler, node: tree.Alternative) -> Code:
         return scalar(_first_truthy(left.one, right.one))
 
     def each(value: Value, emit: Emit) -> None:
-        found: list[Value] = []
-        left_each(value, lambda out: found.append(out) if truthy(out) else None)
-        if not found:
-            right_each(value, emit)
-        for out in found:
-            emit(out)
+        found = False
 
-    left_each, right_each = _careful(left), right.each
+        def keep(out: Value) -> None:
+            nonlocal found
+            if truthy(out):
+                found = True
+                emit(out)
+
+        left.each(value, keep)
+        if not found:
+            right.each(value, emit)
+
     return Code(each)
 
 
@@ -153,22 +157,9 @@ def reduction(compiler: Compiler, node: tree.Reduce) -> Code:
     return scalar(one)
 
 
-def _careful(code: Code) -> Callable[[Value, Emit], Any]:
-    def each(value: Value, emit: Emit) -> None:
-        try:
-            code.each(value, emit)
-        except JqError:
-            raise Doubt from None
-
-    return each
-
-
 def _first_truthy(left: One, right: One) -> One:
     def one(value: Value) -> Value:
-        try:
-            found = left(value)
-        except JqError:
-            raise Doubt from None
+        found = left(value)
         return found if found is not None and found is not False else right(value)
 
     return one

@@ -127,6 +127,10 @@ def _last(compiler: Compiler, source: tree.Node) -> Code:
     return Code(each)
 
 
+def _in(compiler: Compiler, source: tree.Node) -> Code:
+    return _quantified(True)(compiler, tree.Binary("==", source, tree.Call(".")), tree.Call("."))
+
+
 def _quantified(wanted: bool) -> Callable[..., Code]:
     def made(compiler: Compiler, *arguments: tree.Node) -> Code:
         items: tree.Node = arguments[0] if len(arguments) == 2 else tree.Iterate(None, optional=False)
@@ -158,6 +162,7 @@ GENERATORS: dict[str, Callable[..., Code]] = {
     "tostring/0": _tostring,
     "tojson/0": _tojson,
     "join/1": _join,
+    "IN/1": _in,
     "recurse/0": lambda compiler: compiler.compile(tree.Recurse()),
     "first/1": _first,
     "limit/2": _limit,

@@ -1,6 +1,6 @@
 """The part of the jq language that is lifted: its tree and its parser.
 
-Accepted is what jq 1.5 to 1.8 read alike; whatever one of them refuses or reads differently (an ``if``
+Accepted is what jq 1.6 to 1.8 read alike; whatever one of them refuses or reads differently (an ``if``
 without ``else``, ``.a.[0]``, a suffix behind ``end``) raises :class:`NotLifted` here.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from bridge.stream.lift.faults import NotLifted
-from bridge.stream.lift.jqlang.terms import Terms
+from bridge.stream.lift.jqlang.terms import KEYWORDS, Terms
 from bridge.stream.lift.jqlang.tree import (
     Alternative,
     Binary,
@@ -51,10 +51,27 @@ class _Parser(Terms):
 
     def pipe(self) -> Node:
         """Anything."""
-        if self.kind == "name" and self.word in ("def", "label", "import", "include", "foreach"):
+        if self.take("def"):
+            self.definition()
+            return self.pipe()
+        if self.kind == "name" and self.word in ("label", "import", "include", "foreach"):
             raise NotLifted(f"jq: `{self.word}`")
         left = self.comma()
         return Pipe(left, self.pipe()) if self.take("|") else left
+
+    def definition(self) -> None:
+        """Behind ``def``: a name without arguments, whose body is put in the place of each call."""
+        name = self.word
+        if self.kind != "name" or name in KEYWORDS or name in ("null", "true", "false"):
+            raise self.unexpected("a name")
+        self.advance()
+        self.expect(":")
+        before = self.bound
+        body = self.pipe()
+        if self.bound != before:
+            raise NotLifted(f"jq: `def {name}` with a variable in it")
+        self.expect(";")
+        self.definitions[name] = body
 
     def comma(self) -> Node:
         """Without pipes."""

@@ -28,10 +28,10 @@ from bridge.stream.lift.jqlang.tree import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Terms"]
+__all__ = ["KEYWORDS", "Terms"]
 
 _PLAIN = re.compile(r'[^"\\]+')
-_KEYWORDS = frozenset(
+KEYWORDS = frozenset(
     [
         "def",
         "if",
@@ -58,8 +58,13 @@ _BEYOND = 2**53
 class Terms(Tokens):
     """Terms: values with suffixes."""
 
+    def __init__(self, program: str, at: int = 0, definitions: dict[str, Node] | None = None) -> None:
+        self.definitions = definitions if definitions is not None else {}
+        self.bound = 0  # how many variables were seen
+        super().__init__(program, at)
+
     def pipe(self) -> Node:
-        """Anything; see :class:`Parser`."""
+        """Anything; the whole grammar knows how."""
         raise NotImplementedError
 
     def variable(self) -> str:
@@ -67,6 +72,7 @@ class Terms(Tokens):
         if self.kind != "variable" or self.word in ("$ENV", "$__loc__", "$__prog_args"):
             raise self.unexpected("$name")
         name = self.word[1:]
+        self.bound += 1
         self.advance()
         return name
 
@@ -149,8 +155,9 @@ class Terms(Tokens):
         if kind == "variable":
             if word in ("$ENV", "$__loc__", "$__prog_args"):
                 raise NotLifted(f"jq: `{word}` is about the process around it")
+            self.bound += 1
             return Variable(word[1:])
-        if kind == "name" and word not in _KEYWORDS:
+        if kind == "name" and word not in KEYWORDS:
             return self.call(word)
         if kind == "sign":
             special = _ATOMS.get(word)
@@ -174,7 +181,7 @@ class Terms(Tokens):
         if name in constants:
             return Literal(constants[name])
         if not self.take("("):
-            return Call(name)
+            return self.definitions.get(name) or Call(name)
         arguments = [self.pipe()]
         while self.take(";"):
             arguments.append(self.pipe())
@@ -227,7 +234,7 @@ class Terms(Tokens):
             key = self.group()
             if self.word != ":":
                 raise self.unexpected(":")
-        elif kind == "name" and word not in _KEYWORDS:
+        elif kind == "name" and word not in KEYWORDS:
             self.advance()
             key = Literal(word)
             if self.word != ":":
@@ -263,8 +270,9 @@ class Terms(Tokens):
                 self.at += 1
                 break
             if rest == "\\(":
-                inner = type(self)(self.program, self.at + 2)
+                inner = type(self)(self.program, self.at + 2, self.definitions)
                 node = inner.pipe()
+                self.bound += inner.bound
                 if inner.word != ")":
                     raise inner.unexpected(")")
                 parts += [text, node]
