@@ -72,10 +72,12 @@ class JqFacts:
     Attributes:
         version: what ``jq --version`` says.
         not_json: its status after a line that is no JSON (1.6 ends with another than the others).
+        extended: there is a file ``~/.jq``, whose definitions it would read.
     """
 
     version: str
     not_json: int | None = None
+    extended: bool = False
 
     @classmethod
     def of(cls, command: str = "jq") -> JqFacts | None:
@@ -87,7 +89,8 @@ class JqFacts:
             bad = subprocess.run([command, "."], input=b"no", capture_output=True, check=False, timeout=10)
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return cls((done.stdout or done.stderr).strip(), bad.returncode)
+        own = os.path.expanduser("~/.jq")
+        return cls((done.stdout or done.stderr).strip(), bad.returncode, os.path.isfile(own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ class Lifted:
             run = builder.loop_run(stages[0], oracle, on_error)
         else:
             whole = None if path is None else lambda: Path(path).read_bytes()
-            run = FlowRun(builder.stages(stages), oracle, on_error, whole, pipefail)
+            run = FlowRun(builder.stages(stages), builder.engines, oracle, on_error, whole, pipefail)
             check_flow(run, ignored=self._hook.ignored)
             if path is not None and run.greps and is_binary(_content(path)):
                 raise NotLifted("its file is binary for grep: a NUL, or no UTF-8")
@@ -231,6 +234,8 @@ def lift(definition: str, *, functions: Collection[str] = (), jq: JqFacts | None
     try:
         if jq is not None and not _VERSION.fullmatch(jq.version):
             raise NotLifted(f"the installed jq says it is {jq.version!r}: known are 1.6 to 1.8")
+        if jq is not None and jq.extended:
+            raise NotLifted("jq reads definitions from ~/.jq")
         hook = dissect(recognise(definition, functions))
         file = _checked(hook)
     except NotLifted as error:

@@ -16,6 +16,7 @@ from bridge.stream.lift.stages import JqStage, ToolStage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from bridge.stream.lift.jqlang.line import JqLine
     from bridge.stream.lift.running import Outcome
     from bridge.stream.lift.stages import Stage
 
@@ -28,6 +29,7 @@ class FlowRun:
 
     Attributes:
         stages: its commands.
+        engines: the jqs in them.
         oracle, on_error: as in :class:`LoopRun`.
         whole: reads the whole input again, where it is a file.
         pipefail: the option of the shell.
@@ -35,6 +37,7 @@ class FlowRun:
     """
 
     stages: list[Stage]
+    engines: list[JqLine]
     oracle: Callable[[bytes], Outcome]
     on_error: Callable[[bytes], object]
     whole: Callable[[], bytes] | None
@@ -73,6 +76,8 @@ class FlowRun:
                 raise Doubt
             yield from self._hand_over([block.raw or block.text.encode()], rest)
             raise Doubt
+        for engine in self.engines:
+            engine.writer.source = block.text
         lines = block.text.split("\n")
         if not lines[-1]:
             lines.pop()

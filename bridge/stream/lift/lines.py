@@ -68,8 +68,10 @@ def blocks(pieces: Iterable[bytes], *, last: bool = True, nul: bool = False) -> 
         if held:
             pending.insert(0, held)
     rest = b"".join(pending)
+    if not nul:
+        rest = rest.replace(b"\0", b"")
     if rest and (last or b"\n" in rest):
-        yield from _last(rest if nul else rest.replace(b"\0", b""))
+        yield from _last(rest)
 
 
 def is_binary(pieces: Iterable[bytes]) -> bool:

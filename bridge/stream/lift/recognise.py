@@ -41,12 +41,11 @@ def recognise(definition: str, functions: Collection[str] = ()) -> tree.Statemen
 def _parsed(text: str, functions: frozenset[str]) -> tuple[_Reader, list[Any]]:
     # 90 ms on a cold start: only whoever lifts pays for it.
     import bashlex
-    from bashlex.errors import ParsingError
 
     source, masked = prepared(text)
     try:
         return _Reader(source, functions), bashlex.parse(masked)
-    except (ParsingError, NotImplementedError, AssertionError, IndexError, RecursionError) as error:
+    except Exception as error:  # bashlex has errors of its own, and others when it is surprised
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise NotLifted(f"its grammar: {first}") from error
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.stream.lift.faults import Doubt, JqError
 from bridge.stream.lift.jqlang.garbage import odd, refused
 from bridge.stream.lift.jqlang.operators import add, iterate
-from bridge.stream.lift.jqlang.values import Fraction, Value, scanner, truthy, type_of, whole
+from bridge.stream.lift.jqlang.values import MINUS_ZERO, Fraction, Value, scanner, truthy, type_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def _tonumber(value: Value) -> Value:
 def _fromjson(value: Value) -> Value:
     if type(value) is not str:
         raise Doubt  # null is null before 1.7
-    if odd(value) or value.count("[") + value.count("{") > 250:
+    if odd(value) or MINUS_ZERO.search(value) or value.count("[") + value.count("{") > 250:
         raise Doubt
     text = value.strip(" \t\r\n")
     try:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from bridge.stream.lift.faults import Doubt
 
-__all__ = ["Fraction", "Value", "Writer", "equal", "number", "scanner", "truthy", "type_of", "whole"]
+__all__ = ["MINUS_ZERO", "Fraction", "Value", "Writer", "equal", "number", "scanner", "truthy", "type_of", "whole"]
 
 Value: TypeAlias = Any
 """None, bool, int, :class:`Fraction`, str, list, dict."""
@@ -22,7 +22,7 @@ Value: TypeAlias = Any
 _SAFE = 2**53
 # At most 15 digits, no zero at the end, not below a thousandth: every version prints it as it is written.
 _PLAIN = re.compile(r"-?(?:[1-9][0-9]*\.|0\.(?=[0-9]{0,2}[1-9]))[0-9]*[1-9]", re.ASCII)
-_MINUS_ZERO = re.compile(r"-0(?<![\w.]-0)(?![0-9.])", re.ASCII)
+MINUS_ZERO = re.compile(r"-0(?<![\w.]-0)(?![0-9.])", re.ASCII)
 
 
 class Fraction:
@@ -127,7 +127,7 @@ class Writer:
         if kind is list:
             return "[" + ",".join(map(self.to_json, value)) + "]"
         if kind is int:
-            if value == 0 and _MINUS_ZERO.search(self.source):
+            if value == 0 and MINUS_ZERO.search(self.source):
                 raise Doubt
             return str(whole(value))
         if kind is Fraction:
