@@ -10,7 +10,8 @@ from bridge.stream.lift.faults import Doubt
 from bridge.stream.lift.jqlang.garbage import odd
 from bridge.stream.lift.lines import Block, blocks
 from bridge.stream.lift.plain import Frame, echoed
-from bridge.stream.lift.shelltree import Jq, Loop, Pipeline, Say
+from bridge.stream.lift.shelltree import AndOr, Continue, Jq, Loop, Nothing, Pipeline, Say, Sequence, Test
+from bridge.stream.lift.words import Variable, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -158,22 +159,19 @@ class LoopRun:
 
 
 def simple_pair(loop: Loop) -> tuple[Say, Jq, bool] | None:
-    """The echo and the jq, when that is all that the body does with its line."""
-    from bridge.stream.lift.shelltree import AndOr, Nothing
-    from bridge.stream.lift.words import Variable
-
+    """The echo and the jq, when that is all that the body does with its line, and whether `|| true` follows."""
+    line = (Variable(loop.name, True),)
     body, ignored = loop.body, False
+    if isinstance(body, Sequence) and len(body.statements) == 2 and body.statements[0] in _blank_guards(line):
+        body = body.statements[1]  # of a blank line jq makes nothing, with status 0: as `continue` does
     if isinstance(body, AndOr) and body.word == "||" and body.right == Nothing(0):
         body, ignored = body.left, True
-    if isinstance(body, Pipeline) and len(body.stages) == 1 and body.ignored:
+    stages = body.stages if isinstance(body, Pipeline) and not body.ignored else (body,)
+    say, jq = stages[0] if len(stages) == 2 else Say(line), stages[-1]
+    if not isinstance(jq, Jq) or not isinstance(say, Say) or jq.options.lines or jq.mute or say.word != line:
         return None
-    line = (Variable(loop.name, True),)
-    if any(isinstance(node, Jq) and node.options.lines for node in (body, *getattr(body, "stages", ()))):
-        return None
-    if isinstance(body, Jq) and body.here == line:
-        return Say(line), body, ignored
-    if isinstance(body, Pipeline) and len(body.stages) == 2:
-        say, jq = body.stages
-        if isinstance(say, Say) and isinstance(jq, Jq) and say.word == line and jq.here is None:
-            return say, jq, ignored
-    return None
+    return (say, jq, ignored) if jq.here == (None if len(stages) == 2 else line) else None
+
+
+def _blank_guards(line: Word) -> tuple[AndOr, AndOr]:
+    return AndOr("&&", Test("-z", line), Continue()), AndOr("||", Test("-n", line), Continue())
