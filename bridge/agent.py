@@ -17,6 +17,7 @@ from bridge.contract.loading import check_parses, missing_hooks
 from bridge.errors import HookFailed, ShellDied, UnknownAgent
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.stream.display import Display
+from bridge.stream.hosted import HostedFilter
 from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Agent:
         self.sourced: Reply | None = None
         self._lift = lift
         self._defined = frozenset(shell.functions())
+        self._filters = {hook: HostedFilter(shell, hook) for hook in _FILTERS} if lift else {}
 
     # -- loading -------------------------------------------------------------------------------------
 
@@ -204,12 +206,12 @@ class Agent:
     @property
     def lifted(self) -> dict[str, str]:
         """For each filter of the script: ``lifted`` when it runs in this process, else why bash runs it."""
-        found = {name: self._filter(name) for name in _FILTERS if self.has(name)}
-        return {name: lifted if isinstance(lifted, str) else "lifted" for name, lifted in found.items()}
+        return {name: self._why_in_bash(name) or "lifted" for name in _FILTERS if self.has(name)}
 
-    def _filter(self, hook: str) -> str:  # noqa: ARG002
-        """The seam for `bridge.stream.lift`: the filter that stands in for a hook, or why there is none."""
-        return "filters are not lifted yet" if self._lift else "lifting is turned off"
+    def _why_in_bash(self, hook: str) -> str:
+        if not self._lift:
+            return "lifting is turned off"
+        return getattr(self._filters[hook].look(), "reason", "")
 
     # -- beside the main shell -----------------------------------------------------------------------
 
@@ -266,10 +268,13 @@ class Agent:
             end_line: add the newline that the last line may lack (trap A.14.3).
             stderr: as of `Shell.start`.
         """
+        hook = "agent_format_display"
+        if self._lift and (running := self._filters[hook].display(stream, end_lines=end_line, stderr=stderr)):
+            return Display(running)
         from bridge.shell.sources import source_of
 
         fed: Input = stream if hasattr(stream, "take") else source_of(stream, end_lines=end_line)
-        return Display(self.shell.start("agent_format_display", stdin=fed, stderr=stderr))
+        return Display(self.shell.start(hook, stdin=fed, stderr=stderr))
 
     def extract_response(self, output_file: str | os.PathLike[str], *, stderr: Errors = None) -> str:
         """``agent_extract_response``: what the agent itself said, exactly as the hook prints it.
@@ -277,7 +282,10 @@ class Agent:
         As in the controller, its status counts for nothing, and an ``exit`` ends only itself. A last line without
         newline is dropped by most scripts (trap A.14.3): `invoke` adds it to what goes to its `tee`.
         """
-        with self.shell.start("agent_extract_response", os.fspath(output_file), stderr=stderr) as job:
+        hook, path = "agent_extract_response", os.fspath(output_file)
+        if self._lift and (running := self._filters[hook].extract(path, stderr=stderr)):
+            return protocol.decode(b"".join(iter(running.read, b"")))
+        with self.shell.start(hook, path, stderr=stderr) as job:
             return protocol.decode(b"".join(iter(job.read, b"")))
 
     # -- in the main shell ---------------------------------------------------------------------------
