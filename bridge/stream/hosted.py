@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from bridge.stream.lift import JqFacts, Lifted, Outcome, Refused, Running
 
 __all__ = ["HostedFilter", "InProcess"]
+
+
+_LEFT = 128 + signal.SIGPIPE  # what a filter ends with whose reader has gone
 
 
 class InProcess:
@@ -50,6 +54,8 @@ class InProcess:
 
     def close(self) -> None:
         """Let go of its input. May be repeated."""
+        if self._status is None:
+            self._status = _LEFT
         if self._pieces is not None:
             self._pieces.close()
 
