@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from bridge.contract import Contract
     from bridge.shell import Reply
-    from bridge.shell.jobs import Errors, Input, Job
+    from bridge.shell.jobs import Job
+    from bridge.shell.launch import Errors, Input
 
     Stream = Job | IO[bytes] | Iterable[bytes | str] | int
 
@@ -307,6 +308,12 @@ class Agent:
     def reset_context(self) -> None:
         """Empty what `context` reads, as the controller does before each iteration (not before a retry)."""
         self.shell.update(dict.fromkeys(_CONTEXT, ""))
+
+
+def _assignment(name: str, given: object) -> str:
+    value = values.plain(name, given)
+    declared = f"declare -A {protocol.check_name(name)}\n" if values.is_map(value) else ""
+    return declared + protocol.assignment(name, value)
 
 
 def _source(shell: Shell, path: Path, *, strict: bool) -> Reply:
