@@ -13,9 +13,10 @@ from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import IO
 
+    from bridge.shell.commands import Commands
     from bridge.shell.jobs import Job
     from bridge.shell.launch import Errors, Input
     from bridge.shell.session import Stdin
@@ -99,7 +100,7 @@ class Shell(Session):
         options: Sequence[str] = (),
         grace: float = 0.5,
         host_streams: bool = False,
-        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
+        commands: Commands | None = None,
     ) -> None:
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
