@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from bridge.contract import Contract
     from bridge.shell import Reply
-    from bridge.shell.jobs import Errors, Input, Job
+    from bridge.shell.jobs import Job
+    from bridge.shell.launch import Errors, Input
 
     Stream = Job | IO[bytes] | Iterable[bytes | str] | int
 
@@ -340,6 +341,12 @@ def open_shell(
         shell.close()
         raise
     return shell
+
+
+def _assignment(name: str, given: object) -> str:
+    value = values.plain(name, given)
+    declared = f"declare -A {protocol.check_name(name)}\n" if values.is_map(value) else ""
+    return declared + protocol.assignment(name, value)
 
 
 def _source(shell: Shell, path: Path, *, strict: bool) -> Reply:
