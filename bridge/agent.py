@@ -138,10 +138,7 @@ class Agent:
         if shell is None:
             shell = open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout, provide_jq=provide_jq)
         try:
-            code = [
-                protocol.assignment(name, values.plain(name, value)) for name, value in (settings or {}).items()
-            ]
-            shell.execute("\n".join(code))
+            shell.execute("\n".join(_assignment(name, value) for name, value in (settings or {}).items()))
             for each in (*before, path):
                 reply = _source(shell, Path(each), strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
