@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -52,10 +52,13 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guarded(told: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
     """End the block in order when a signal comes, or the reader of our output leaves.
 
     TERM and HUP end the process the way Ctrl-C does: everything that was started goes first.
+
+    Args:
+        told: what people are told after Ctrl-C.
     """
 
     def leave(number: int, _frame: Any) -> None:
@@ -65,7 +68,8 @@ def guarded() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say("interrupted: the CLI and everything it had started were ended")
+        with suppress(OSError):
+            say(told)
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not try to flush to them at its exit.

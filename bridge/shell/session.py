@@ -25,11 +25,12 @@ from bridge.shell import guardian, protocol
 from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
     from bridge.errors import HookError
+    from bridge.shell.commands import Commands
     from bridge.shell.jobs import Job
 
     Stdin = bytes | os.PathLike[str] | IO[bytes] | int | None
@@ -63,7 +64,7 @@ class Session:
         options: Sequence[str],
         grace: float,
         host_streams: bool = False,
-        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
+        commands: Commands | None = None,
     ) -> None:
         self._lock = threading.RLock()
         self._timeout = timeout

@@ -13,10 +13,12 @@ from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import IO
 
-    from bridge.shell.jobs import Errors, Input, Job
+    from bridge.shell.commands import Commands
+    from bridge.shell.jobs import Job
+    from bridge.shell.launch import Errors, Input
     from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
 
@@ -98,7 +100,7 @@ class Shell(Session):
         options: Sequence[str] = (),
         grace: float = 0.5,
         host_streams: bool = False,
-        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
+        commands: Commands | None = None,
     ) -> None:
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
@@ -219,12 +221,12 @@ class Shell(Session):
             ValueNotAccepted: `stdin` is nothing that can be read.
             InvalidName, ShellDied, ShellClosed: as of `call`.
         """
-        from bridge.shell import jobs
+        from bridge.shell import launch
 
         with self._lock:
             if self._closed or not self._process.alive:
                 self._ready()
-            job = jobs.start(
+            job = launch.start(
                 self,
                 self._process,
                 hook,
@@ -233,7 +235,7 @@ class Shell(Session):
                 stderr=stderr,
                 tee=tee,
                 end_line=end_line,
-                grace=jobs.GRACE if grace is None else grace,
+                grace=grace,
             )
             self._jobs.add(job)
             return job
@@ -374,7 +376,7 @@ class Shell(Session):
                         f"{name} has the integer attribute: bash would evaluate {element!r:.60} as arithmetic; "
                         "give it a number"
                     )
-        associative = isinstance(value, dict) and any(isinstance(key, str) for key in value)
+        associative = values.is_map(value)
         kind = "map" if associative else "scalar" if isinstance(value, str) else "array"
         fresh = "" if present is None or present.kind == kind else f"\\builtin unset -v {name}\n"
         if associative:
