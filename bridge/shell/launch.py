@@ -59,7 +59,7 @@ def start(
         if not group:
             what = f"{hook} could not be started beside the main shell"
             raise session._error(HookFailed, what, hook, arguments, None, b"", said)
-        place = Place(process, folder, group, older)
+        place = Place(process, folder, group, older, {})
         process.jobs.add(group)
         guardian.watch(group, folder)
         undo.pop_all()

@@ -28,11 +28,14 @@ class Place(NamedTuple):
     folder: str
     group: int
     older: frozenset[int]
+    met: dict[int, tuple[int, int]]
+    """Group and session of each member when last looked: one that has left both isn't found any more by its
+    family once its parent has ended, which the first signal brings about."""
 
     def members(self) -> set[int]:
         """Pids of everything that belongs to the job."""
         others = self.process.jobs - {self.group}
-        return processes.of_job(self.group, self.process.pid, older=self.older, others=others)
+        return processes.of_job(self.group, self.process.pid, older=self.older, others=others, met=self.met)
 
     def send(self, number: signal.Signals) -> bool:
         """Signal everything; False when there is nothing left. The group at once: one that bash is just about to

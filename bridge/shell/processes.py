@@ -81,7 +81,9 @@ def members(leader: int, *, without: Collection[int] = ()) -> set[int]:
     return found
 
 
-def of_job(group: int, session: int, *, older: Collection[int], others: Collection[int]) -> set[int]:
+def of_job(
+    group: int, session: int, *, older: Collection[int], others: Collection[int], met: dict[int, tuple[int, int]]
+) -> set[int]:
     """Pids of a job: its process group, their descendants, and what it left behind in groups of its own.
 
     Args:
@@ -89,6 +91,7 @@ def of_job(group: int, session: int, *, older: Collection[int], others: Collecti
         session: in which it runs; its leader's own group is none of the job's business.
         older: pids that were in the session before the job began.
         others: groups of other jobs.
+        met: group and session of those that were found the last time; brought up to date.
     """
     known = table()
     apart = _grown(known, {pid for pid, process in known.items() if process.group in others})
@@ -98,7 +101,11 @@ def of_job(group: int, session: int, *, older: Collection[int], others: Collecti
         for pid in within - apart
         if known[pid].group not in (session, group) and known[pid].parent not in within and pid not in older
     }
-    return _grown(known, orphans | {pid for pid, process in known.items() if process.group == group})
+    still = {pid for pid, place in met.items() if pid in known and known[pid][1:] == place}
+    found = _grown(known, orphans | still | {pid for pid, process in known.items() if process.group == group})
+    met.clear()
+    met.update((pid, known[pid][1:]) for pid in found if pid in known)
+    return found
 
 
 def _grown(known: Mapping[int, Process], roots: set[int]) -> set[int]:

@@ -222,11 +222,15 @@ def test_the_kill_ladder(living: Shell, code: str, status: int | None, last_word
 
 
 def test_everything_that_it_has_started_ends_with_it(living: Shell) -> None:
-    living.execute("tree() { (trap '' INT TERM; sleep 61) & set -m; sleep 62 & setsid sleep 63 & echo on; wait; }")
+    living.execute(
+        "tree() { (trap '' INT TERM; sleep 61) & set -m; sleep 62 & bash -c 'setsid sleep 63 & echo $!; wait'; }"
+    )
     with living.start("tree", grace=0.1) as job:
-        assert next(iter(job)) == b"on\n"
+        away = int(next(iter(job)))
+        assert until(lambda: os.getsid(away) == away)  # whose parent is the first to go
         assert until(lambda: "sleep" in session(living.pid))
     assert session(living.pid) - {"bash", "exe"} <= {Path(living.bash).name}
+    assert not alive(away)
 
 
 def test_another_thread_may_end_it(living: Shell) -> None:
