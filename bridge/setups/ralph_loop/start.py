@@ -79,7 +79,7 @@ def ready(
             strict=options.strict,
         )
         _tell(tell, config.output)
-        _sandbox(shell, home, tell, strict=options.strict)
+        _sandbox(shell, home, tell)
         agent = _agent(shell, home, config, options, tell)
         preflight.repository(folder, strict=options.strict)
         _program(agent)
@@ -101,12 +101,12 @@ def _tell(tell: Tell, reply: Reply) -> None:
         tell(HookText(reply.stderr, error=True))
 
 
-def _sandbox(shell: Shell, home: Path, tell: Tell, *, strict: bool) -> None:
+def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
     """The controller's own library. Nothing of ours needs it, but agents may, where their controller does."""
     path = home / "lib" / "sandbox.sh"
     if path.is_file():
         _tell(tell, source_file(shell, path))
-    elif strict or b"sandbox.sh" in original_text(home / "ralph"):
+    elif b"sandbox.sh" in original_text(home / "ralph"):
         raise SessionRefused(f"Error: {path} is missing: the controller sources it at every start")
 
 
