@@ -338,8 +338,11 @@ def test_words_do_not_count_in_an_object() -> None:
 
 
 def test_words_do_not_count_in_a_stream_of_claude() -> None:
-    events = [samples.CLAUDE_INIT, {**samples.CLAUDE_RESULT, "result": "That is done."}]
-    assert not analysis(events).exit_signal
+    talk = samples.message("That is done.")
+    result = {**samples.CLAUDE_RESULT, "result": "That is done."}
+    assert not analysis([samples.CLAUDE_INIT, talk, {**result, "uuid": "u"}]).exit_signal
+    assert not analysis([samples.CLAUDE_INIT, talk]).exit_signal
+    assert analysis([talk, result]).exit_signal  # the shape that bmalph's analyzer knows
 
 
 @pytest.mark.parametrize("facts", [{"exit_status": 1}, {"exit_status": 124, "timed_out": True}])
