@@ -5,15 +5,14 @@ What each hook is called with, answers, and counts as when it is absent comes fr
 
 from __future__ import annotations
 
-import difflib
 import os
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.errors import ContractViolation, HookExited, HookFailed, ScriptInvalid, UnknownDriver
+from bridge.contract.loading import check_parses, missing_hooks
+from bridge.errors import HookExited, HookFailed, UnknownDriver
 from bridge.shell import DEFAULT_TIMEOUT, Shell
 
 if TYPE_CHECKING:
@@ -35,16 +34,7 @@ def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
     Raises:
         UnknownDriver: there is none, or the name holds ``/`` or ``..`` (as the bash controller refuses it).
     """
-    if not name or "/" in name or ".." in name or "\0" in name:
-        raise UnknownDriver(f"{name!r} is not a driver name: it must not be empty or contain '/' or '..'")
-    places = [*map(Path, folders), resources.shipped("drivers")]
-    for folder in places:
-        if (found := folder / f"{name}.sh").is_file() and name not in NOT_DRIVERS:
-            return found
-    known = sorted({path.stem for folder in places for path in folder.glob("*.sh")} - NOT_DRIVERS)
-    close = difflib.get_close_matches(name, known, 1)
-    meant = f" Did you mean {close[0]}?" if close else ""
-    raise UnknownDriver(f"no driver is called {name!r}.{meant} Known: {', '.join(known) or 'none'}")
+    return resources.find_script(name, "drivers", folders, UnknownDriver, without=NOT_DRIVERS)
 
 
 _STUB = "default_of_the_contract"  # stands in each default function, to tell it from a script's own
@@ -120,25 +110,19 @@ class Driver:
         return driver
 
     def _check(self, sourced: Reply, *, strict: bool) -> None:
-        missing = [name for name in self.contract.required if name not in self._defined]
-        if sourced.ok and not (missing and strict):
-            return
-        # Also when nothing is missing: bash defines what stands before a syntax error.
-        parsed = subprocess.run(
-            [self.shell.bash, "-n", str(self.script)], capture_output=True, text=True, errors="replace", check=False
+        wrong = missing_hooks(
+            self.script,
+            self.contract,
+            self._defined,
+            noun="a driver",
+            example="drivers/codex.sh",
+            more="",
+            said=sourced.stderr,
         )
-        if parsed.returncode:
-            raise ScriptInvalid(f"{self.script} is not valid bash:\n{parsed.stderr.rstrip()}")
-        if missing and strict:
-            own = [name for name in self._defined if name.startswith("driver_")]
-            lines = [f"{self.script} is not a driver: required hooks are missing"]
-            for name in missing:
-                meant = difflib.get_close_matches(name, own, 1, 0.85)
-                lines.append(f"  {name}" + (f" (there is {meant[0]}: a slip of the pen?)" if meant else ""))
-            if sourced.stderr:
-                lines.append("  sourcing it printed: " + sourced.stderr.strip()[:500])
-            lines.append("  next: define them; drivers/codex.sh is a short example")
-            raise ContractViolation("\n".join(lines))
+        if not sourced.ok or (wrong and strict):
+            check_parses(self.script, self.shell.bash)
+        if wrong and strict:
+            raise wrong
 
     def _fill_globals(self, *, strict: bool) -> None:
         self._array("driver_valid_tools", "VALID_TOOL_PATTERNS", strict=strict)
@@ -319,5 +303,4 @@ def _text(stdout: str) -> str:
 
 def _locate(script: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]]) -> Path:
     text = os.fspath(script)
-    is_name = isinstance(script, str) and "/" not in text and not text.endswith(".sh") and text not in (".", "..")
-    return find(text, folders) if is_name else Path(os.path.abspath(text))
+    return find(text, folders) if resources.is_name(script) else Path(os.path.abspath(text))

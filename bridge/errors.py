@@ -24,14 +24,17 @@ __all__ = [
     "ProgramNotFound",
     "ProgramNotStarted",
     "ProgramTimeout",
+    "ProjectBusy",
     "ProjectUnusable",
     "ReadonlyVariable",
     "ScriptInvalid",
     "ScriptNotFound",
     "ScriptUnreadable",
+    "SessionRefused",
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
+    "UnknownAgent",
     "UnknownDriver",
     "UnsetVariable",
     "ValueNotAccepted",
@@ -63,6 +66,10 @@ class ValueNotAccepted(ConfigurationError):
 
 class UnknownDriver(ConfigurationError, LookupError):
     """No shipped or installed driver has this name."""
+
+
+class UnknownAgent(ConfigurationError, LookupError):
+    """No shipped or installed agent has this name."""
 
 
 class ScriptNotFound(ConfigurationError, FileNotFoundError):
@@ -230,3 +237,17 @@ class ProjectUnusable(BridgeError, OSError):
     """A file or folder of the project can't be read or written."""
 
     exit_code = 4
+
+
+class ProjectBusy(BridgeError, OSError):
+    """Another loop is at work in this project."""
+
+    exit_code = 4
+
+
+class SessionRefused(BridgeError, ValueError):
+    """A setup's own rules refuse to start a session; the exit code is the one of its controller."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

@@ -1,13 +1,21 @@
-"""Where the files lie that ship with the package: drivers, features.
+"""Where the files lie that ship with the package: drivers, agents, features.
 
 A wheel has them in ``bridge/_shipped``; a checkout has them beside the package.
 """
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["shipped"]
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable
+
+    from bridge.errors import ConfigurationError
+
+__all__ = ["find_script", "is_name", "shipped"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -16,3 +24,39 @@ def shipped(kind: str) -> Path:
     """The folder of shipped files of one kind, such as ``drivers``."""
     packaged = _PACKAGE / "_shipped" / kind
     return packaged if packaged.is_dir() else _PACKAGE.parent / kind
+
+
+def is_name(script: str | os.PathLike[str]) -> bool:
+    """Whether people mean a script by its name, and not by a path (anything with a ``/`` or a ``.sh``)."""
+    return (
+        isinstance(script, str) and "/" not in script and not script.endswith(".sh") and script not in (".", "..")
+    )
+
+
+def find_script(
+    name: str,
+    kind: str,
+    folders: Iterable[str | os.PathLike[str]],
+    unknown: type[ConfigurationError],
+    *,
+    without: Collection[str] = (),
+) -> Path:
+    """The script called `name` of one kind (``drivers``, ``agents``): in `folders`, then among the shipped ones.
+
+    without: names of files that lie there and are none.
+
+    Raises:
+        unknown: there is none, or the name holds ``/`` or ``..`` (as the bash controllers refuse it).
+    """
+    noun = kind.removesuffix("s")
+    if not name or "/" in name or ".." in name or "\0" in name:
+        article = "an" if noun[0] in "aeiou" else "a"
+        raise unknown(f"{name!r} is not {article} {noun} name: it must not be empty or contain '/' or '..'")
+    places = [*map(Path, folders), shipped(kind)]
+    for folder in places:
+        if (found := folder / f"{name}.sh").is_file() and name not in without:
+            return found
+    known = sorted({path.stem for folder in places for path in folder.glob("*.sh")} - set(without))
+    close = difflib.get_close_matches(name, known, 1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    raise unknown(f"no {noun} is called {name!r}.{meant} Known: {', '.join(known) or 'none'}")

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import Style, duration, say
 from bridge.loop.decide import Verdict, failure_of
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText
+from bridge.loop.events import (
+    IterationEnded,
+    IterationStarted,
+    LoopEnded,
+    Notice,
+    OutputText,
+    ReviewEnded,
+    ReviewStarted,
+    RunProgress,
+    Waiting,
+)
 
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
@@ -16,16 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Renderer"]
 
+_A_DAY = 86_400
+
 
 class Renderer:
     """Prints the events of one loop.
 
     Args:
-        max_iterations: what the loop may use up, for "3/50".
+        max_iterations: what the loop may use up, for "3/50"; None: any number.
         quiet: only text, and the reason when the loop ends incomplete.
     """
 
-    def __init__(self, *, max_iterations: int, quiet: bool = False) -> None:
+    def __init__(self, *, max_iterations: int | None, quiet: bool = False) -> None:
         self._of = max_iterations
         self._quiet = quiet
         self._style = Style(sys.stderr)
@@ -37,6 +49,8 @@ class Renderer:
             sys.stdout.write(event.text)
             sys.stdout.flush()
             self._line_open = not event.text.endswith("\n")
+            return
+        if isinstance(event, RunProgress):
             return
         self._finish_line()
         if isinstance(event, LoopEnded):
@@ -50,12 +64,27 @@ class Renderer:
             sys.stdout.flush()
             self._line_open = False
 
-    def _step(self, event: IterationStarted | Notice | IterationEnded) -> None:
+    def _step(self, event: LoopEvent) -> None:
         style = self._style
         if isinstance(event, Notice):
             say(f"{style('note:', 'yellow')} {event.text}")
-            return
-        where = style(f"[{event.iteration}/{self._of}]", "cyan", "bold")
+        elif isinstance(event, Waiting):
+            if event.first and event.reason != "pause" and event.left >= 1:
+                until = event.until.strftime("%H:%M:%S" if event.left < _A_DAY else "%A %H:%M")
+                say(f"{style('waiting', 'yellow')} for {duration(event.left)}, until {until} · {event.reason}")
+        elif isinstance(event, ReviewStarted):
+            say(f"{self._where(event.iteration)} review started")
+        elif isinstance(event, ReviewEnded):
+            say(f"{self._where(event.iteration)} review {'has findings' if event.findings else 'has no findings'}")
+        elif isinstance(event, IterationStarted | IterationEnded):
+            self._iteration(event)
+
+    def _where(self, iteration: int) -> str:
+        return self._style(f"[{iteration}/{self._of}]" if self._of else f"[{iteration}]", "cyan", "bold")
+
+    def _iteration(self, event: IterationStarted | IterationEnded) -> None:
+        style = self._style
+        where = self._where(event.iteration)
         if isinstance(event, IterationStarted):
             session = f"resumes {event.session_id}" if event.session_id else "new session"
             task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""

@@ -17,17 +17,25 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "run_app"]
 
 COMMANDS = {
+    "adopt": ("bridge.cli.adopt", "Stand in for the setup's own controller."),
     "call": ("bridge.cli.call", "Call one function of a script and show what it did."),
     "command": ("bridge.cli.command", "Print the command line that a driver builds."),
     "demo": ("bridge.cli.demo", "Watch a whole loop in a throw-away project."),
     "diff": ("bridge.cli.diff", "Show how two versions of a script behave differently."),
+    "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
+    "eject": ("bridge.cli.adopt", "Put the setup's own controller back."),
     "explain": ("bridge.cli.explain", "Explain a check of verify, or list them all."),
     "inspect": ("bridge.cli.inspect", "Show what a driver script offers."),
     "run": ("bridge.cli.run", "Run the loop in this project."),
     "session-id": ("bridge.cli.session_id", "Find the session id in a CLI's output."),
+    "status": ("bridge.cli.status", "Show where this project's loop stands."),
     "verify": ("bridge.cli.verify", "Verify that drivers and agents are to contract."),
 }
 """Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""
+
+_HIDDEN = {
+    "stand-in": ("bridge.cli.adopt", "What `adopt` puts in a controller's place runs this."),
+}
 
 
 class _Lazy(click.Group):
@@ -37,11 +45,12 @@ class _Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        known = COMMANDS | _HIDDEN
+        if name not in known:
             return None
         import importlib
 
-        module = importlib.import_module(COMMANDS[name][0])
+        module = importlib.import_module(known[name][0])
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
 
@@ -52,7 +61,7 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS | _HIDDEN and not args[0].startswith("-"):
             import difflib
 
             close = difflib.get_close_matches(args[0], COMMANDS, 1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._setups import choose, refuse_options, setup_option
 from bridge.cli._terminal import guarded, say
 from bridge.cli.common import os_text, settings_option, write
 from bridge.errors import ConfigurationError
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
+_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "timeout", "no_continue")
+_AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
+
+
 @click.command()
+@click.argument("words", metavar="[WORDS]...", nargs=-1)
+@setup_option
 @click.option("--driver", metavar="NAME|PATH", help="Driver script, or the name of one.  [default: claude-code]")
 @click.option("--prompt", metavar="FILE", help="Prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
 @click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
@@ -30,11 +37,20 @@ __all__ = ["run"]
 @click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
-@click.option("--dry-run", is_flag=True, help="Print the command that would run, and stop.")
+@click.option("--agent", metavar="NAME|PATH", help="Agent script of a ralph-loop setup.  [default: its AGENT]")
+@click.option("--process", is_flag=True, help="With plan: from the process specifications.")
+@click.option("--strict-compat", is_flag=True, help="With the original controller's warts that show.")
+@click.option("--no-lift", is_flag=True, help="Let bash run every filter of the agent.")
+@click.option("--dry-run", is_flag=True, help="Print the command (or the prompt) that would run, and stop.")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
+@click.pass_context
 def run(
+    context: click.Context,
+    /,
     *,
+    words: tuple[str, ...],
+    setup_name: str | None,
     driver: str | None,
     prompt: str | None,
     project: str,
@@ -46,23 +62,37 @@ def run(
     dry_run: bool,
     quiet: bool,
     settings: dict[str, str],
+    **_of_setups: object,
 ) -> int:
     """Run the coding CLI again and again until the work is done.
 
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
     gives the completion promise, when every box of @fix_plan.md is ticked, or after --max-iterations.
 
+    In a ralph-loop setup WORDS are those of its controller: plan [N], build [N], align-specs [N],
+    prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.
+
     Exit status: 0 complete, 1 ended incomplete, 2 usage or configuration, 4 the environment is not
-    ready, 130 and 143 after Ctrl-C and TERM.
+    ready, 130 and 143 after Ctrl-C and TERM. In a ralph-loop setup that of its controller: 0 complete
+    or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
     with guarded():
         from bridge.loop.decide import Limits
+        from bridge.loop.prompt import find_prompt
         from bridge.loop.runner import LoopSettings
-        from bridge.loop.settings import find_prompt
 
         folder = Path(os.path.abspath(project))
         if not folder.is_dir():
             raise ConfigurationError(f"--project {project}: there is no such folder")
+        setup = choose(folder, setup_name, words)
+        if setup is not None and setup.name == "ralph-loop":
+            from bridge.cli.ralph_loop import run_in_setup
+
+            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
+            return run_in_setup(context, setup)
+        if words:
+            raise click.UsageError(f"{words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context)
+        refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
         loop_settings = LoopSettings(
             project=folder,
             prompt=os_text(find_prompt(folder, prompt and _seen_from(folder, os.path.abspath(prompt)))),
@@ -88,22 +118,19 @@ def _seen_from(folder: Path, path: str) -> str:
 def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
     """Load the driver that the option, the environment or the project's settings name."""
     from bridge.driver import Driver
-    from bridge.loop.settings import choose_driver, driver_settings, find_rc, read_rc
+    from bridge.setups.bmalph import rc
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.settings import Given, resolve
 
-    rc_file = find_rc(folder)
-    rc = read_rc(rc_file, os.environ)
-    chosen = choose_driver(driver, os.environ, rc)
-    if not driver and ("/" in chosen or ".." in chosen):
-        source = "the environment" if os.environ.get("PLATFORM_DRIVER") else str(rc_file)
-        raise ConfigurationError(
-            f"PLATFORM_DRIVER is {chosen!r} in {source}: it is the name of a driver, not a path\n"
-            "  next: name a path with --driver"
-        )
-    seen = rc_file.relative_to(folder) if rc_file else None
-    wanted = driver_settings(os.environ, rc, seen) | settings
+    place = locate(folder)
+    options = {"platform_driver": Given("--driver", driver)} if driver else {}
+    found = resolve(place, env=os.environ, rc=rc.read(place, os.environ), options=options)
+    for notice in found.notices:
+        say(notice)
+    wanted = found.shell_globals() | settings
     return Driver.load(
-        chosen,
-        folders=[folder / ".ralph" / "drivers"],
+        found.platform_driver,
+        folders=[place / "drivers"],
         cwd=folder,
         settings={name: os_text(value) for name, value in wanted.items()},
     )
@@ -112,14 +139,16 @@ def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
 def _dry_run(script: Driver, settings: LoopSettings) -> int:
     import shlex
 
-    from bridge.loop.runner import prepare_command
+    from bridge.loop.decide import State
+    from bridge.loop.runner import context_for, prepare_command
     from bridge.loop.state import ProjectFiles
 
     files = ProjectFiles(settings.project)
     session = None
     if settings.resume and script.supports_sessions():
         session, _ = files.read_session()
-    argv, _ = prepare_command(script, settings, iteration=1, plan=files.read_plan(), session_id=session)
+    context = context_for(State(), files.read_plan(), resumed=session is not None)
+    argv, _ = prepare_command(script, settings, context=context, session_id=session)
     write(os.fsencode(shlex.join(argv)) + b"\n")
     return 0
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from bridge.loop import breaker as breakers
+from bridge.loop.breaker_state import Breaker
+from bridge.loop.calls import Calls, seconds_to_next_hour
+from bridge.loop.exits import ExitSignals, exit_reason, update_signals
+from bridge.loop.outcome import Outcome, failure_of
+from bridge.stream.analysis import iso
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bridge.loop.breaker import BreakerSettings
+    from bridge.loop.breaker_state import Transition
+    from bridge.loop.gates import GateResults
     from bridge.loop.plan import Plan
 
-__all__ = ["Decision", "Limits", "Outcome", "State", "Verdict", "begin", "decide", "failure_of"]
+__all__ = ["Decision", "Limits", "Outcome", "Rules", "State", "Verdict", "begin", "decide", "failure_of"]
 
 
 class Verdict(Enum):
@@ -22,120 +34,317 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to give up: after so many iterations, or so many failed runs in a row."""
+    """When to give up.
 
-    max_iterations: int = 50
+    Attributes:
+        max_iterations: after so many iterations; None: never. Waiting out a limit is none.
+        max_failures: after so many failed runs in a row; 0: never.
+        max_seconds: after so many seconds, once the run that is under way has ended; None: never.
+    """
+
+    max_iterations: int | None = 50
     max_failures: int = 3
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a setup wants of the loop. The default is the loop of a folder without any setup.
+
+    Attributes:
+        ends: ``at_once``: the assistant's exit signal ends the loop. ``repeated``: it has to be repeated, by the
+            rules of :func:`bridge.loop.exits.exit_reason`.
+        keep_session: go on with a session though a run failed or left none, unless it is seen to be dead.
+        halt_on_denial: a refused tool ends the loop (PERMISSION_DENIAL_MODE=halt).
+        calls_per_hour: runs that may end well within a clock hour; None: any number.
+        breaker: when the circuit breaker opens; None: there is none.
+        retry_seconds: wait after a failed run; it doubles with each failure in a row.
+        retry_max_seconds: that wait's longest.
+        limit_seconds: wait after a provider's limit whose end isn't known.
+        pause_seconds: wait after any other run.
+    """
+
+    ends: Literal["at_once", "repeated"] = "at_once"
+    keep_session: bool = False
+    halt_on_denial: bool = False
+    calls_per_hour: int | None = None
+    breaker: BreakerSettings | None = None
+    retry_seconds: float = 0.0
+    retry_max_seconds: float = 600.0
+    limit_seconds: float = 3600.0
+    pause_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that one iteration hands to the next."""
+    """Everything that one iteration hands to the next.
+
+    Attributes:
+        iteration: how many have been completed, well or not.
+        failures: failed runs in a row.
+        session_id: session for the next run to resume, or None.
+        signals: what loops so far said about being complete.
+        exit_signal: the last analysis asked for the end.
+        breaker: the circuit breaker, or None without one.
+        transition: what the last loop changed about it, or None.
+        calls: runs that ended well in this clock hour.
+        limits: provider's limits waited out in a row.
+        wrote_nothing: the last run was ended because it only read.
+        previous: what the last run that ended well said about itself, for the next one's context.
+        changed: what the last run changed, likewise.
+        gates: results of the last quality gates, likewise.
+        findings: JSON text of the last review, or None; the next run that ends well has dealt with it.
+        output_length: characters of the last output that was plain text, or None.
+    """
 
     iteration: int = 0
     failures: int = 0
     session_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one run of the CLI came to.
-
-    Attributes:
-        status: exit status, or minus the number of the signal that ended it.
-        timed_out: it was ended because it ran for too long.
-        completed: False when its output ends without the event that closes a finished turn; None when
-            such output has no closing event (plain text).
-        is_error: the output itself reports failure.
-        error: what it says about that.
-        exit_signal: EXIT_SIGNAL of the status block in the assistant's text; None without one.
-        promised: the completion promise stood in the assistant's text.
-        plan: the fix plan after the run; None when there is none.
-        session_id: the session that the run left behind.
-        resumed: the run had been given a session.
-    """
-
-    status: int = 0
-    timed_out: bool = False
-    completed: bool | None = None
-    is_error: bool = False
-    error: str | None = None
-    exit_signal: bool | None = None
-    promised: bool = False
-    plan: Plan | None = None
-    session_id: str | None = None
-    resumed: bool = False
+    signals: ExitSignals = field(default_factory=ExitSignals)
+    exit_signal: bool = False
+    breaker: Breaker | None = None
+    transition: Transition | None = None
+    calls: Calls = Calls(0, "")
+    limits: int = 0
+    wrote_nothing: bool = False
+    previous: str = ""
+    changed: str = ""
+    gates: GateResults | None = None
+    findings: str | None = None
+    output_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How to go on, a stable word that says why, and a sentence for people."""
+    """How to go on.
+
+    Attributes:
+        verdict: on, or over.
+        reason: a stable word that says why.
+        detail: a sentence for people.
+        wait: seconds to wait before going on.
+    """
 
     verdict: Verdict
     reason: str = ""
     detail: str = ""
+    wait: float = 0.0
 
 
 _GO_ON = Decision(Verdict.CONTINUE)
+_LIMIT_MARGIN = 5.0  # seconds: a provider's clock and ours differ
+_FINAL = {
+    "test_saturation": "three loops did nothing but run tests",
+    "completion_signals": "the assistant called the work complete twice",
+    "safety_circuit_breaker": "the assistant asked for the end five times",
+    "project_complete": "the assistant gave the exit signal again",
+}
 
 
-def begin(state: State, plan: Plan | None) -> Decision:
-    """Decide before the first run: a plan that is done already needs none."""
-    assert state.iteration == 0
-    return _plan_done(plan) or _GO_ON
+def begin(
+    state: State,
+    plan: Plan | None,
+    *,
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
+    rules: Rules = Rules(),  # noqa: B008
+    now: datetime | None = None,
+    elapsed: float = 0.0,
+) -> Decision:
+    """Decide before a run: is one needed, and may it start now?
+
+    Args:
+        state: where the loop stands.
+        plan: the fix plan as it lies on disk, or None.
+        limits: when to give up.
+        rules: what the setup wants.
+        now: local time; needed for a limit of calls.
+        elapsed: seconds since the loop began.
+    """
+    if state.breaker is not None and state.breaker.is_open:
+        return Decision(Verdict.INCOMPLETE, "stagnation_detected", f"circuit breaker open: {state.breaker.reason}")
+    if done := _over(state, plan, rules):
+        return done
+    if over := _spent(state, limits, elapsed):
+        return over
+    if rules.calls_per_hour is not None and now is not None and state.calls.at(now).count >= rules.calls_per_hour:
+        made = f"{state.calls.count} of {rules.calls_per_hour} calls of this hour are made"
+        return Decision(Verdict.CONTINUE, "rate_limit", made, seconds_to_next_hour(now))
+    return _GO_ON
 
 
-def decide(state: State, outcome: Outcome, limits: Limits) -> tuple[State, Decision]:
+def decide(
+    state: State,
+    outcome: Outcome,
+    limits: Limits,
+    *,
+    rules: Rules = Rules(),  # noqa: B008 (frozen)
+    now: datetime | None = None,
+    elapsed: float = 0.0,
+) -> tuple[State, Decision]:
     """Return the state for the next iteration, and whether there is to be one.
 
-    What a failed run says is not believed: neither its signal nor its promise counts, and its session
-    is dropped, because a stale session is a common reason to fail and would fail for ever. The plan
-    counts in any case: it lies on disk, and when it is done there is nothing left to retry.
-    EXIT_SIGNAL false is no veto: a ticked plan and a promise end the loop all the same.
+    What a failed run says is not believed: neither its signal nor its promise counts. The plan counts in any
+    case: it lies on disk, and when it is done there is nothing left to retry. EXIT_SIGNAL false is no veto:
+    a ticked plan and a promise end the loop all the same. A run that a provider's limit ended is no
+    iteration: it is waited out, and repeated.
     """
     failure = failure_of(outcome)
+    if failure is not None and outcome.limit is not None and not outcome.timed_out:
+        after = replace(state, limits=state.limits + 1, session_id=_session(state, outcome, failure, rules))
+        return after, _plan_done(outcome.plan) or _limited(after, outcome, rules, now)
     after = replace(
         state,
         iteration=state.iteration + 1,
         failures=state.failures + 1 if failure else 0,
-        session_id=None if failure else outcome.session_id,
+        session_id=_session(state, outcome, failure, rules),
+        limits=0,
+        wrote_nothing=outcome.idle,
+        exit_signal=False,
+        transition=None,
+        changed=(outcome.changes.summary if outcome.changes else "") or (state.changed if failure else ""),
     )
-    if failure is None and outcome.exit_signal:
-        return after, Decision(Verdict.COMPLETE, "project_complete", "the assistant gave the exit signal")
+    if failure is None:
+        after = _believed(after, outcome, rules, now)
+    if rules.breaker is not None and now is not None:
+        after = _recorded(after, outcome, failure, rules.breaker, now)
+    return after, _verdict(after, outcome, failure, limits, rules, elapsed)
+
+
+def _verdict(
+    after: State, outcome: Outcome, failure: str | None, limits: Limits, rules: Rules, elapsed: float
+) -> Decision:
+    if after.breaker is not None and after.breaker.is_open:
+        return Decision(Verdict.INCOMPLETE, _opened_by(after, outcome, rules), after.breaker.reason)
+    denied = failure is None and outcome.denied
+    if denied and rules.halt_on_denial:
+        return Decision(Verdict.INCOMPLETE, "permission_denied", f"refused: {_refused(outcome)}")
+    if failure is None and outcome.exit_signal and rules.ends == "at_once":
+        return Decision(Verdict.COMPLETE, "project_complete", "the assistant gave the exit signal")
     if failure is None and outcome.promised:
-        return after, Decision(Verdict.COMPLETE, "completion_promise", "the assistant gave the promise")
-    if done := _plan_done(outcome.plan):
-        return after, done
-    if after.failures >= limits.max_failures:
+        return Decision(Verdict.COMPLETE, "completion_promise", "the assistant gave the promise")
+    if not denied and (done := _over(after, outcome.plan, rules) if failure is None else _plan_done(outcome.plan)):
+        return done
+    if 0 < limits.max_failures <= after.failures:
         times = f"{after.failures} runs in a row failed" if after.failures > 1 else "the run failed"
-        return after, Decision(Verdict.INCOMPLETE, "consecutive_failures", f"{times}, the last: {failure}")
-    if after.iteration >= limits.max_iterations:
-        spent = f"all {limits.max_iterations} iterations are used up"
-        detail = f"{spent}; the last run failed: {failure}" if failure else spent
-        return after, Decision(Verdict.INCOMPLETE, "max_iterations", detail)
+        return Decision(Verdict.INCOMPLETE, "consecutive_failures", f"{times}, the last: {failure}")
+    if spent := _spent(after, limits, elapsed):
+        return replace(spent, detail=f"{spent.detail}; the last run failed: {failure}") if failure else spent
+    if outcome.idle:
+        return Decision(Verdict.CONTINUE, "write_timeout", f"{failure}; the run is repeated", rules.pause_seconds)
     if failure:
-        dropped = " and its session dropped" if outcome.resumed else ""
-        return after, Decision(Verdict.CONTINUE, "retry", f"{failure}; the run is repeated{dropped}")
-    return after, _GO_ON
+        lost = outcome.resumed and after.session_id is None
+        dropped = " and its session dropped" if lost else ""
+        # A dead session is no trouble of the provider's: the run without it may start at once.
+        wait = 0.0 if lost and outcome.dead_session else _back_off(after.failures, rules)
+        return Decision(Verdict.CONTINUE, "retry", f"{failure}; the run is repeated{dropped}", wait)
+    if denied:
+        detail = f"refused: {_refused(outcome)}"
+        return Decision(Verdict.CONTINUE, "permission_denied", detail, rules.pause_seconds)
+    return replace(_GO_ON, wait=rules.pause_seconds)
 
 
-def failure_of(outcome: Outcome) -> str | None:
-    """Say why a run counts as failed, or None.
+def _session(state: State, outcome: Outcome, failure: str | None, rules: Rules) -> str | None:
+    if not rules.keep_session:
+        return None if failure else outcome.session_id
+    if outcome.dead_session:
+        return None
+    # A failure that nobody understands may be that of a dead session all the same, but hardly twice.
+    if failure and outcome.resumed and state.failures and not outcome.limit and not outcome.idle:
+        return outcome.session_id if outcome.session_id != state.session_id else None
+    return outcome.session_id or state.session_id
 
-    Status 0 alone is no success: claude, interrupted, exits with 0 in the middle of its output.
-    """
-    said = f": {outcome.error}" if outcome.error else ""
-    if outcome.timed_out:
-        return "it ran for too long and was ended"
-    if outcome.status < 0:
-        return f"it was ended by signal {-outcome.status}{said}"
-    if outcome.status > 0:
-        return f"exit status {outcome.status}{said}"
-    if outcome.is_error:
-        return f"it reported an error{said}"
-    if outcome.completed is False:
-        return f"its output ends without a result{said}"
+
+def _believed(after: State, outcome: Outcome, rules: Rules, now: datetime | None) -> State:
+    if now is not None:
+        after = replace(after, calls=after.calls.at(now).one_more())
+    analysis = outcome.analysis
+    if analysis is None:
+        return after
+    after = replace(
+        after,
+        previous=analysis.work_summary,
+        gates=outcome.gates,
+        findings=None,
+        output_length=analysis.output_length if analysis.output_format == "text" else after.output_length,
+    )
+    if rules.ends != "repeated":
+        return after
+    signals = update_signals(after.signals, analysis)
+    return replace(after, signals=signals, exit_signal=analysis.exit_signal and not outcome.denied)
+
+
+def _recorded(
+    after: State, outcome: Outcome, failure: str | None, settings: BreakerSettings, now: datetime
+) -> State:
+    """Tell the breaker, but not of what is no fault of the agent's: failures have their own cap and back-off."""
+    analysis = outcome.analysis
+    blocked = outcome.gate == "circuit-breaker" and failure is None
+    believed = analysis is not None and failure is None
+    evidence = breakers.Evidence(
+        loop=after.iteration,
+        files_changed=0 if blocked else outcome.files_changed,
+        reported_files=analysis.files_modified if believed and analysis and not blocked else 0,
+        complete=bool(believed and analysis and (analysis.has_completion_signal or analysis.exit_signal)),
+        has_errors=blocked or bool(believed and analysis and analysis.has_errors),
+        error=analysis.error_fingerprint if believed and analysis and not blocked else "",
+        output_length=analysis.output_length if believed and analysis else None,
+        denied=failure is None and outcome.denied,
+        read_only_timeout=outcome.idle,
+        failed=failure is not None and not (outcome.timed_out or outcome.idle),
+    )
+    state = after.breaker or Breaker(last_change=iso(now))
+    recorded, transition = breakers.record(state, evidence, settings, now)
+    return replace(after, breaker=recorded, transition=transition)
+
+
+def _opened_by(after: State, outcome: Outcome, rules: Rules) -> str:
+    assert after.breaker is not None
+    assert rules.breaker is not None
+    if outcome.denied and after.breaker.consecutive_permission_denials >= rules.breaker.permission_denials:
+        return "permission_denied"
+    if outcome.idle and after.breaker.consecutive_read_only_timeouts >= rules.breaker.read_only_timeouts:
+        return "read_only_timeouts"
+    return "stagnation_detected"
+
+
+def _over(state: State, plan: Plan | None, rules: Rules) -> Decision | None:
+    if rules.ends == "repeated":
+        reason = exit_reason(state.signals, None, exit_signal=state.exit_signal)
+        if reason is not None:
+            return Decision(Verdict.COMPLETE, reason, _FINAL[reason])
+    return _plan_done(plan)
+
+
+def _spent(state: State, limits: Limits, elapsed: float) -> Decision | None:
+    if limits.max_iterations is not None and state.iteration >= limits.max_iterations:
+        spent = f"all {limits.max_iterations} iterations are used up"
+        return Decision(Verdict.INCOMPLETE, "max_iterations", spent)
+    if limits.max_seconds is not None and elapsed >= limits.max_seconds:
+        return Decision(Verdict.INCOMPLETE, "max_minutes", f"its {limits.max_seconds / 60:g} minutes are over")
     return None
+
+
+def _limited(after: State, outcome: Outcome, rules: Rules, now: datetime | None) -> Decision:
+    """Wait for a provider's limit to end: as long as it says, else by its kind."""
+    limit = outcome.limit
+    assert limit is not None
+    if limit.resets_at is not None and now is not None:
+        wait = max(limit.resets_at - now.timestamp() + _LIMIT_MARGIN, rules.retry_seconds)
+    elif limit.kind == "rate":  # too many requests just now: over soon
+        wait = min(_back_off(after.limits, rules), rules.limit_seconds)
+    else:
+        wait = rules.limit_seconds
+    said = limit.text or f"the provider's {limit.kind} limit"
+    return Decision(Verdict.CONTINUE, "api_limit", said, wait)
+
+
+def _back_off(times: int, rules: Rules) -> float:
+    return min(rules.retry_seconds * 2.0 ** min(times - 1, 30), max(rules.retry_max_seconds, rules.retry_seconds))
+
+
+def _refused(outcome: Outcome) -> str:
+    commands = outcome.analysis.denied_commands if outcome.analysis else ()
+    return ", ".join(commands[:5]) or "a tool"
 
 
 def _plan_done(plan: Plan | None) -> Decision | None:

@@ -6,12 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
-    from bridge.loop.decide import Decision, Outcome, Verdict
+    from bridge.loop.decide import Decision, Outcome, State, Verdict
     from bridge.loop.plan import Plan
 
-__all__ = ["IterationEnded", "IterationStarted", "LoopEnded", "LoopEvent", "Notice", "OutputText"]
+__all__ = [
+    "IterationEnded",
+    "IterationStarted",
+    "LoopEnded",
+    "LoopEvent",
+    "LoopInterrupted",
+    "Notice",
+    "OutputText",
+    "ReviewEnded",
+    "ReviewStarted",
+    "RunProgress",
+    "Waiting",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +38,8 @@ class IterationStarted:
         live: its events are shown as they come.
         plan: the fix plan before the run, or None without one.
         log: file that gets its raw stdout.
+        state: where the loop stands.
+        head: the commit that is checked out, or ''.
     """
 
     iteration: int
@@ -33,6 +48,8 @@ class IterationStarted:
     live: bool
     plan: Plan | None
     log: Path
+    state: State
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +61,104 @@ class OutputText:
 
 
 @dataclass(frozen=True, slots=True)
+class RunProgress:
+    """A run is still under way.
+
+    Attributes:
+        iteration: which one.
+        elapsed: seconds since it began.
+        last_line: the last line that it printed, or ''.
+        tool: what it is using, as far as that shows, or ''.
+        count: how many of these there were in this run, from 0.
+    """
+
+    iteration: int
+    elapsed: float
+    last_line: str
+    tool: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that the loop worked around."""
+    """Something that the loop worked around, or wants to be known."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class IterationEnded:
-    """A run is over, and what follows from it."""
+    """A run is over, and what follows from it.
+
+    Attributes:
+        iteration: which one.
+        outcome: what it came to.
+        decision: what follows.
+        seconds: how long it took.
+        log: its raw stdout.
+        state: where the loop stands now.
+        stderr: its stderr, or None.
+        sessions: sessions are resumed in this loop.
+    """
 
     iteration: int
     outcome: Outcome
     decision: Decision
     seconds: float
     log: Path
+    state: State
+    stderr: Path | None = None
+    sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The loop waits. Comes at the beginning, and about every second until it is over.
+
+    Attributes:
+        iteration: the last one.
+        reason: ``pause``, ``retry``, ``write_timeout``, ``permission_denied``, ``api_limit`` or ``rate_limit``.
+        detail: a sentence for people.
+        until: when it goes on.
+        left: seconds until then.
+        first: this is the beginning.
+        state: where the loop stands.
+    """
+
+    iteration: int
+    reason: str
+    detail: str
+    until: datetime
+    left: float
+    first: bool
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewStarted:
+    """A review is about to run."""
+
+    iteration: int
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEnded:
+    """A review has run.
+
+    Attributes:
+        iteration: the one that was reviewed.
+        findings: JSON text of what it found, or None.
+        head: the commit that was reviewed.
+        output: what it printed: stdout, then stderr.
+        status: its exit status.
+    """
+
+    iteration: int
+    findings: str | None
+    head: str
+    output: bytes
+    status: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +170,37 @@ class LoopEnded:
     detail: str
     iterations: int
     seconds: float
+    state: State
 
 
-LoopEvent = IterationStarted | OutputText | Notice | IterationEnded | LoopEnded
+@dataclass(frozen=True, slots=True)
+class LoopInterrupted:
+    """The loop was ended in the middle. Recorded, never yielded: whoever interrupted knows.
+
+    Attributes:
+        action: ``interrupted`` or ``unexpected_exit``.
+        reason: a signal's name, ``closed``, or the error's.
+        iteration: where it was.
+        error: the error, or None.
+        state: where the loop stands.
+    """
+
+    action: str
+    reason: str
+    iteration: int
+    error: BaseException | None
+    state: State
+
+
+LoopEvent = (
+    IterationStarted
+    | OutputText
+    | RunProgress
+    | Notice
+    | IterationEnded
+    | Waiting
+    | ReviewStarted
+    | ReviewEnded
+    | LoopEnded
+    | LoopInterrupted
+)

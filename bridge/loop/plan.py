@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Plan", "loop_context", "parse_plan"]
+__all__ = ["Plan", "parse_plan"]
 
 # What the existing controllers count: a dash, one blank, a box. `*` and numbered items are no tasks.
 _BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
@@ -40,15 +40,3 @@ def parse_plan(text: str) -> Plan:
         elif next_task is None:
             next_task = box[2].strip()
     return Plan(done, total, next_task)
-
-
-def loop_context(iteration: int, plan: Plan | None, *, resumed: bool) -> str:
-    """Return the short text that tells the agent where the loop stands."""
-    parts = [f"Loop #{iteration}."]
-    if resumed:
-        parts.append("This continues your session of the previous loop: go on from there.")
-    if plan is not None and plan.total:
-        parts.append(f"Remaining tasks: {plan.total - plan.done}.")
-        if plan.next_task:
-            parts.append(f"Next: {plan.next_task[:100]}.")
-    return " ".join(parts)

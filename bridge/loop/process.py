@@ -14,10 +14,12 @@ import select
 import signal
 import time
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ProgramNotStarted, ProgramTimeout
 from bridge.loop import groups, program
+from bridge.shell import guardian
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -31,18 +33,24 @@ _MOST_A_PIPE_HOLDS = 1024 * 1024
 _LAST_WORDS = 16 * 1024 * 1024
 
 
+@dataclass(frozen=True)
 class Graces:
-    """How long a process group may take to obey each signal, in seconds."""
+    """How long a process group may take to obey each signal, in seconds.
 
-    interrupt = 2.0
-    terminate = 2.0
-    kill = 2.0
-    leftover = 0.5
-    """For what a program leaves running when it ends: it gets TERM, then KILL."""
+    `leftover` is for what a program leaves running when it ends: it gets TERM, then KILL.
+    """
+
+    interrupt: float = 2.0
+    terminate: float = 2.0
+    kill: float = 2.0
+    leftover: float = 0.5
 
 
 class Program:
     """A running program, as a context manager: when the block ends, so has its whole process group.
+
+    When this process is killed with -9, the guardian of the shells ends the group, from the moment on that
+    the program is executed.
 
     Args:
         argv: program and arguments; bytes that are no text as surrogate escapes.
@@ -50,6 +58,7 @@ class Program:
         env: its environment, whole.
         stderr_path: file that gets its stderr, replaced.
         timeout: seconds that it may run, or None.
+        graces: the kill ladder's patience.
 
     Raises:
         ProgramNotFound: there is no such program.
@@ -65,7 +74,7 @@ class Program:
         env: Mapping[str, str],
         stderr_path: str | os.PathLike[str],
         timeout: float | None = None,
-        graces: type[Graces] = Graces,
+        graces: Graces | type[Graces] = Graces,
     ) -> None:
         self.argv = program.resolve(argv, cwd=cwd, env=env)
         program.check_sizes(self.argv, env)
@@ -75,6 +84,7 @@ class Program:
         self._timeout = timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._pending: list[bytes] = []
+        self._last_words = b""
         self._reader, writer = os.pipe()
         os.set_blocking(self._reader, False)
         self._poller = select.poll()
@@ -85,35 +95,44 @@ class Program:
             with groups.signals_held():
                 self._command = _start(self.argv, cwd, env, stderr_path, writer)
                 self.pid = self._command.pid
+                guardian.watch(self.pid)
         except BaseException:
             self.close()
             raise
         finally:
             os.close(writer)
 
-    def lines(self) -> Generator[bytes, None, None]:
+    def lines(self, every: float | None = None) -> Generator[bytes, None, None]:
         """Yield stdout line by line, each with its newline (the last perhaps without), byte for byte.
 
         Ends when the program has ended and its output is read; a child of it that still holds stdout
         delays nothing.
 
+        Args:
+            every: also yield an empty line each time that so many seconds have passed.
+
         Raises:
             ProgramTimeout: it ran for too long. The group was ended and its last output was yielded.
         """
         after_exit = 0
+        tick = float("inf") if every is None else time.monotonic() + every
         while self._time_left() > 0 and after_exit < _MOST_A_PIPE_HOLDS:
             alive = self._alive()  # before the read: what it wrote before it ended is then all there
             if alive:
                 self._poller.poll(min(_SLICE, self._time_left()) * 1000)
             data = self._read()
             if data == b"":
-                self._await_exit()
+                yield from self._await_exit(every)
                 break
             if data is None and not alive:
                 break
             if data is not None:
                 after_exit += 0 if alive else len(data)
                 yield from self._split(data)
+            if every is not None and alive and (now := time.monotonic()) >= tick:
+                tick = now + every
+                yield b""
+        yield from self._split(self._last_words)
         timed_out = self._alive()
         if timed_out:
             yield from self._split(self._end_group())
@@ -150,12 +169,21 @@ class Program:
             self.status = self._command.process.exit_code
         return self.status is None
 
-    def _await_exit(self) -> None:
+    def _await_exit(self, every: float | None) -> Iterator[bytes]:
         """stdout is closed: wait for the end, or for the deadline."""
         pause = 0.0005
+        tick = time.monotonic() + (every or 0)
         while self._alive() and self._time_left() > 0:
             time.sleep(pause)
             pause = min(pause * 2, _SLICE)
+            if every is not None and (now := time.monotonic()) >= tick:
+                tick = now + every
+                yield b""
+
+    def end(self) -> None:
+        """End the whole group before its time; what it still wrote comes out of :meth:`lines`."""
+        if self._alive() or groups.lives(self.pid):
+            self._last_words += self._end_group()
 
     def _end_group(self, *, gently: bool = True) -> bytes:
         """End the whole group and return what it still wrote."""
@@ -195,6 +223,7 @@ class Program:
             os.close(self._reader)
             if self._alive():  # unkillable (a process in the kernel's hands); never wait for ever
                 raise ProgramTimeout(f"{self.argv[0]} (process {self.pid}) does not end, even after KILL")
+            guardian.release(self.pid)
             self._command.wait()
 
     def __enter__(self) -> Program:
@@ -215,15 +244,16 @@ def _start(
 ) -> Any:
     import sh  # 70 ms
 
-    with contextlib.ExitStack() as stack:
-        stdin = stack.enter_context(open(os.devnull, "rb"))  # an open, silent stdin hangs most CLIs
-        stderr = stack.enter_context(open(stderr_path, "wb"))
-        # sh forks in Python, and Python 3.12 warns of that when threads exist. The child only closes
-        # descriptors and executes; there is nothing that the caller could do about it.
-        stack.enter_context(warnings.catch_warnings())
-        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
-        command: Any = sh.Command(argv[0])
-        try:
+    try:
+        with contextlib.ExitStack() as stack:
+            announce = stack.enter_context(guardian.announcing())
+            stdin = stack.enter_context(open(os.devnull, "rb"))  # an open, silent stdin hangs most CLIs
+            stderr = stack.enter_context(open(stderr_path, "wb"))
+            # sh forks in Python, and Python 3.12 warns of that when threads exist. The child only closes
+            # descriptors and executes; there is nothing that the caller could do about it.
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+            command: Any = sh.Command(argv[0])
             return command(
                 argv[1:],  # as one list: sh passes its elements on as they are
                 _in=stdin,
@@ -236,12 +266,14 @@ def _start(
                 _ok_code=range(-64, 256),  # the status is data here, never an exception
                 _env=dict(env),
                 _cwd=os.fspath(cwd),
+                _preexec_fn=announce,
                 _encoding=program.EXACT,
             )
-        except sh.ForkException as error:
-            _clean_up_failed_exec(error)
-            reason = str(error.args[0]).strip().rsplit("\n", 1)[-1]
-            raise ProgramNotStarted(f"{argv[0]} could not be started: {reason}") from None
+    except sh.ForkException as error:
+        # Outside of the block: the guardian can't end while a copy of its pipe is open.
+        _clean_up_failed_exec(error)
+        reason = str(error.args[0]).strip().rsplit("\n", 1)[-1]
+        raise ProgramNotStarted(f"{argv[0]} could not be started: {reason}") from None
 
 
 def _clean_up_failed_exec(error: BaseException) -> None:
@@ -253,6 +285,7 @@ def _clean_up_failed_exec(error: BaseException) -> None:
             for name in ("session_pipe_read", "session_pipe_write"):
                 with contextlib.suppress(OSError):
                     os.close(names[name])
+            guardian.release(names["self"].pid)
             with contextlib.suppress(OSError):
                 os.waitpid(names["self"].pid, 0)
         trace = trace.tb_next

@@ -3,257 +3,338 @@
 from __future__ import annotations
 
 import os
-import time
-from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, ConfigurationError, ProgramTimeout
-from bridge.loop.decide import Decision, Limits, Outcome, State, Verdict, begin, decide, failure_of
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
-from bridge.loop.plan import Plan, loop_context
-from bridge.loop.process import Program
+from bridge.errors import BridgeError
+from bridge.files import write_atomic
+from bridge.loop import breaker as breakers
+from bridge.loop.checking import check
+from bridge.loop.commands import prepare_command
+from bridge.loop.context import ContextFacts, loop_context
+from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
+from bridge.loop.events import (
+    IterationEnded,
+    IterationStarted,
+    LoopEnded,
+    LoopEvent,
+    LoopInterrupted,
+    Notice,
+    OutputText,
+    ReviewEnded,
+    Waiting,
+)
+from bridge.loop.git import Repository
+from bridge.loop.judging import checked, heard
+from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
+from bridge.loop.outcome import Outcome, failure_of
+from bridge.loop.ports import LoopDriver, WallClock
+from bridge.loop.review import ReviewFacts, findings_text, review_due
+from bridge.loop.reviewing import review
 from bridge.loop.state import ProjectFiles
+from bridge.loop.turn import Turn, live_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Generator
 
-    from bridge.stream.events import Answer
+    from bridge.loop.plan import Plan
+    from bridge.loop.ports import Clock, RunLogs, Store
+    from bridge.loop.turn import Run
 
-__all__ = ["LoopDriver", "LoopSettings", "prepare_command", "run_loop"]
+__all__ = [
+    "GateSettings",
+    "Limits",
+    "LoopDriver",
+    "LoopSettings",
+    "ReviewSettings",
+    "Rules",
+    "context_for",
+    "prepare_command",
+    "run_loop",
+]
 
-
-class LoopDriver(Protocol):
-    """What the loop needs of a :class:`bridge.Driver`."""
-
-    def build_command(self, prompt_file: str, loop_context: str = "", session_id: str = "") -> list[str]:
-        """Return the command for one run."""
-
-    def prepare_live_command(self) -> list[str]:
-        """Return the live form of the command that was built last."""
-
-    def supports_sessions(self) -> bool:
-        """Say whether runs can be resumed."""
-
-    def supports_live_output(self) -> bool:
-        """Say whether events come while the CLI runs."""
-
-    def stream_filter(self) -> str:
-        """Return the jq program that turns events into text."""
-
-    def recover_session_id(self, output_file: str) -> str | None:
-        """Return the session id in a run's output."""
-
-    def set(self, name: str, value: str) -> object:
-        """Set a global of the script."""
+_WROTE_NOTHING = (
+    "The last run was ended because it only read and wrote no file: start with a change to a file now. "
+)
+_SLICE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class LoopSettings:
-    """How to run a loop.
-
-    Attributes:
-        project: the project's folder; the CLI runs in it.
-        prompt: the prompt file, as the driver gets to see it.
-        limits: when to give up.
-        live: show events as they come, where the driver can.
-        promise: the completion promise to look for, or None.
-        timeout: seconds that one run may take, or None.
-        resume: resume the session of the run before.
-        env: environment of the CLI; None for this process's own.
-    """
-
-    project: Path
-    prompt: str = ".ralph/PROMPT.md"
-    limits: Limits = field(default_factory=Limits)
-    live: bool = True
-    promise: str | None = None
-    timeout: float | None = None
-    resume: bool = True
-    env: Mapping[str, str] | None = None
-
-
-def prepare_command(
-    driver: LoopDriver, settings: LoopSettings, *, iteration: int, plan: Plan | None, session_id: str | None
-) -> tuple[list[str], bool]:
-    """Build the command of one iteration; return it, and whether it is the live form.
-
-    Raises:
-        bridge.errors.HookError: a hook of the driver failed.
-        ConfigurationError: it built no command.
-    """
-    live = settings.live and driver.supports_live_output()
-    driver.set("CLAUDE_USE_CONTINUE", "true" if settings.resume else "false")
-    if live:
-        # The live transform adds options that the CLI only accepts together with JSON output.
-        driver.set("CLAUDE_OUTPUT_FORMAT", "json")
-    context = loop_context(iteration, plan, resumed=session_id is not None)
-    command = driver.build_command(settings.prompt, context, session_id or "")
-    if live:
-        command = driver.prepare_live_command()
-    if not command:
-        hook = (
-            "driver_prepare_live_command left LIVE_CMD_ARGS"
-            if live
-            else "driver_build_command left CLAUDE_CMD_ARGS"
-        )
-        raise ConfigurationError(f"there is no command to run: {hook} empty")
-    # Drivers speak UTF-8; what the system passes on is whatever the locale says. The bytes stay the same.
-    return [os.fsdecode(argument.encode("utf-8", "surrogateescape")) for argument in command], live
-
-
-def run_loop(driver: LoopDriver, settings: LoopSettings) -> Generator[LoopEvent, None, None]:
+def run_loop(
+    driver: LoopDriver, settings: LoopSettings, *, store: Store | None = None, clock: Clock | None = None
+) -> Generator[LoopEvent, None, None]:
     """Run the loop to its end, yielding what happens; the last event is a :class:`LoopEnded`.
 
     Close the generator (``contextlib.closing``) when you leave early: that ends the CLI's process group.
 
+    Args:
+        driver: the tool.
+        settings: how to run it.
+        store: the project's files; None for those of a folder without any setup.
+        clock: the time; None for the real one.
+
     Raises:
-        bridge.errors.HookError: a hook of the driver failed.
-        ProgramNotFound, ProgramNotStarted, ArgumentTooLong: the CLI can't be started.
+        bridge.errors.BridgeError: the driver failed, the CLI can't be started, a file can't be written.
     """
-    return _Loop(driver, settings).run()
+    files = store if store is not None else ProjectFiles(settings.project, resume=settings.resume)
+    yield from _Loop(driver, settings, files, clock or WallClock()).run()
+
+
+def context_for(state: State, plan: Plan | None, *, resumed: bool) -> str:
+    """Write what the agent is told beside its prompt: where the loop stands, findings of a review, a warning."""
+    facts = ContextFacts(
+        loop=state.iteration + 1,
+        resumed=resumed,
+        plan=plan if plan is not None and plan.total else None,
+        circuit=state.breaker.state.value if state.breaker else "",
+        previous=state.previous,
+        gates=state.gates,
+        changed=state.changed,
+    )
+    parts = [loop_context(facts)]
+    if found := findings_text(state.findings):
+        parts.append(found.rstrip() + " ")
+    if state.wrote_nothing:
+        parts.append(_WROTE_NOTHING)
+    return "".join(parts)
 
 
 class _Loop:
-    def __init__(self, driver: LoopDriver, settings: LoopSettings) -> None:
+    """One run of the loop; `state` is where it stands."""
+
+    def __init__(self, driver: LoopDriver, settings: LoopSettings, store: Store, clock: Clock) -> None:
         self.driver = driver
         self.settings = settings
-        self.files = ProjectFiles(settings.project)
+        self.store = store
+        self.clock = clock
         self.state = State()
         self.sessions = False
+        self.reviewed = settings.review.last_head
+        self.repository: Repository | None = None
+        if settings.measure:
+            self.repository = Repository(settings.project, env=settings.env)
+        self._show: Callable[[bytes], bytes] | None = None
+        self._filtered = False
 
     def run(self) -> Generator[LoopEvent, None, None]:
-        started = time.monotonic()
-        self.files.prepare()
+        self.started = self.clock.monotonic()
+        notices = self.store.begin()
         try:
-            yield from self._load_session()
-            decision = begin(self.state, self.files.read_plan())
-            while decision.verdict is Verdict.CONTINUE:
-                decision = yield from self._iterate()
+            yield from map(Notice, notices)
+            self.sessions = self.settings.resume and self.driver.supports_sessions()
+            decision = yield from self._iterations()
+            end = LoopEnded(
+                decision.verdict,
+                decision.reason,
+                decision.detail,
+                self.state.iteration,
+                self._elapsed(),
+                self.state,
+            )
+            self.store.record(end)
         except BaseException as error:
             with suppress(BridgeError):
-                self.files.write_status(self.state.iteration, *_interruption(error))
+                action, reason = _interruption(error)
+                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state))
             raise
-        complete = decision.verdict is Verdict.COMPLETE
-        if complete:
-            self.files.save_session(None)  # the next loop is about something else
-        self.files.write_status(
-            self.state.iteration,
-            "graceful_exit" if complete else decision.reason,
-            "completed" if complete else "halted",
-            decision.reason,
-        )
-        seconds = time.monotonic() - started
-        yield LoopEnded(decision.verdict, decision.reason, decision.detail, self.state.iteration, seconds)
+        finally:
+            self.store.end()
+        yield end
 
-    def _load_session(self) -> Generator[LoopEvent, None, None]:
-        self.sessions = self.settings.resume and self.driver.supports_sessions()
-        if not self.sessions:
-            return
-        found, spoiled = self.files.read_session()
-        if spoiled:
-            yield Notice(f"{self.files.session_file} holds no session id; a new session is started")
-        self.state = State(session_id=found)
+    def _iterations(self) -> Generator[LoopEvent, None, Decision]:
+        settings = self.settings
+        first = True
+        while True:
+            self.state, wrong = self.store.load(self.state)
+            yield from map(Notice, wrong)
+            if settings.rules.breaker is not None and self.state.breaker is not None:
+                rules = settings.rules.breaker
+                # CB_AUTO_RESET is for a circuit that an earlier run of the loop left open.
+                rules = rules if first else replace(rules, auto_reset=False)
+                prepared, transition = breakers.prepare(self.state.breaker, rules, self.clock.now())
+                self.state = replace(self.state, breaker=prepared, transition=transition)
+            first = False
+            decision = begin(
+                self.state,
+                self.store.read_plan(),
+                limits=settings.limits,
+                rules=settings.rules,
+                now=self.clock.now(),
+                elapsed=self._elapsed(),
+            )
+            if decision.verdict is not Verdict.CONTINUE:
+                return decision
+            if decision.wait:
+                yield from self._wait(decision)
+                continue
+            decision = yield from self._iterate()
+            if decision.verdict is not Verdict.CONTINUE:
+                return decision
+            yield from self._wait(decision)
 
     def _iterate(self) -> Generator[LoopEvent, None, Decision]:
-        iteration, session = self.state.iteration + 1, self.state.session_id
-        plan = self.files.read_plan()
-        argv, live = prepare_command(self.driver, self.settings, iteration=iteration, plan=plan, session_id=session)
-        log = self.files.new_log("output", iteration)
-        self.files.write_status(iteration, "executing", "running")
-        yield IterationStarted(iteration, tuple(argv), session, live, plan, log)
-        began = time.monotonic()
-        outcome = yield from self._run(iteration, argv, live, log)
-        self.state, decision = decide(self.state, outcome, self.settings.limits)
-        if self.sessions:
-            self.files.save_session(self.state.session_id)
-        failed = failure_of(outcome) is not None
-        self.files.write_status(iteration, "failed" if failed else "completed", "running" if failed else "success")
-        yield IterationEnded(iteration, outcome, decision, time.monotonic() - began, log)
+        settings, iteration = self.settings, self.state.iteration + 1
+        session = self.state.session_id if self.sessions else None
+        before = self.store.read_plan()
+        tree = self.repository.look() if self.repository else None
+        context = context_for(self.state, before, resumed=session is not None)
+        argv, live = prepare_command(self.driver, settings, context=context, session_id=session)
+        logs = self.store.new_logs(iteration)
+        head = tree.head if tree else ""
+        began = self.clock.monotonic()
+        yield self._told(
+            IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
+        )
+        run = yield from self._run(iteration, argv, logs, live=live)
+        outcome = heard(
+            run,
+            replace(self.state, session_id=session),
+            settings,
+            iteration=iteration,
+            logs=logs,
+            changes=self.repository.changes(tree) if self.repository else None,
+            plans=(before, self.store.read_plan()),
+            now=self.clock.now(),
+        )
+        words = answer_of(outcome)
+        if words and not run.shown:
+            yield self._told(OutputText(iteration, words))
+        if live:
+            self._keep_stream(run, outcome, logs)
+        outcome = self._with_session(outcome, logs)
+        outcome = checked(
+            outcome,
+            lambda analysis: check(
+                settings.gates,
+                analysis,
+                project=settings.project,
+                env=settings.env,
+                loop=iteration,
+                now=self.clock.now(),
+            ),
+        )
+        self.state, decision = decide(
+            self.state,
+            outcome,
+            settings.limits,
+            rules=settings.rules,
+            now=self.clock.now(),
+            elapsed=self._elapsed(),
+        )
+        seconds = self.clock.monotonic() - began
+        yield self._told(
+            IterationEnded(
+                iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions
+            )
+        )
+        if decision.verdict is Verdict.CONTINUE and decision.reason == "":
+            yield from self._review(iteration, outcome)
         return decision
 
-    def _run(self, iteration: int, argv: list[str], live: bool, log: Path) -> Generator[LoopEvent, None, Outcome]:
-        from bridge.stream.events import Reader
-
-        show = None
-        if live:
-            show = yield from self._filter()
-        reader = Reader()
-        shown = timed_out = False
-        errors = log.with_name(log.name.replace("driver_output_", "driver_stderr_", 1))
-        env = dict(os.environ if self.settings.env is None else self.settings.env)
-        program = Program(
-            argv, cwd=self.settings.project, env=env, stderr_path=errors, timeout=self.settings.timeout
-        )
-        # Unbuffered: whoever follows the file sees each event when it comes.
-        with program, open(log, "wb", buffering=0) as raw, closing(program.lines()) as lines:
-            try:
-                for line in lines:
-                    raw.write(line)
-                    reader.feed(line)
-                    text = show(line) if show else b""
-                    if text:
-                        shown = True
-                        yield OutputText(iteration, text.decode("utf-8", "replace"))
-            except ProgramTimeout:
-                timed_out = True
-        answer = reader.answer()
-        words = answer.text or answer.final_text
-        if words and not shown:
-            yield OutputText(iteration, words if words.endswith("\n") else words + "\n")
-        assert program.status is not None
-        return self._outcome(program.status, timed_out, answer, log, errors)
-
-    def _filter(self) -> Generator[LoopEvent, None, Callable[[bytes], bytes] | None]:
-        from bridge.stream.jq import Filter
-
+    def _run(
+        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool
+    ) -> Generator[LoopEvent, None, Run]:
+        if live and not self._filtered:
+            self._show = yield from live_filter(self.driver.stream_filter)
+            self._filtered = True
+        turn = Turn(self.settings, self.store, iteration, (self._show or (lambda _line: b"")) if live else None)
+        run = None
+        events = turn.run(argv, logs, live=live)
         try:
-            return Filter(self.driver.stream_filter()).apply
-        except (ValueError, BridgeError) as error:
-            yield Notice(f"the driver's stream filter is not usable, output comes at the end of a run: {error}")
-            return None
+            while True:
+                yield self._told(next(events))
+        except StopIteration as stop:
+            run = stop.value
+        finally:
+            events.close()
+        assert run is not None
+        return run
 
-    def _outcome(self, status: int, timed_out: bool, answer: Answer, log: Path, errors: Path) -> Outcome:
-        from bridge.stream.status import find_promise, parse_status
-
-        block = parse_status(answer.final_text) or parse_status(answer.text)
-        promise = self.settings.promise
-        outcome = Outcome(
-            status=status,
-            timed_out=timed_out,
-            completed=answer.completed,
-            is_error=answer.is_error,
-            error=_one_line(answer.error or (_last_line(errors) if status or answer.is_error else "")),
-            exit_signal=block.exit_signal if block else None,
-            promised=promise is not None and find_promise(answer.text, promise),
-            plan=self.files.read_plan(),
-            resumed=self.state.session_id is not None,
-        )
-        if not self.sessions or failure_of(outcome):
+    def _with_session(self, outcome: Outcome, logs: RunLogs) -> Outcome:
+        """Find the session that the run left behind; also of one that was ended, whose work goes on (trap T20)."""
+        ended = outcome.timed_out or outcome.idle
+        failed = failure_of(outcome) is not None
+        if not self.sessions or (failed and not (ended and self.settings.rules.keep_session)):
             return outcome
-        return replace(outcome, session_id=self.driver.recover_session_id(str(log)))
+        return replace(outcome, session_id=self.driver.recover_session_id(str(logs.output)))
+
+    def _keep_stream(self, run: Run, outcome: Outcome, logs: RunLogs) -> None:
+        """Section 4.6: the whole stream goes to a file of its own, and its result takes its place."""
+        if logs.stream is None or not self.settings.resume or failure_of(outcome):
+            return
+        if run.result is None:
+            with suppress(OSError):
+                os.link(logs.output, logs.stream)
+                return
+            shutil.copyfile(logs.output, logs.stream)
+            return
+        os.replace(logs.output, logs.stream)
+        write_atomic(logs.output, run.result)
+
+    def _review(self, iteration: int, outcome: Outcome) -> Generator[LoopEvent, None, None]:
+        breaker, changes, wanted = self.state.breaker, outcome.changes, self.settings.review
+        if self.repository is None or changes is None or wanted.mode == "off":
+            return
+        facts = ReviewFacts(
+            loop=iteration,
+            interval=wanted.interval,
+            tasks_delta=outcome.ticked,
+            circuit_closed=breaker is None or breaker.state == "CLOSED",
+            head=changes.head,
+            last_head=self.reviewed,
+            dirty=changes.dirty,
+        )
+        if not review_due(wanted.mode, facts):
+            return
+        for event in review(
+            self.driver,
+            self.settings,
+            self.store,
+            self.repository,
+            iteration=iteration,
+            head=changes.head,
+            last_head=self.reviewed,
+        ):
+            if isinstance(event, ReviewEnded):
+                self.reviewed = event.head
+                self.state = replace(self.state, findings=event.findings or self.state.findings)
+            yield self._told(event)
+
+    def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
+        """Wait, visibly: an event about every second, and none when there is nothing to wait for."""
+        until = self.clock.now() + timedelta(seconds=decision.wait)
+        first = True
+        limit = self.settings.limits.max_seconds
+        while (left := (until - self.clock.now()).total_seconds()) > 0:
+            if limit is not None and self._elapsed() >= limit:
+                return
+            reason = decision.reason or "pause"
+            yield self._told(Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state))
+            first = False
+            self.clock.wait(min(left, _SLICE))
+
+    def _told(self, event: LoopEvent) -> LoopEvent:
+        self.store.record(event)
+        return event
+
+    def _elapsed(self) -> float:
+        return self.clock.monotonic() - self.started
 
 
-def _last_line(path: Path) -> str:
-    """The end of stderr is where programs say why they gave up."""
-    with open(path, "rb") as file:
-        file.seek(max(0, os.path.getsize(path) - 4096))
-        lines = file.read().decode("utf-8", "replace").split("\n")
-    return next((line for line in reversed(lines) if line.strip()), "")
+def answer_of(outcome: Outcome) -> str:
+    """Return the assistant's words, for a run that showed none while it lasted."""
+    words = (outcome.analysis.text or outcome.analysis.last_text) if outcome.analysis else ""
+    return words if not words or words.endswith("\n") else words + "\n"
 
 
-def _one_line(text: str) -> str | None:
-    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return (shown[:297] + "..." if len(shown) > 300 else shown) or None
-
-
-def _interruption(error: BaseException) -> tuple[str, str, str]:
-    """Name the action, the status and the exit reason for a loop that ends in the middle."""
+def _interruption(error: BaseException) -> tuple[str, str]:
+    """Name the action and the exit reason for a loop that ends in the middle."""
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted", "stopped", "SIGINT"
+        return "interrupted", "SIGINT"
     if isinstance(error, SystemExit):  # what the command line makes of TERM and HUP
-        return "interrupted", "stopped", {143: "SIGTERM", 129: "SIGHUP"}.get(error.code, "exit")  # type: ignore[arg-type]
+        return "interrupted", {143: "SIGTERM", 129: "SIGHUP"}.get(error.code, "exit")  # type: ignore[arg-type]
     if isinstance(error, GeneratorExit):
-        return "interrupted", "stopped", "closed"
-    return "unexpected_exit", "stopped", type(error).__name__
+        return "interrupted", "closed"
+    return "unexpected_exit", type(error).__name__

@@ -14,6 +14,7 @@ Thin IO round `protocol`. How a call goes, and why:
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import shutil
@@ -48,6 +49,7 @@ _LOOK = 0.25  # s: how often to see whether the channel is still there while a h
 _TURN = 16  # chunks read in one go: who writes faster than we read must not keep us from the clock
 
 _COPIES = 16  # of the loop of the prelude, see there
+_COPIES_FROM = 200  # descriptors that no script uses, and below the 256 that macOS allows by default
 
 # bash would act on these while it starts, before the prelude can protect itself. The script gets the first
 # row back; the options of the second would be those of the host's own shell, not of its programs.
@@ -206,8 +208,13 @@ class Coprocess:
         cwd: str | None,
         output_limit: int,
         grace: float,
+        host_streams: bool = False,
     ) -> None:
         self.number = 0
+        self.jobs: set[int] = set()
+        """Process groups that a call's kill ladder spares: they have one of their own."""
+        self.streams: dict[int, int] = {}
+        """Which descriptors of bash are copies of the host's stdin (0) and stderr (2)."""
         self._grace = grace
         self._alive = self._unfinished = False
         self._pidfd = -1
@@ -223,7 +230,7 @@ class Coprocess:
             undo.callback(self._o.close)
             self._e = _Output(f"{self.folder}/e", output_limit)
             undo.callback(self._e.close)
-            self._process = self._start(bash, env, cwd)
+            self._process = self._start(bash, env, cwd, host_streams)
             self._alive = True
             guardian.watch(self.pid, self.folder)
             if hasattr(os, "pidfd_open"):
@@ -246,7 +253,9 @@ class Coprocess:
         undo.callback(os.close, fd)
         return fd
 
-    def _start(self, bash: str, env: Mapping[str, str] | None, cwd: str | None) -> subprocess.Popen[bytes]:
+    def _start(
+        self, bash: str, env: Mapping[str, str] | None, cwd: str | None, host_streams: bool
+    ) -> subprocess.Popen[bytes]:
         given = os.environ if env is None else env
         environment = {name: value for name, value in given.items() if not _unsafe(name)}
         script = f"{self.folder}/prelude"
@@ -256,7 +265,13 @@ class Coprocess:
         for name, content in (("prelude", _prelude(given)), ("t", b""), ("m", b""), ("b", b"")):
             with open(f"{self.folder}/{name}", "wb", opener=private) as file:
                 file.write(content)
+        copies: list[int] = []
         try:
+            if host_streams:
+                for stream in (0, 2):
+                    with contextlib.suppress(OSError):  # a daemon may have none
+                        copies.append(fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, _COPIES_FROM))
+                        self.streams[stream] = copies[-1]
             return subprocess.Popen(
                 [called, "--noprofile", "--norc", script, self.folder],
                 executable=bash,
@@ -266,6 +281,7 @@ class Coprocess:
                 env=environment,
                 cwd=cwd,
                 start_new_session=True,
+                pass_fds=copies,
             )
         except OSError as error:
             what = f"working folder {cwd}" if cwd and not Path(cwd).is_dir() else bash
@@ -273,11 +289,19 @@ class Coprocess:
                 f"bash could not be started: {what}: {error.strerror}. Install bash, or say which one to use "
                 "(Shell(bash=...) or RALPH_BRIDGE_BASH)"
             ) from error
+        finally:
+            for copy in copies:
+                os.close(copy)
 
     @property
     def pid(self) -> int:
         """Process id of bash, which also leads its session."""
         return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """As of :class:`subprocess.Popen`; None while it has not been reaped."""
+        return self._process.returncode
 
     @property
     def alive(self) -> bool:
@@ -436,7 +460,7 @@ class Coprocess:
                 (signal.SIGKILL, False),
                 (signal.SIGTERM, True),
             ):
-                pids = processes.members(self.pid)
+                pids = processes.members(self.pid, without=self.jobs)
                 if not pids and not of_bash:
                     continue
                 if of_bash:

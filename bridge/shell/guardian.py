@@ -16,8 +16,12 @@ import contextlib
 import os
 import subprocess
 import threading
+from typing import TYPE_CHECKING
 
-__all__ = ["forget", "release", "watch"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["announcing", "forget", "release", "watch"]
 
 # POSIX sh. /proc where there is one, else ps (macOS), whose last-but-one column is the process group: jobs of
 # `set -m` have groups of their own and are found as children of bash.
@@ -75,17 +79,44 @@ _watched: dict[int, str] = {}
 _process: subprocess.Popen[bytes] | None = None
 
 
-def watch(pid: int, folder: str) -> None:
-    """From now on the session that `pid` leads, and `folder`, end with this process at the latest."""
+def watch(pid: int, folder: str = "") -> None:
+    """From now on the session that `pid` leads, and `folder` if given, end with this process at the latest."""
     with _lock:
         _watched[pid] = folder
         _tell(f"+ {pid} {folder}\n")
 
 
+@contextlib.contextmanager
+def announcing() -> Iterator[Callable[[], None]]:
+    """For a child that is about to be forked: what it calls, as the leader of its session, before its ``exec``.
+
+    It tells the guardian itself. So there is no moment at which the host could be killed and the child not:
+    as long as the child has not spoken, its own copy of the pipe keeps the guardian from seeing the end. The
+    block is to start the child, which is to be given to :func:`watch` then, or to :func:`release` if it failed.
+    """
+    with _lock:
+        if _process is None:
+            _start("")
+        assert _process is not None
+        assert _process.stdin is not None
+        # A copy, since the child's own `forget` closes the original. exec closes this one.
+        pipe = os.dup(_process.stdin.fileno())
+
+    def announce() -> None:
+        with contextlib.suppress(OSError):
+            os.write(pipe, f"+ {os.getpid()} \n".encode())
+
+    try:
+        yield announce
+    finally:
+        os.close(pipe)
+
+
 def release(pid: int) -> None:
     """The session has ended. To be called before its leader is reaped: then its pid can't be somebody else's."""
     with _lock:
-        if _watched.pop(pid, None) is None:
+        _watched.pop(pid, None)
+        if _process is None:
             return
         if _watched:
             _tell(f"- {pid}\n")

@@ -214,7 +214,7 @@ __rb_trouble() {
         __rb_p=$__rb_p$__rb_q
     elif [[ $__rb_b == 0 ]] && ! IFS='' \builtin read -r __rb_t <<<x; then
         __rb_b=1
-        __rb_mend
+        __rb_mend || __rb_t=$?
     else
         __rb_b=9
     fi
@@ -225,7 +225,7 @@ __rb_trouble() {
 # off or an output could not be opened.
 __rb_failed() {
     case $__rb_x:$__rb_c in
-    :*) __rb_mend
+    :*) __rb_mend || __rb_t=$?
         \builtin eval "__rb_x=- __rb_n=$((__rb_n + 1))
 $__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || [[ $__rb_x ]] || __rb_b=9 ;;
     *:0) __rb_c=$1 ;;
@@ -255,22 +255,22 @@ while [[ $__rb_b != 9 ]]; do
     *)
         # Is the builtin genuine? By its effect (1 µs): in a function, even one that passes on, declare
         # would make a local variable.
-        builtin declare __rb_t="$__rb_n"
+        builtin declare __rb_t="$__rb_n" || __rb_t=
         case $__rb_x$__rb_q$__rb_w$__rb_i:$__rb_t in
         "-:$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
             builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || {
-                __rb_mend
+                __rb_mend || __rb_t=$?
                 builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r"
             } ;;
         *)
             case $__rb_q in '') ;; *) __rb_broken ;; esac
             case $__rb_x in -) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
             __rb_t=
-            builtin declare __rb_t=1
-            case $__rb_t in 1) ;; *) __rb_mend ;; esac
+            builtin declare __rb_t=1 || __rb_t=
+            case $__rb_t in 1) ;; *) __rb_mend || __rb_t=$? ;; esac
             case $__rb_w$__rb_i in
             '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" || {
-                __rb_mend
+                __rb_mend || __rb_t=$?
                 builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r"
             } ;;
             *)
@@ -286,10 +286,10 @@ while [[ $__rb_b != 9 ]]; do
         __rb_x='' __rb_c=0 ;;
     esac
     # Setting IFS for one command takes 2 µs; of the default one, `read` needs nothing else: no request begins
-    # or ends with a blank.
+    # or ends with a blank. Behind && the status is the same, and errexit doesn't act on it.
     case ${IFS-x} in
-    $' \t\n') builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" ;;
-    *) IFS='' builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" ;;
+    $' \t\n') builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" && __rb_t= ;;
+    *) IFS='' builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" && __rb_t= ;;
     esac
     case $? in 0)
         case $__rb_p$__rb_B in '') ;; *) __rb_prepare ;; esac

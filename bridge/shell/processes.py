@@ -7,59 +7,141 @@ so a shell gets a session of its own and is ended by that, with the descendants 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell import guardian
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
-__all__ = ["end_session", "members", "send"]
+__all__ = ["Process", "Watch", "end_session", "members", "of_job", "send", "table"]
 
 
-def _parents() -> dict[int, int]:
-    """Parent of every process of this machine, by pid."""
+class Process(NamedTuple):
+    """Where one process stands: pids of its parent, of its group and of its session (0: not known)."""
+
+    parent: int
+    group: int
+    session: int
+
+
+def table() -> dict[int, Process]:
+    """Every process of this machine that is not a zombie, by pid."""
     if Path("/proc/self/stat").exists():
-        return dict(_proc_parents())
-    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False).stdout
-    return {int(pid): int(parent) for pid, parent in (line.split() for line in listing.splitlines())}
+        return dict(_from_proc())
+    asked = ["ps", "-A", "-o", "pid=,ppid=,pgid="]
+    listing = subprocess.run(asked, capture_output=True, check=False).stdout.splitlines()
+    return {
+        int(pid): Process(int(parent), int(group), _session(int(pid)))
+        for pid, parent, group in map(bytes.split, listing)
+    }
 
 
-def _proc_parents() -> Iterable[tuple[int, int]]:
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def _from_proc() -> Iterable[tuple[int, Process]]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as stat:
                     # The command name stands in parentheses and may hold anything, ")" included.
-                    fields = stat.read().rpartition(b")")[2].split()
-            except OSError:
+                    state, parent, group, session = stat.read().rpartition(b")")[2].split()[:4]
+            except (OSError, ValueError):
                 continue  # it ended meanwhile
-            if fields[0] not in (b"Z", b"X"):
-                yield int(name), int(fields[1])
+            if state not in (b"Z", b"X"):
+                yield int(name), Process(int(parent), int(group), int(session))
 
 
-def members(leader: int) -> set[int]:
-    """Pids of the session that `leader` leads and of their descendants, the leader excluded."""
-    parents = _parents()
-    found: set[int] = set()
-    for pid in parents:
-        try:
-            if os.getsid(pid) == leader:
-                found.add(pid)
-        except OSError:
-            continue
-    found.add(leader)
-    grown = True
-    while grown:
-        children = {pid for pid, parent in parents.items() if parent in found and pid not in found}
-        found |= children
-        grown = bool(children)
+def members(leader: int, *, without: Collection[int] = ()) -> set[int]:
+    """Pids of the session that `leader` leads and of their descendants, the leader excluded.
+
+    without: process groups that lead jobs of their own: they and their descendants are left out.
+    """
+    known = table()
+    found = _grown(known, {leader, *(pid for pid, process in known.items() if process.session == leader)})
+    if without:
+        found -= _grown(known, {pid for pid, process in known.items() if process.group in without})
     found.discard(leader)
     return found
+
+
+def of_job(group: int, session: int, *, older: Collection[int], others: Collection[int]) -> set[int]:
+    """Pids of a job: its process group, their descendants, and what it left behind in groups of its own.
+
+    Args:
+        group: of the job.
+        session: in which it runs; its leader's own group is none of the job's business.
+        older: pids that were in the session before the job began.
+        others: groups of other jobs.
+    """
+    known = table()
+    apart = _grown(known, {pid for pid, process in known.items() if process.group in others})
+    within = {pid for pid, process in known.items() if process.session == session}
+    orphans = {
+        pid
+        for pid in within - apart
+        if known[pid].group not in (session, group) and known[pid].parent not in within and pid not in older
+    }
+    return _grown(known, orphans | {pid for pid, process in known.items() if process.group == group})
+
+
+def _grown(known: Mapping[int, Process], roots: set[int]) -> set[int]:
+    """These and all their descendants."""
+    found = set(roots)
+    grown = True
+    while grown:
+        children = {pid for pid, process in known.items() if process.parent in found and pid not in found}
+        found |= children
+        grown = bool(children)
+    return found
+
+
+class Watch:
+    """Tells whether a process that need not be our child has ended."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.fd = -1
+        """A descriptor that poll() finds readable once it has ended; -1 where the system has none."""
+        self._gone = False
+        if hasattr(os, "pidfd_open"):
+            try:
+                self.fd = os.pidfd_open(pid)
+            except ProcessLookupError:
+                self._gone = True
+            except OSError:
+                pass  # an old kernel, or no descriptor left
+
+    def ended(self) -> bool:
+        """Whether it has ended, reaped or not (reaped, where there is no descriptor)."""
+        if self.fd >= 0 and not self._gone:
+            poll = select.poll()
+            poll.register(self.fd, select.POLLIN)
+            self._gone = bool(poll.poll(0))
+        elif not self._gone:
+            try:
+                os.kill(self.pid, 0)
+            except ProcessLookupError:
+                self._gone = True
+            except OSError:
+                pass
+        return self._gone
+
+    def close(self) -> None:
+        """Let go of the descriptor."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
 def send(number: signal.Signals, pids: Iterable[int]) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "drop_strangers",
     "encode",
     "isolated",
+    "job",
     "names",
     "parse",
     "plain",
@@ -158,6 +159,30 @@ def isolated(command: str, wants: Sequence[str]) -> str:
     trap = f"\\builtin enable trap 2>&-;\\builtin trap '{leave}' EXIT"
     inside = f"__rb_l=1;__rb_P=${{BASHPID-$$}};__rb_w={quote(';'.join(wants))};{trap}\n"
     return f"__rb_i=1\n({inside}{BUILTIN_BACK}{command})"
+
+
+def job(
+    hook: str, arguments: Sequence[str], *, folder: str, redirections: str, stderr: int, closed: Sequence[int]
+) -> str:
+    """The code that starts a job (see `bridge.shell.jobs`): three subshells, one within the other.
+
+    Args:
+        folder: of the job; gets the files ``pid`` (of the keeper) and ``status``.
+        redirections: of all three; what fails here fails at once.
+        stderr: the descriptor that the hook has as its stderr. bash's own words on a hook that was killed, and
+            the trace of our code, are not to go there.
+        closed: descriptors that the hook doesn't see.
+    """
+    away = " ".join(f"{number}>&-" for number in closed)
+    return (
+        "(\n\\builtin enable set trap printf eval 2>&-\n\\builtin set -m\n"
+        # The keeper. The hook sees one subshell, as a stage of a pipeline does.
+        "(\n\\builtin set +m\n\\builtin trap : HUP INT QUIT TERM\n__rb_c=0 BASH_SUBSHELL=0\n"
+        f"(\n{{ {BUILTIN_BACK}}} 2>/dev/null\n{call(hook, arguments)}\n) 2>&{stderr} {away} || __rb_c=$?\n"
+        f"\\builtin printf '%s\\n' \"$__rb_c\" >|{quote(folder + '/status')}\n"
+        f") 2>/dev/null &\n\\builtin printf '%s\\n' \"$!\" >|{quote(folder + '/pid')}\n"
+        f") {redirections} || __rb_t=\n"
+    )
 
 
 def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:

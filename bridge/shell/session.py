@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from bridge.errors import HookError
+    from bridge.shell.jobs import Job
 
     Stdin = bytes | os.PathLike[str] | IO[bytes] | None
 
@@ -61,6 +62,7 @@ class Session:
         output_limit: int,
         options: Sequence[str],
         grace: float,
+        host_streams: bool = False,
     ) -> None:
         self._lock = threading.RLock()
         self._timeout = timeout
@@ -78,7 +80,9 @@ class Session:
             cwd=None if cwd is None else os.fspath(cwd),
             output_limit=output_limit,
             grace=grace,
+            host_streams=host_streams,
         )
+        self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
         self._process = self._spawn()
         self._set_options()
         _living.add(self)
@@ -97,6 +101,8 @@ class Session:
 
     def _disown(self) -> None:
         self._lock = threading.RLock()  # another thread of the parent may have held it
+        for job in list(self._jobs):
+            job.disown()
         self._process.disown()
 
     def close(self) -> None:
@@ -104,7 +110,11 @@ class Session:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._process.close()
+                try:
+                    for job in list(self._jobs):
+                        job.close()
+                finally:
+                    self._process.close()
 
     def __enter__(self) -> Self:
         return self
@@ -286,6 +296,12 @@ class Session:
         if end.why:
             what = f"bash was ended during {hook or 'an exchange'}: {end.why}"
         return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
+
+    def _bereft(self, process: Coprocess, hook: str) -> HookError:
+        """For a job whose bash has died."""
+        process.kill()
+        what = f"bash ended while {hook} ran beside it, and {hook} was ended with it"
+        return self._error(ShellDied, what, hook, (), process.returncode, b"", b"", lost=True)
 
     def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
         return self._error(

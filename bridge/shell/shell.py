@@ -14,7 +14,9 @@ from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import IO
 
+    from bridge.shell.jobs import Errors, Input, Job
     from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
 
@@ -52,6 +54,7 @@ class _Step(NamedTuple):
     code: str
     path: str | None
     arguments: tuple[str, ...]
+    errexit: bool = False
 
 
 class Shell(Session):
@@ -70,6 +73,9 @@ class Shell(Session):
             ``nounset``, ``pipefail``. Calls run in a condition, as the controllers call hooks, so errexit is
             visible in ``$-`` and does not act inside them.
         grace: seconds between the rungs of the kill ladder (INT, TERM, KILL).
+        host_streams: let bash inherit copies of this process's stdin and stderr, for jobs (see `start`). Without,
+            the host passes on what a job writes to its stderr, which is then no terminal. Everything that
+            scripts start inherits the copies, too.
 
     Attributes:
         bash: absolute path of the program.
@@ -89,6 +95,7 @@ class Shell(Session):
         output_limit: int = 64 << 20,
         options: Sequence[str] = (),
         grace: float = 0.5,
+        host_streams: bool = False,
     ) -> None:
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
@@ -101,6 +108,7 @@ class Shell(Session):
             output_limit=output_limit,
             options=options,
             grace=grace,
+            host_streams=host_streams,
         )
 
     # -- calls ---------------------------------------------------------------------------------------
@@ -169,6 +177,57 @@ class Shell(Session):
                 elements = protocol.take_array(iter(frames))
             return self._reply(head, frames, out, err), elements
 
+    def start(
+        self,
+        hook: str,
+        *arguments: str,
+        stdin: Input = None,
+        stderr: Errors = None,
+        tee: IO[bytes] | None = None,
+        end_line: bool = False,
+        grace: float | None = None,
+    ) -> Job:
+        """Start a function beside the main shell, in a forked subshell and process group of its own.
+
+        It sees every variable and function as they are now and changes none; ``exit`` ends only itself. errexit
+        is visible in ``$-`` and does not act. Meanwhile this shell goes on taking calls. The job's stdout is read
+        from what this returns; nothing is kept, so while nobody reads, it waits.
+
+        Args:
+            hook, arguments: as of `call`.
+            stdin: a descriptor of this process (0: its own stdin), bytes, a path, a binary file, an iterable of
+                bytes or str, or another job; default: nothing to read. All but 0, bytes and a path are fed by
+                the host while the job is read; what is left of them when it ends is read and dropped.
+            stderr: where its stderr goes: a path (appended to), a descriptor or file of this process; default: this
+                process's own stderr.
+            tee: a binary file that gets what is read, before the reader does.
+            end_line: add the newline that the last line of its stdout may lack.
+            grace: seconds that it may take to obey INT, and TERM, when it is ended.
+
+        Raises:
+            HookFailed: bash could not start it.
+            ValueNotAccepted: `stdin` is nothing that can be read.
+            InvalidName, ShellDied, ShellClosed: as of `call`.
+        """
+        from bridge.shell import jobs
+
+        with self._lock:
+            if self._closed or not self._process.alive:
+                self._ready()
+            job = jobs.start(
+                self,
+                self._process,
+                hook,
+                arguments,
+                stdin=stdin,
+                stderr=stderr,
+                tee=tee,
+                end_line=end_line,
+                grace=jobs.GRACE if grace is None else grace,
+            )
+            self._jobs.add(job)
+            return job
+
     def _reset(self, array: str, start: Sequence[str] | None) -> str:
         return "" if start is None else protocol.assignment(array, start) + "\n"
 
@@ -184,15 +243,24 @@ class Shell(Session):
         revived, self._revived = self._revived, False
         return Reply(head.status, protocol.decode(out), protocol.decode(err), found, changes, revived)
 
-    def source(self, path: str | os.PathLike[str], *arguments: str, timeout: float | None = UNSET) -> Reply:
+    def source(
+        self,
+        path: str | os.PathLike[str],
+        *arguments: str,
+        timeout: float | None = UNSET,
+        errexit: bool = False,
+    ) -> Reply:
         """Source a script at the main level; it is sourced again whenever bash has to be replaced.
+
+        errexit: where ``set -e`` is on, let it act while this is sourced, as in a controller that sources its
+            scripts outside of any condition: the first command that fails ends bash (`ShellDied`).
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid: before anything runs.
             HookExited: the script called ``exit``; what it had defined until then is there.
         """
         real = script.check(path)
-        return self._do(_Step(protocol.source(real, arguments), real, arguments), timeout)
+        return self._do(_Step(protocol.source(real, arguments), real, arguments, errexit), timeout)
 
     def execute(self, code: str, *, timeout: float | None = UNSET) -> Reply:
         """Run shell code of the host's own at the main level, such as default functions for a script to
@@ -209,7 +277,10 @@ class Shell(Session):
                 self._steps.append(step)
             self._script = step.path or self._script
             try:
-                done = self._send("", step.code, [], timeout, "source" if step.path else "code", step.arguments)
+                what = "source" if step.path else "code"
+                # Only the last command of a request stands in a condition.
+                lines = (step.code + "\n", protocol.NOTHING) if step.errexit else ("", step.code)
+                done = self._send(*lines, [], timeout, what, step.arguments)
             except HookExited:
                 raise  # what it had defined until then is there, and would be again
             except BaseException:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.loop.decide import Limits, Outcome, State, Verdict, begin, decide, failure_of
-from bridge.loop.plan import Plan, loop_context, parse_plan
+from bridge.loop.plan import Plan, parse_plan
 
 OPEN = Plan(1, 3, "two")
 DONE = Plan(3, 3, None)
@@ -130,9 +130,3 @@ def test_counting_boxes(ticks: list[bool]) -> None:
     assert plan.complete == (bool(ticks) and all(ticks))
     first = next(itertools.compress(itertools.count(), (not tick for tick in ticks)), None)
     assert plan.next_task == (None if first is None else f"task {first}")
-
-
-def test_the_context_names_what_is_next() -> None:
-    assert loop_context(1, None, resumed=False) == "Loop #1."
-    assert loop_context(2, OPEN, resumed=False) == "Loop #2. Remaining tasks: 2. Next: two."
-    assert "continues your session" in loop_context(3, OPEN, resumed=True)

@@ -1,0 +1,324 @@
+"""`Agent`: an agent script with one method per hook of its contract.
+
+The hooks are called as the controller calls them: `agent_pre_iteration` and `agent_post_iteration` in the main
+shell, so that what they set stays; the others beside it, as stages of a pipeline, so that what they set is lost
+and an ``exit`` ends nothing else. What each is for lies in ``contract/agent.yaml``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from bridge import resources
+from bridge.contract import agent_contract
+from bridge.contract.loading import check_parses, missing_hooks
+from bridge.errors import HookFailed, ShellDied, UnknownAgent
+from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
+from bridge.stream.display import Display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+    from typing import IO
+
+    from bridge.contract import Contract
+    from bridge.shell import Reply
+    from bridge.shell.jobs import Errors, Input, Job
+
+    Stream = Job | IO[bytes] | Iterable[bytes | str] | int
+
+__all__ = ["Agent", "Context", "find"]
+
+OPTIONS = ("errexit", "nounset", "pipefail")
+"""What the controller has on."""
+
+_OURS = "given_by_the_host"  # stands in each function that the host provides, to tell it from a script's own
+
+# Nothing of it forks; the original pipes through `tee -a`. SESSION_LOG may be unset, under nounset, too.
+_LOG = f"""log() {{
+: {_OURS}
+\\builtin echo "$*"
+case ${{SESSION_LOG+set}} in
+set) \\builtin echo "$*" >>"$SESSION_LOG" ;;
+*) \\builtin echo "log: SESSION_LOG: unbound variable" >&2; return 1 ;;
+esac
+}}"""
+
+_CONTEXT = ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX")
+
+
+class Context(NamedTuple):
+    """How full the context was, in the words of the script: None for what is unset, not checked to be a number."""
+
+    percent: str | None
+    used: str | None
+    maximum: str | None
+
+
+def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
+    """The script of the agent called `name`: in `folders` (a setup's own ``agents``), then shipped.
+
+    Raises:
+        UnknownAgent: there is none, or the name holds ``/`` or ``..``.
+    """
+    return resources.find_script(name, "agents", folders, UnknownAgent)
+
+
+class Agent:
+    """One agent in a living bash of its own.
+
+    Attributes:
+        script: absolute path of the script.
+        shell: the shell, for everything that has no method here.
+        contract: what the script is held against.
+    """
+
+    def __init__(self, script: Path, shell: Shell, contract: Contract, *, lift: bool = True) -> None:
+        self.script = script
+        self.shell = shell
+        self.contract = contract
+        self._lift = lift
+        self._defined = frozenset(shell.functions())
+
+    # -- loading -------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        script: str | os.PathLike[str],
+        *,
+        settings: Mapping[str, object] | None = None,
+        folders: Sequence[str | os.PathLike[str]] = (),
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        bash: str | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        strict: bool = True,
+        lift: bool = True,
+        before: Sequence[str | os.PathLike[str]] = (),
+        shell: Shell | None = None,
+    ) -> Self:
+        """Load an agent as its controller does: the controller's variables and functions, `before`, the script.
+
+        Args:
+            script: a path (anything with a ``/`` or a ``.sh``), or the name of an agent, looked for in
+                `folders` and among the shipped ones.
+            settings: globals that are there before anything is sourced (``RALPH_DIR``, ``MODE``); what is not
+                given stays unset, and the scripts run under nounset. `set` changes them later.
+            folders: where to look for names first.
+            env, cwd, bash: of the shell.
+            timeout: seconds for what runs in the main shell: sourcing, and the hooks before and after an iteration.
+            strict: with False, missing hooks are tolerated, and so are commands that fail while sourcing (to
+                look at a script that is not to contract yet).
+            lift: run hooks that are filters in this process, where their output is certain to be the same.
+            before: files that are sourced first, such as a setup's ``config``.
+            shell: made by `open_shell`, perhaps with files sourced into it; the agent closes it. `env`, `cwd`,
+                `bash` and `timeout` are its own then.
+
+        Raises:
+            ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownAgent: see there.
+            ContractViolation: required hooks are missing, or ``AGENT_CLI`` is not set; all are named.
+            HookFailed: a command at the top level of `before` or of the script failed, or a variable was
+                unset: that ends the controller, too.
+            HookExited, HookTimeout: sourcing ended this way.
+        """
+        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
+        shell = shell or open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout)
+        try:
+            code = [
+                protocol.assignment(name, values.plain(name, value)) for name, value in (settings or {}).items()
+            ]
+            shell.execute("\n".join(code))
+            for each in (*before, path):
+                reply = _source(shell, Path(each), strict=strict)
+            agent = cls(path, shell, agent_contract(), lift=lift)
+            agent._check(reply, strict=strict)
+        except BaseException:
+            shell.close()
+            raise
+        return agent
+
+    def _check(self, sourced: Reply, *, strict: bool) -> None:
+        unset = [name for name, entry in self.contract.globals.items() if entry.required and name not in self.shell]
+        wrong = missing_hooks(
+            self.script,
+            self.contract,
+            self._defined,
+            noun="an agent",
+            example="agents/amp.sh",
+            more="\n".join(f"  {name}: the variable is not set when the script has been sourced" for name in unset),
+            said=sourced.stderr,
+        )
+        if not sourced.ok or (wrong and strict):
+            check_parses(self.script, self.shell.bash)
+        if wrong and strict:
+            raise wrong
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End its shell, and whatever of its hooks still runs. May be repeated."""
+        self.shell.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.script}{' (closed)' if self.shell.closed else ''}>"
+
+    def set(self, name: str, value: object) -> None:
+        """Set a global that the hooks read, such as ``SESSION_LOG``; bool becomes true or false."""
+        self.shell[name] = value
+
+    def has(self, hook: str) -> bool:
+        """Whether the script defines this function (or the host, as it does ``log``)."""
+        return hook in self._defined
+
+    def is_own(self, function: str) -> bool:
+        """Whether the script itself defines this function: false for what the host provides."""
+        return self.has(function) and _OURS not in self.shell.call("declare", "-f", function).stdout
+
+    @property
+    def cli(self) -> str:
+        """``AGENT_CLI``: the name of the program; empty when it is not set."""
+        value = self.shell.get("AGENT_CLI", "")
+        # As the controller's "$AGENT_CLI": of an array, the first element.
+        return value if isinstance(value, str) else next(iter(value or ()), "")
+
+    # -- beside the main shell -----------------------------------------------------------------------
+
+    def invoke(
+        self,
+        prompt_file: str | os.PathLike[str],
+        *,
+        stdin: Input = 0,
+        stderr: Errors = None,
+        tee: IO[bytes] | None = None,
+        end_line: bool = True,
+        grace: float | None = None,
+    ) -> Job:
+        """``agent_invoke``: start the program; iterate over its lines (bytes) while it prints them.
+
+        Use it as a context manager: when the block ends, so has the program, with everything that it had started.
+        `Job.status` has the exit status, `Job.terminate` ends it early. A run of the loop is::
+
+            with open(capture, "wb") as file, agent.invoke(prompt, tee=file) as run:
+                display = agent.format_display(run)
+                for text in display:
+                    ...
+            run.status, display.status
+
+        Args:
+            prompt_file: path of the prompt, as the script shall see it.
+            stdin: as of `Shell.start`; default: this process's own, as in the controller.
+            stderr: as of `Shell.start`; default: this process's own: nobody stands between it and the user.
+            tee: a binary file that gets every byte as it is read (the controller's ``last_agent_output``).
+            end_line: add the newline that the last line may lack, without which the filters' ``read`` would drop
+                it (trap A.14.3).
+            grace: seconds that it may take to obey INT, and TERM, when it is ended.
+        """
+        return self.shell.start(
+            "agent_invoke",
+            os.fspath(prompt_file),
+            stdin=stdin,
+            stderr=stderr,
+            tee=tee,
+            end_line=end_line,
+            grace=grace,
+        )
+
+    def format_display(self, stream: Stream, *, end_line: bool = True, stderr: Errors = None) -> Display:
+        """``agent_format_display``: what people shall see of `stream`, as soon as the hook prints it.
+
+        Iterate over it for text (with surrogateescape), a line at a time where lines are printed; `Display.pieces`
+        gives the bytes. `Display.status` is the hook's, once it has ended. If the hook ends early, the rest of the
+        stream is read all the same (the controller's agent would die of SIGPIPE) and nothing of it shown.
+
+        Args:
+            stream: what `invoke` returned; or a descriptor, a binary file, or an iterable of lines, each with or
+                without its newline.
+            end_line: add the newline that the last line may lack (trap A.14.3).
+            stderr: as of `Shell.start`.
+        """
+        from bridge.shell.sources import source_of
+
+        fed: Input = stream if hasattr(stream, "take") else source_of(stream, end_lines=end_line)
+        return Display(self.shell.start("agent_format_display", stdin=fed, stderr=stderr))
+
+    def extract_response(self, output_file: str | os.PathLike[str], *, stderr: Errors = None) -> str:
+        """``agent_extract_response``: what the agent itself said, exactly as the hook prints it.
+
+        As in the controller, its status counts for nothing, and an ``exit`` ends only itself. A last line without
+        newline is dropped by most scripts (trap A.14.3): `invoke` adds it to what goes to its `tee`.
+        """
+        with self.shell.start("agent_extract_response", os.fspath(output_file), stderr=stderr) as job:
+            return protocol.decode(b"".join(iter(job.read, b"")))
+
+    # -- in the main shell ---------------------------------------------------------------------------
+
+    def pre_iteration(self) -> Reply | None:
+        """``agent_pre_iteration``, in the main shell; None when the script has none.
+
+        `Reply.stdout` is what the user would have seen on the terminal: what it printed and what it logged.
+
+        Raises:
+            HookExited: it called ``exit``, which ends the session.
+            ShellDied: an unset variable (under nounset), or something else that ends bash; its globals are lost.
+            HookTimeout: see there.
+        """
+        return self.shell.call("agent_pre_iteration") if self.has("agent_pre_iteration") else None
+
+    def post_iteration(self) -> Reply | None:
+        """``agent_post_iteration``; otherwise as `pre_iteration`."""
+        return self.shell.call("agent_post_iteration") if self.has("agent_post_iteration") else None
+
+    def context(self) -> Context:
+        """What the two hooks have told about the context since `reset_context`."""
+        found = [each.items.get("0") if each else None for each in self.shell.variables(_CONTEXT)]
+        return Context(*found)
+
+    def reset_context(self) -> None:
+        """Empty what `context` reads, as the controller does before each iteration (not before a retry)."""
+        self.shell.update(dict.fromkeys(_CONTEXT, ""))
+
+
+def open_shell(
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    bash: str | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT,
+) -> Shell:
+    """A bash as the controller has it before it sources anything: its options are on, and `log` is defined."""
+    shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, options=OPTIONS, host_streams=True)
+    try:
+        shell.execute(_LOG)
+    except BaseException:
+        shell.close()
+        raise
+    return shell
+
+
+def _source(shell: Shell, path: Path, *, strict: bool) -> Reply:
+    try:
+        return shell.source(path, errexit=strict)
+    except ShellDied as error:
+        if error.status is None or error.status < 0:
+            raise
+        check_parses(path, shell.bash)
+        raise HookFailed(
+            f"{path}: a command at its top level failed with status {error.status}, and errexit and nounset are on",
+            hook="source",
+            script=str(path),
+            status=error.status,
+            stdout=error.stdout,
+            stderr=error.stderr,
+            hint='put "|| true" behind what may fail, and give variables that may be unset a default: ${NAME:-}',
+        ) from None

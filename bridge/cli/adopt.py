@@ -1,0 +1,108 @@
+"""``ralph-bridge adopt``, ``eject``, and what the stand-in runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._setups import choose, setup_option
+from bridge.cli.common import write
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bridge.setups.model import Setup
+
+__all__ = ["adopt", "eject", "stand_in"]
+
+project_option = click.option(
+    "--project", metavar="DIR", default=".", show_default=True, help="The project's folder."
+)
+
+
+@click.command()
+@project_option
+@setup_option
+def adopt(*, project: str, setup_name: str | None) -> int:
+    """Put a stand-in in the place of the setup's own controller.
+
+    Whoever starts the controller (``./ralph plan 3``) gets ralph-bridge from then on, with the same words, messages
+    and exit codes. The original is kept beside it; ``ralph-bridge eject`` puts it back byte for byte.
+    """
+    from bridge.setups import module
+
+    setup = _setup(project, setup_name)
+    done = module(setup.name).adopt(setup)
+    if done.set_aside is not None:
+        write(f"an older original was there: it is {done.set_aside} now\n")
+    what = "is ralph-bridge's stand-in now" if done.changed else "is ralph-bridge's stand-in already"
+    write(f"{done.controller} {what}; the original is {done.original}\n")
+    return 0
+
+
+@click.command()
+@project_option
+@setup_option
+def eject(*, project: str, setup_name: str | None) -> int:
+    """Put the setup's own controller back, byte for byte."""
+    from bridge.setups import module
+
+    setup = _setup(project, setup_name)
+    done = module(setup.name).eject(setup)
+    what = "is the original again" if done.changed else "is the original: there is nothing to undo"
+    write(f"{done.controller} {what}\n")
+    return 0
+
+
+def _setup(project: str, name: str | None) -> Setup:
+    from bridge.setups import SETUPS, module
+
+    folder = Path(os.path.abspath(project))
+    if not folder.is_dir():
+        raise ConfigurationError(f"--project {project}: there is no such folder")
+    setup = choose(folder, name)
+    if setup is None:
+        lacks = "\n  ".join(f"{each}: {'; '.join(module(each).missing(folder))}" for each in SETUPS)
+        raise ConfigurationError(f"{folder} holds no setup\n  {lacks}")
+    return setup
+
+
+def _ralph_loop(controller: Path, words: Sequence[str]) -> int:
+    from bridge.cli.ralph_loop import controller as run
+
+    return run(controller, words)
+
+
+def _bmalph(controller: Path, words: Sequence[str]) -> int:
+    from bridge.cli.bmalph import controller as run
+
+    return run(controller, words)
+
+
+CONTROLLERS: dict[str, Callable[[Path, Sequence[str]], int]] = {
+    "bmalph": _bmalph,
+    "ralph-loop": _ralph_loop,
+}
+"""Setup to what its stand-in does: given the controller's path and the words it was called with."""
+
+
+@click.command(
+    "stand-in",
+    hidden=True,
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("setup")
+@click.argument("package")
+@click.argument("controller")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def stand_in(*, setup: str, package: str, controller: str, words: tuple[str, ...]) -> int:
+    """Do what the controller would. PACKAGE tells the stand-in's Python where we are, and is no use here."""
+    del package
+    if setup not in CONTROLLERS:
+        raise ConfigurationError(f"{controller}: this ralph-bridge knows no setup {setup!r}; update it, or eject")
+    return CONTROLLERS[setup](Path(controller), [os.fsdecode(word) for word in words])

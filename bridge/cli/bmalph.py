@@ -1,0 +1,90 @@
+"""The command line of ``ralph_loop.sh``, for the stand-in."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.cli._terminal import guarded, say
+from bridge.cli.common import os_text, write
+from bridge.errors import BridgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.setups.bmalph.flags import Plan
+    from bridge.setups.bmalph.folder import Folder
+
+__all__ = ["controller"]
+
+
+def controller(path: Path, words: Sequence[str]) -> int:
+    """Do what ``ralph_loop.sh`` would, called with `words` in the project's folder.
+
+    Exit codes are the documented ones: 0 for what is done at once and for every orderly end of a loop, 1 for
+    what fails before the loop starts.
+    """
+    from bridge.setups.bmalph.controls import CONTROLS
+    from bridge.setups.bmalph.flags import USAGE, parse
+    from bridge.setups.bmalph.folder import locate
+
+    plan = parse([os_text(word) for word in words])
+    if plan.action == "error":
+        say(plan.message)
+        return 1
+    if plan.action == "help":
+        write(USAGE)
+        return 0
+    with guarded():
+        try:
+            folder = locate(".")
+            if plan.action == "run":
+                return _monitor(folder, path, words) if plan.monitor else _run(folder, plan)
+            shown = CONTROLS[plan.action](folder, time.time())
+            write(shown.text)
+            return shown.code
+        except BridgeError as error:
+            say(f"Error: {error}")
+            return 1
+
+
+def _monitor(folder: Folder, path: Path, words: Sequence[str]) -> int:
+    """Start the loop in tmux, and show it where there is a terminal to show it on."""
+    import shutil
+    import subprocess
+
+    from bridge.setups.bmalph.monitor import tmux_commands
+
+    if shutil.which("tmux") is None:
+        raise BridgeError("--monitor needs tmux\n  next: install tmux, or use --live")
+    session = f"ralph-{int(time.time())}-{os.getpid()}"
+    # In a tmux of its own, or it would ask the one that we are in to nest.
+    env = {name: value for name, value in os.environ.items() if name != "TMUX"}
+    watch = [sys.executable, "-P", "-c", _WATCH, str(Path(__file__).resolve().parents[2])]
+    for command in tmux_commands(
+        folder, session=session, loop=["bash", str(path)], words=words, watch=watch, env=os.environ
+    ):
+        done = subprocess.run(command, env=env, capture_output=True, check=False, text=True, errors="replace")
+        if done.returncode:
+            raise BridgeError(f"{' '.join(command[:2])} failed: {done.stderr.strip()}\n  next: try --live instead")
+    say(f"the loop runs in tmux: tmux attach -t {session}")
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        subprocess.run(["tmux", "attach-session", "-t", f"={session}"], env=env, check=False)
+    return 0
+
+
+_WATCH = (
+    "import sys; p = sys.argv.pop(1); p in sys.path or sys.path.insert(0, p); sys.argv[1:] = ['watch']; "
+    "from bridge.cli import main; sys.exit(main())"
+)
+
+
+def _run(folder: Folder, plan: Plan) -> int:
+    """Check everything, then start the loop."""
+    from bridge.setups.bmalph.start import ready
+
+    ready(folder, env=os.environ, options=plan.options)
+    raise BridgeError("the loop itself is not wired to this command yet")

@@ -1,0 +1,204 @@
+"""``run`` in a ralph-loop setup, and its controller's command line for the stand-in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._terminal import guarded, say
+from bridge.cli.common import os_text, write
+from bridge.errors import BridgeError, SessionRefused
+from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
+from bridge.setups.ralph_loop.start import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from bridge.setups.model import Setup
+    from bridge.setups.ralph_loop.events import HookText, SessionEvent
+
+__all__ = ["controller", "run_in_setup", "start"]
+
+
+def run_in_setup(context: click.Context, setup: Setup) -> int:
+    """``ralph-bridge run`` in a ralph-loop setup, with the parameters of that command."""
+    from bridge.setups.ralph_loop.preflight import default_mode
+
+    given = context.params
+    words = [*given["words"]]
+    quiet: bool = given["quiet"]
+    if not words:
+        words = [default_mode(setup.home)] if not given["process"] else ["plan"]
+        if not quiet:
+            say(f"ralph-loop setup in {setup.home}: {words[0]} (`ralph-bridge run plan` or `run build` says which)")
+    if given["process"]:
+        words.append("--process")
+    request = parse(words)
+    if isinstance(request, Request):
+        if context.get_parameter_source("max_iterations") is click.core.ParameterSource.COMMANDLINE:
+            request = replace(request, iterations=str(given["max_iterations"]))
+        if request.prompt_file:
+            request = replace(request, prompt_file=_seen_from(setup.project, request.prompt_file))
+    agent: str | None = given["agent"]
+    options = Options(
+        agent=agent and os_text(agent),
+        settings={name: os_text(value) for name, value in given["settings"].items()},
+        strict=given["strict_compat"],
+        lift=not given["no_lift"],
+    )
+    return start(setup, request, words, options, dry_run=given["dry_run"], quiet=quiet)
+
+
+def _seen_from(folder: Path, path: str) -> str:
+    """A path that the user gave, as the project sees it: from where the user is, else from the project."""
+    here = Path(os.path.abspath(path))
+    if not here.exists() or Path.cwd() == folder:
+        return path
+    return os.path.relpath(here, folder) if here.is_relative_to(folder) else str(here)
+
+
+def controller(path: Path, words: Sequence[str]) -> int:
+    """Do what the controller at `path` would, called with `words` in the working folder."""
+    from bridge.setups.ralph_loop import at
+
+    strict, unlifted = (bool(os.environ.get(f"RALPH_BRIDGE_{name}")) for name in ("STRICT_COMPAT", "NO_LIFT"))
+    with guarded():
+        setup = at(Path.cwd(), path)
+        return start(setup, parse(words), words, Options(strict=strict, lift=not unlifted))
+
+
+def start(
+    setup: Setup,
+    request: Request | Refusal,
+    words: Sequence[str],
+    options: Options,
+    *,
+    dry_run: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Do what is asked for, and return the controller's exit code.
+
+    Args:
+        setup: where.
+        request: what, or why not.
+        words: the same as the controller gets it, for what is left to the original.
+        options: see there.
+        dry_run: check everything, print the first prompt, and stop.
+        quiet: no lines of the log on stdout; the agent's text stays.
+    """
+    from bridge.setups.ralph_loop.help import help_text, usage
+
+    if isinstance(request, Refusal):
+        if request.message:
+            say(request.message)
+        if request.usage:
+            _print(usage(setup.home), error=request.usage == "stderr")
+        return request.status
+    if request.mode == "help":
+        text, complaint = help_text(setup.home, request.topic)
+        if complaint:
+            say(complaint)
+        _print(text)
+        return 0
+    if request.mode not in LOOP_MODES:
+        return _leave_to_the_original(setup, request.mode, words)
+    try:
+        return _session(setup, request, options, dry_run=dry_run, quiet=quiet)
+    except SessionRefused as refusal:
+        say(str(refusal))
+        return refusal.exit_code
+    except BridgeError as error:
+        # Whatever it is: to the scripts around a controller every abort is a 1.
+        say(f"Error: {error}")
+        return 1
+
+
+def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool, quiet: bool) -> int:
+    from bridge.setups.ralph_loop.prompts import first_prompt
+    from bridge.setups.ralph_loop.runner import run_session
+    from bridge.setups.ralph_loop.start import ready
+
+    renderer = _Renderer(quiet=quiet)
+    with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (agent, session):
+        if dry_run:
+            job, most = session.job, session.limits.max_iterations
+            say(f"mode: {job.mode}  agent: {agent.script}  prompt: {job.shown}  iterations: {most}")
+            write(first_prompt(agent.shell, session))
+            return 0
+        with closing(run_session(agent, session)) as events:
+            return _drive(events, renderer)
+
+
+def _drive(events: Generator[SessionEvent, None, None], renderer: _Renderer) -> int:
+    """Render events until the last. A signal that arrives here is the session's to handle, so it is thrown in."""
+    from bridge.setups.ralph_loop.events import Ended
+
+    came: BaseException | None = None
+    while True:
+        try:
+            event = next(events) if came is None else events.throw(came)
+            came = None
+            if isinstance(event, Ended):
+                return event.code
+            renderer.show(event)
+        except (KeyboardInterrupt, SystemExit) as signal:
+            if getattr(events, "gi_frame", None) is None:  # it has ended, and raised this itself
+                raise
+            came = signal
+
+
+class _Renderer:
+    """Prints what a session tells: its log and the agent's text on stdout, what went wrong on stderr."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._line_open = False
+
+    def show(self, event: SessionEvent) -> None:
+        from bridge.setups.ralph_loop.events import Display, HookText, Line, Notice
+
+        if isinstance(event, Display):
+            self._out(event.text)
+        elif isinstance(event, HookText):
+            self.hook(event)
+        elif isinstance(event, Line):
+            if not self._quiet:
+                self._out(("\n" if self._line_open else "") + event.text + "\n")
+        elif isinstance(event, Notice):
+            say(event.text)
+
+    def hook(self, event: HookText) -> None:
+        if event.error:
+            _print(event.text, error=True)
+        else:
+            self._out(event.text)
+
+    def _out(self, text: str) -> None:
+        if text:
+            write(text)
+            self._line_open = not text.endswith("\n")
+
+
+def _print(text: str, *, error: bool = False) -> None:
+    if not error:
+        write(text)
+        return
+    sys.stderr.flush()
+    sys.stderr.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stderr.buffer.flush()
+
+
+def _leave_to_the_original(setup: Setup, mode: str, words: Sequence[str]) -> int:
+    """``update`` and ``sandbox``: not ours to do. After an update the stand-in may be gone, and we say so."""
+    from bridge.setups.ralph_loop.original import run_original
+
+    status, notice = run_original(setup, words, in_place=mode == "update")
+    if notice:
+        say(notice)
+    return status

@@ -1,0 +1,83 @@
+"""``ralph-bridge status``: where this project's loop stands."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bridge.cli._terminal import Style, duration, guarded
+from bridge.cli.common import print_json, write
+from bridge.errors import ConfigurationError
+
+__all__ = ["status"]
+
+
+@click.command()
+@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+def status(*, project: str, as_json: bool) -> int:
+    """Show where this project's loop stands. Files are read, nothing is written.
+
+    Exit status: 0, also when no loop has run yet; 2 when there is no such folder.
+    """
+    with guarded():
+        from bridge.setups.bmalph.folder import locate
+        from bridge.setups.bmalph.overview import overview
+
+        if not Path(project).is_dir():
+            raise ConfigurationError(f"--project {project}: there is no such folder")
+        now = time.time()
+        seen = overview(locate(project), now)
+        if as_json:
+            print_json(seen)
+        else:
+            text = "".join(f"{line}\n" for line in _lines(seen, now, Style(sys.stdout)))
+            write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+        return 0
+
+
+def _lines(seen: dict[str, Any], now: float, style: Style) -> list[str]:
+    from bridge.setups.bmalph.files.stamps import parse_iso
+
+    rows: list[tuple[str, str]] = [("loop", _loop(seen))]
+    if seen["holder"]:
+        since = parse_iso(seen["holder"]["since"])
+        for_so_long = "" if since is None else f", for {duration(max(0, now - since))}"
+        rows.append(("process", f"{seen['holder']['pid']}{for_so_long}"))
+    if seen["last_action"]:
+        when = parse_iso(seen["updated"])
+        ago = "" if when is None else f", {duration(max(0, now - when))} ago"
+        reason = f" ({seen['exit_reason']})" if seen["exit_reason"] else ""
+        rows.append(("last action", f"{seen['last_action']}{reason}{ago}"))
+    if seen["run"]:
+        rows.append(("agent", f"at work for {seen['run']['elapsed_seconds']} s: {seen['run']['last_output']}"))
+    if seen["calls"]["limit"] is not None:
+        calls = seen["calls"]
+        rows.append(("calls", f"{calls['made']} of {calls['limit']} this hour, reset at {calls['next_reset']}"))
+    if seen["breaker"]:
+        reason = f": {seen['breaker']['reason']}" if seen["breaker"]["reason"] else ""
+        rows.append(("breaker", f"{seen['breaker']['state']}{reason}"))
+    session = seen["session"]
+    if session["active"] or session["agent"]:
+        rows.append(("session", f"{session['id'] or 'inactive'}, resumes {session['agent'] or 'nothing'}"))
+    if seen["plan"]:
+        plan = seen["plan"]
+        rows.append(("plan", f"{plan['done']} of {plan['total']} done"))
+        if plan["next"]:
+            rows.append(("next task", plan["next"]))
+    return [f"{style(f'{name}:', 'dim'):<13} {_tame(text)}" for name, text in rows]
+
+
+def _loop(seen: dict[str, Any]) -> str:
+    if seen["loop"] is None:
+        return "at work" if seen["running"] else "none has run here yet"
+    told = f"#{seen['loop']}, {seen['status']}"
+    return f"{told}, but its process has gone: it crashed" if seen["stale"] else told
+
+
+def _tame(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text)

@@ -1,0 +1,46 @@
+"""From the driver's hooks to a command line."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from bridge.loop.options import LoopSettings
+    from bridge.loop.ports import LoopDriver
+
+__all__ = ["prepare_command"]
+
+
+def prepare_command(
+    driver: LoopDriver, settings: LoopSettings, *, context: str, session_id: str | None
+) -> tuple[list[str], bool]:
+    """Build the command of one run; return it, and whether it is the live form.
+
+    Args:
+        driver: the driver.
+        settings: the loop's.
+        context: all that the agent is told beside its prompt; reviews and warnings too, since drivers know no
+            other place for it (an option behind the prompt is refused by most CLIs, trap T8).
+        session_id: session to resume, or None.
+
+    Raises:
+        bridge.errors.HookError: a hook of the driver failed.
+        ConfigurationError: it built no command.
+    """
+    live = settings.live and driver.supports_live_output()
+    driver.set("CLAUDE_USE_CONTINUE", "true" if settings.resume else "false")
+    if live:
+        # The live transform adds options that the CLI only accepts together with JSON output.
+        driver.set("CLAUDE_OUTPUT_FORMAT", "json")
+    command = driver.build_command(settings.prompt, context, session_id or "")
+    hook = "driver_build_command left CLAUDE_CMD_ARGS"
+    if live and command:
+        command = driver.prepare_live_command()
+        hook = "driver_prepare_live_command left LIVE_CMD_ARGS"
+    if not command:
+        raise ConfigurationError(f"there is no command to run: {hook} empty")
+    # Drivers speak UTF-8; what the system passes on is whatever the locale says. The bytes stay the same.
+    return [os.fsdecode(argument.encode("utf-8", "surrogateescape")) for argument in command], live

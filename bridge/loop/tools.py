@@ -1,0 +1,71 @@
+"""Which tool an agent is using, from the last event that names one. Pure; for people who watch."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["may_name_tool", "tool_in"]
+
+_LENGTH = 80
+_HINTS = (b'"tool', b"command_execution", b"file_change", b"mcp_tool_call", b"web_search")
+_ABOUT = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")
+
+
+def may_name_tool(line: bytes) -> bool:
+    """Say, at little cost, whether it is worth asking :func:`tool_in`."""
+    return any(hint in line for hint in _HINTS)
+
+
+def tool_in(line: bytes) -> str:
+    """Return the tool that an event is about, with what it is about; '' when that doesn't show.
+
+    >>> tool_in(b'{"type":"item.started","item":{"type":"command_execution","command":"make"}}')
+    'command_execution make'
+    """
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return ""
+    return _shown(_find(event))
+
+
+def _find(value: Any, depth: int = 0) -> tuple[str, Any]:
+    """Search an event for the object that names a tool; the last one in it counts."""
+    found: tuple[str, Any] = ("", None)
+    if depth > 5:
+        return found
+    if isinstance(value, list):
+        for item in value:
+            found = _pick(found, _find(item, depth + 1))
+    elif isinstance(value, dict):
+        kind = value.get("type")
+        if kind == "tool_use" and isinstance(value.get("name"), str):
+            return value["name"], value.get("input")
+        if kind in ("command_execution", "file_change", "mcp_tool_call", "web_search"):
+            return str(kind), value
+        if isinstance(tool := value.get("tool"), str):
+            state = value.get("state")
+            return tool, state.get("input") if isinstance(state, dict) else value
+        if isinstance(tool := value.get("toolName") or value.get("tool_name"), str):
+            return tool, value.get("arguments")
+        if isinstance(call := value.get("tool_call"), dict):  # cursor: {"shellToolCall": {"args": {...}}}
+            for name, inner in call.items():
+                return name.removesuffix("ToolCall"), inner.get("args") if isinstance(inner, dict) else None
+        for item in value.values():
+            found = _pick(found, _find(item, depth + 1))
+    return found
+
+
+def _pick(old: tuple[str, Any], new: tuple[str, Any]) -> tuple[str, Any]:
+    return new if new[0] else old
+
+
+def _shown(found: tuple[str, Any]) -> str:
+    name, details = found
+    about = ""
+    if isinstance(details, dict):
+        about = next((str(details[key]) for key in _ABOUT if isinstance(details.get(key), str)), "")
+    text = " ".join(f"{name} {about}".split())
+    text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return text if len(text) <= _LENGTH else text[: _LENGTH - 3] + "..."

@@ -1,0 +1,174 @@
+"""One run of the CLI: started, listened to, ended. What it came to is judged elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError, ProgramTimeout
+from bridge.loop.events import Notice, OutputText, RunProgress
+from bridge.loop.process import Program
+from bridge.loop.tools import may_name_tool, tool_in
+from bridge.loop.writes import Writes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.options import LoopSettings
+    from bridge.loop.ports import RunLogs, Store
+    from bridge.stream.analysis import Analyzer
+
+__all__ = ["Run", "Turn", "live_filter"]
+
+_LAST_LINE = 400
+_STDERR_TAIL = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a run ended.
+
+    Attributes:
+        status: exit status, or minus the number of the signal that ended it.
+        timed_out: it was ended because it ran for too long.
+        idle: it was ended because it wrote no file for too long.
+        analyzer: has taken in all that it printed.
+        stderr: the end of what it wrote to stderr.
+        result: the last line of a live stream that is a result, or None.
+        shown: some of its text was shown already.
+    """
+
+    status: int
+    timed_out: bool
+    idle: bool
+    analyzer: Analyzer
+    stderr: bytes
+    result: bytes | None
+    shown: bool
+
+
+class Turn:
+    """Runs a command, and lets go of nothing until its whole process group has ended.
+
+    Args:
+        settings: the loop's.
+        store: is told of the process, and of what it prints.
+        iteration: for the events.
+        show: turns a line of a live run into text; None: not live.
+    """
+
+    def __init__(
+        self, settings: LoopSettings, store: Store, iteration: int, show: Callable[[bytes], bytes] | None
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._iteration = iteration
+        self._show = show
+        self._shown = self._idle = False
+        self._last = self._tool = b""
+        self._result: bytes | None = None
+        self._ticks = 0
+
+    def run(self, argv: list[str], logs: RunLogs, *, live: bool) -> Generator[LoopEvent, None, Run]:
+        """Run it to its end, or until its time is up."""
+        from bridge.stream.analysis import Analyzer
+
+        settings = self._settings
+        analyzer = Analyzer()
+        timed_out = False
+        writes = None
+        if settings.write_timeout is not None and not live:
+            writes = Writes(settings.project, timeout=settings.write_timeout, every=settings.heartbeat_seconds)
+        env = dict(os.environ if settings.env is None else settings.env)
+        program = Program(
+            argv,
+            cwd=settings.project,
+            env=env,
+            stderr_path=logs.stderr,
+            timeout=settings.timeout,
+            graces=settings.graces,
+        )
+        began = polled = time.monotonic()
+        every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
+        # Unbuffered: whoever follows the file sees each event when it comes.
+        with (
+            program,
+            open(logs.output, "wb", buffering=0) as raw,
+            closing(program.lines(max(every, 0.01))) as lines,
+        ):
+            self._store.agent(program.pid)
+            try:
+                for line in lines:
+                    if line:
+                        raw.write(line)
+                        analyzer.feed(line)
+                        yield from self._take(line)
+                    now = time.monotonic()
+                    if now - polled >= settings.poll_seconds:
+                        polled = now
+                        yield self._progress(now - began)
+                    if writes is not None and writes.missed():
+                        self._idle = True
+                        program.end()
+            except ProgramTimeout:
+                timed_out = True
+        self._store.agent(None)
+        assert program.status is not None
+        stderr = _tail(logs.stderr)
+        return Run(program.status, timed_out, self._idle, analyzer, stderr, self._result, self._shown)
+
+    def _take(self, line: bytes) -> Generator[LoopEvent, None, None]:
+        if may_name_tool(line):
+            self._tool = line
+        if self._show is None:
+            self._last = line
+            self._store.show(line)
+            return
+        if b'"result"' in line and _is_result(line):
+            self._result = line
+        text = self._show(line)
+        if text:
+            self._shown = True
+            self._last = text if text.strip() else self._last
+            self._store.show(text)
+            yield OutputText(self._iteration, text.decode("utf-8", "replace"))
+
+    def _progress(self, elapsed: float) -> RunProgress:
+        last = self._last.rstrip(b"\r\n").rpartition(b"\n")[2][:_LAST_LINE].decode("utf-8", "replace")
+        tool = tool_in(self._tool) if self._tool else ""
+        self._ticks += 1
+        return RunProgress(self._iteration, elapsed, last, tool, self._ticks - 1)
+
+
+def live_filter(program: Callable[[], str]) -> Generator[LoopEvent, None, Callable[[bytes], bytes] | None]:
+    """Make the driver's stream filter usable; without it, output comes at the end of a run.
+
+    A line that the filter chokes on costs itself, nothing more (trap T13).
+    """
+    from bridge.stream.jq import Filter
+
+    try:
+        return Filter(program()).apply
+    except (ValueError, BridgeError) as error:
+        yield Notice(f"the driver's stream filter is not usable, output comes at the end of a run: {error}")
+        return None
+
+
+def _is_result(line: bytes) -> bool:
+    import json
+
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(event, dict) and event.get("type") == "result"
+
+
+def _tail(path: os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - _STDERR_TAIL))
+        return file.read()

@@ -1,0 +1,89 @@
+"""What the stand-in does at once: status, breaker and session, shown or reset (section 1.1). Text and code out.
+
+Without a loop's folder nothing is created (trap T26): there is nothing to show, and nothing to reset.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.setups.bmalph.files import breaker, records, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.setups.bmalph.folder import Folder
+
+__all__ = ["CONTROLS", "Shown", "circuit_status", "reset_circuit", "reset_session", "show_status"]
+
+
+class Shown(NamedTuple):
+    """What goes to stdout, and the exit code."""
+
+    text: str
+    code: int = 0
+
+
+def show_status(folder: Folder, _now: float) -> Shown:
+    """``--status``: a headline and ``status.json``, pretty."""
+    record = records.read_object(folder / "status.json")
+    if record is None:
+        there = (folder / "status.json").exists()
+        what = "is no JSON object" if there else "is not there: no loop has run here"
+        return Shown(f"No status: {folder.shown}/status.json {what}.\n")
+    return Shown(f"Current status ({folder.shown}/status.json):\n{records.to_json(record)}\n")
+
+
+def circuit_status(folder: Folder, now: float) -> Shown:
+    """``--circuit-status``: the breaker for people; its two files are created where they are missing."""
+    if not folder.path.is_dir():
+        return Shown(_no_folder(folder))
+    state = breaker.load(folder, now)
+    if not (folder / breaker.FILE).exists():
+        breaker.save(folder, state)
+    if not (folder / breaker.HISTORY).exists():
+        breaker.save_history(folder, [])
+    rows = (
+        ("State", state.state.value),
+        ("Reason", state.reason or "-"),
+        ("Loops without progress", str(state.consecutive_no_progress)),
+        ("Loops with the same error", str(state.consecutive_same_error)),
+        ("Loops with refused tools", str(state.consecutive_permission_denials)),
+        ("Runs ended for not writing", str(state.consecutive_read_only_timeouts)),
+        ("Last progress", f"loop #{state.last_progress_loop}"),
+        ("Last recorded", "never" if state.current_loop is None else f"loop #{state.current_loop}"),
+        ("Times opened", str(state.total_opens)),
+    )
+    lines = [f"{name + ':':<28} {value}" for name, value in rows]
+    return Shown("Circuit breaker\n" + "".join(f"  {line}\n" for line in lines))
+
+
+def reset_circuit(folder: Folder, now: float) -> Shown:
+    """``--reset-circuit``: close the breaker with all counters at zero, and reset the session."""
+    if not folder.path.is_dir():
+        return Shown(_no_folder(folder))
+    breaker.reset(folder, now)
+    sessions.reset_session(folder, "manual_circuit_reset", now)
+    return Shown("The circuit breaker is CLOSED, and the session is reset.\n")
+
+
+def reset_session(folder: Folder, now: float) -> Shown:
+    """``--reset-session``: the next run starts a new session."""
+    if not folder.path.is_dir():
+        return Shown(_no_folder(folder))
+    sessions.reset_session(folder, "manual_reset_flag", now)
+    return Shown("The session is reset: the next run starts a new one.\n")
+
+
+def _no_folder(folder: Folder) -> str:
+    return f"There is no {folder.shown} in {os.fspath(folder.project)}: nothing to do.\n"
+
+
+CONTROLS: dict[str, Callable[[Folder, float], Shown]] = {
+    "status": show_status,
+    "circuit-status": circuit_status,
+    "reset-circuit": reset_circuit,
+    "reset-session": reset_session,
+}
+"""By the action of :func:`bridge.setups.bmalph.flags.parse`; called with the folder and the time."""

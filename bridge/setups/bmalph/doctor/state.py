@@ -1,0 +1,126 @@
+"""Checks of what loops have left, or are doing now."""
+
+from __future__ import annotations
+
+import time
+
+from bridge.errors import ConfigurationError
+from bridge.setups.bmalph import lock, processes
+from bridge.setups.bmalph.doctor.model import Answer, Case, failed, passed, warned
+from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps, status
+from bridge.setups.bmalph.files.records import read_object
+
+__all__ = ["api_calls", "circuit", "leftovers", "orphans", "second_loop", "session", "status_file"]
+
+_KNOWN = frozenset(status.State.__args__)  # type: ignore[attr-defined]
+
+
+def status_file(case: Case) -> Answer:
+    """The dashboard of bmalph and others can read ``status.json``."""
+    path = case.folder / "status.json"
+    if not path.exists():
+        return passed("no loop has run yet")
+    record = status.read_status(case.folder)
+    if record is None:
+        return failed("corrupt: no JSON object", "the next run writes it anew")
+    count, state = record.get("loop_count"), record.get("status")
+    if not isinstance(count, int | float) or isinstance(count, bool) or state not in _KNOWN:
+        return failed(f"corrupt: status is {state!r}, loop_count is {count!r}", "the next run writes it anew")
+    return passed(f"loop {count}, {state}")
+
+
+def circuit(case: Case) -> Answer:
+    """An open breaker ends a run before the agent is called."""
+    path = case.folder / breaker.FILE
+    if not path.exists():
+        return passed("no loop has run yet")
+    if breaker.is_corrupt(case.folder):
+        return failed(
+            f"{case.folder.name_of(path)} is corrupt", "ralph_loop.sh --reset-circuit, or delete the file"
+        )
+    found = breaker.load(case.folder, time.time())
+    reason = found.reason or "no reason given"
+    if not found.is_open:
+        return passed(found.state.value)
+    settings = case.settings
+    since = stamps.parse_iso(found.opened_at or found.last_change)
+    left = 0.0 if since is None else since + settings.cb_cooldown_minutes * 60 - time.time()
+    hint = f"bash {case.folder.shown}/ralph_loop.sh --reset-circuit, or CB_AUTO_RESET=true"
+    if settings.cb_auto_reset:
+        return warned(f"OPEN - {reason}; the next run closes it (CB_AUTO_RESET)")
+    if left <= 0:
+        return warned(f"OPEN - {reason}; its cooldown is over, the next run tries again", hint)
+    return failed(f"OPEN - {reason}; {left / 60:.0f} min of its cooldown are left", hint)
+
+
+def session(case: Case) -> Answer:
+    """A session that is too old is not resumed."""
+    record = read_object(case.folder / ".ralph_session")
+    if record is None:
+        if (case.folder / ".ralph_session").exists():
+            return warned("corrupt", "the next run starts a new session")
+        return passed("none yet")
+    if not record.get("session_id"):
+        return passed("inactive")
+    now = time.time()
+    if sessions.active_session(case.folder, now) is None:
+        return warned("its times make no sense", "the next run starts a new session")
+    created = stamps.parse_iso(record.get("last_used") or record.get("created_at")) or now
+    hours = (now - created) / 3600
+    most = case.settings.session_expiry_hours
+    told = f"{int(hours)}h{int(hours * 60) % 60}m old (max {most}h)"
+    return warned(told, "the next run starts a new session") if hours >= most else passed(told)
+
+
+def api_calls(case: Case) -> Answer:
+    """Calls are left in this clock hour."""
+    used, most = counters.read_calls(case.folder, time.time()), case.settings.max_calls_per_hour
+    told = f"{used}/{most}"
+    if used >= most:
+        return warned(f"{told}: none left until the full hour", "wait, or raise MAX_CALLS_PER_HOUR")
+    return warned(f"{told} (approaching limit)", "raise MAX_CALLS_PER_HOUR") if used >= 0.9 * most else passed(told)
+
+
+def leftovers(case: Case) -> Answer:
+    """What a crash has left would end the next run of the original at once (trap T7)."""
+    found = runs.stale_leftovers(case.folder)
+    if not found:
+        return passed()
+    told = f"a run that did not end in order has left {', '.join(found)}"
+    return warned(
+        told, "nothing to do: `ralph-bridge run` drops it. The original would end at once: --reset-session"
+    )
+
+
+def second_loop(case: Case) -> Answer:
+    """Two loops in one project overwrite each other's state (trap T16)."""
+    mine = lock.holder(case.folder)
+    others = processes.originals(case.folder.project)
+    if others:
+        pids = " ".join(map(str, others))
+        return failed(f"the original ralph_loop.sh is running here: process {pids}", f"end it: kill {pids}")
+    if mine is not None:
+        return passed(f"a loop is at work: process {mine.pid}, since {stamps.local(mine.since)}")
+    return passed("no loop is at work")
+
+
+def orphans(case: Case) -> Answer:
+    """Agents that go on working after their loop has gone (trap T2)."""
+    if lock.holder(case.folder) is not None or lock.is_locked(case.folder):
+        return passed("a loop is at work")
+    found = set(processes.marked(case.folder.project))
+    run = runs.read_run(case.folder)
+    if run is not None and run.agent is not None and processes.alive(run.agent):
+        found.add(run.agent.pid)
+    if not found:
+        return passed()
+    listed = "; ".join(f"{pid} {processes.command_of(pid)[:60]}".strip() for pid in sorted(found)[:5])
+    return failed(f"without a loop: {listed}", f"end them: kill {' '.join(map(str, sorted(found)))}")
+
+
+def lock_file(case: Case) -> Answer:
+    """The lock can be taken."""
+    try:
+        return passed("held by a loop" if lock.is_locked(case.folder) else "free")
+    except ConfigurationError as error:
+        return failed(str(error), "use a file system that has locks")

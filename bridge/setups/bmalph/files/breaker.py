@@ -1,0 +1,56 @@
+"""The files of the circuit breaker; how it changes is :mod:`bridge.loop.breaker`'s matter."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from bridge.loop import breaker, breaker_state
+from bridge.setups.bmalph.files.records import read_object, read_text, write_text
+
+if TYPE_CHECKING:
+    from bridge.loop.breaker_state import Breaker, Transition
+    from bridge.setups.bmalph.folder import Folder
+
+__all__ = ["FILE", "HISTORY", "is_corrupt", "load", "load_history", "reset", "save", "save_history"]
+
+FILE = ".circuit_breaker_state"
+HISTORY = ".circuit_breaker_history"
+
+
+def load(folder: Folder, now: float) -> Breaker:
+    """Return the breaker; a closed one where there is no state that makes sense."""
+    return breaker_state.read_breaker(read_text(folder / FILE), datetime.fromtimestamp(now, UTC))
+
+
+def is_corrupt(folder: Folder) -> bool:
+    """Whether there is a state file and readers can't use it (section 3.2)."""
+    if not (folder / FILE).exists():
+        return False
+    record = read_object(folder / FILE) or {}
+    count = record.get("consecutive_no_progress")
+    known = record.get("state") in [each.value for each in breaker_state.Circuit]
+    return not known or not isinstance(count, int | float) or isinstance(count, bool)
+
+
+def save(folder: Folder, state: Breaker, transition: Transition | None = None) -> None:
+    """Write the breaker, and its transition into the history."""
+    write_text(folder / FILE, breaker_state.write_breaker(state))
+    if transition is not None:
+        save_history(folder, load_history(folder), transition)
+
+
+def load_history(folder: Folder) -> list[dict[str, Any]]:
+    """Return the transitions so far, the oldest first."""
+    return breaker_state.read_history(read_text(folder / HISTORY))
+
+
+def save_history(folder: Folder, entries: list[dict[str, Any]], *more: Transition) -> None:
+    """Write the history, with `more` at its end."""
+    write_text(folder / HISTORY, breaker_state.write_history(entries, *more))
+
+
+def reset(folder: Folder, now: float) -> None:
+    """Close the breaker by hand: every counter is zero, the history stays."""
+    state, transition = breaker.reset(load(folder, now), datetime.fromtimestamp(now, UTC))
+    save(folder, state, transition)

@@ -1,0 +1,128 @@
+"""How files are read and written: JSON as jq prints it, lenient reading, errors that name the file."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import ProjectUnusable
+from bridge.files import write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = [
+    "delete",
+    "read_array",
+    "read_json",
+    "read_number",
+    "read_object",
+    "read_text",
+    "to_json",
+    "usable",
+    "write_json",
+    "write_text",
+]
+
+_MOST = 16 * 1024 * 1024
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Turn the system's refusal into an error that names the file.
+
+    Raises:
+        ProjectUnusable: the block raised an OSError.
+    """
+    try:
+        yield
+    except ProjectUnusable:
+        raise
+    except OSError as error:
+        raise ProjectUnusable(
+            f"{path} can't be used: {error.strerror or error}\n  next: check the folder's permissions and the disk"
+        ) from error
+
+
+def read_text(path: Path) -> str | None:
+    """Return what is in a file, at most 16 MiB of it; None when it is no regular file or isn't there."""
+    with usable(path), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        if path.exists() and not path.is_file():
+            return None  # a FIFO would hold us for ever
+        with open(path, "rb") as file:
+            return file.read(_MOST).decode("utf-8", "replace")
+    return None
+
+
+def read_json(path: Path) -> Any:
+    """Return the JSON value in a file; None for anything else."""
+    text = read_text(path)
+    with suppress(ValueError, RecursionError):
+        return json.loads(text.removeprefix("\ufeff"), parse_constant=_no_number) if text else None
+    return None
+
+
+def _no_number(_name: str) -> None:
+    """NaN and Infinity are no JSON, and no reader would take them."""
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None for anything else."""
+    value = read_json(path)
+    return value if isinstance(value, dict) else None
+
+
+def read_array(path: Path) -> list[Any]:
+    """Return the JSON array in a file; [] for anything else."""
+    value = read_json(path)
+    return value if isinstance(value, list) else []
+
+
+def read_number(path: Path) -> int | None:
+    """Return the whole number ≥ 0 in a file; None for anything else."""
+    text = (read_text(path) or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file atomically.
+
+    Raises:
+        ProjectUnusable: the system refuses.
+    """
+    with usable(path):
+        write_atomic(path, text)
+
+
+def write_json(path: Path, value: object, *, compact: bool = False) -> None:
+    """Write JSON atomically: indented by two, or on one line; with a newline at the end.
+
+    Raises:
+        ProjectUnusable: the system refuses.
+    """
+    write_text(path, to_json(value, compact=compact) + "\n")
+
+
+def to_json(value: object, *, compact: bool = False) -> str:
+    """Return JSON as jq prints it: text as it is, lone surrogates replaced, no NaN."""
+    # A lone surrogate (a byte that was no UTF-8) can't be encoded, and no reader would take its escape.
+    text = json.dumps(
+        value,
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=None if compact else 2,
+        separators=(",", ":") if compact else None,
+    )
+    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+
+
+def delete(path: Path) -> None:
+    """Delete a file that may not be there.
+
+    Raises:
+        ProjectUnusable: the system refuses.
+    """
+    with usable(path):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,105 @@
+"""Where a loop stands, for ``ralph-bridge status``. Files are read, nothing is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.loop.plan import parse_plan
+from bridge.setups.bmalph import layout, lock, processes
+from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps
+from bridge.setups.bmalph.files.records import read_object, read_text
+
+if TYPE_CHECKING:
+    from bridge.setups.bmalph.folder import Folder
+
+__all__ = ["overview"]
+
+
+def overview(folder: Folder, now: float) -> dict[str, Any]:
+    """Return what the files say, ready for JSON. What isn't there, or makes no sense, is None.
+
+    Keys: project, folder, flavour, running, stale (the files say running, and nobody is), holder{pid, since,
+    command}, loop, status, last_action, exit_reason, updated, driver_exit_code, calls{made, limit, next_reset},
+    breaker{state, reason, loops_without_progress}, session{active, id, last_used, agent}, plan{done, total, next},
+    run{elapsed_seconds, last_output} while the agent is at work.
+    """
+    record = read_object(folder / "status.json") or {}
+    holder = lock.holder(folder)
+    others = processes.originals(folder.project)
+    running = holder is not None or bool(others)
+    return {
+        "project": str(folder.project),
+        "folder": folder.shown,
+        "flavour": layout.look(folder).flavour or None,
+        "running": running,
+        "stale": record.get("status") == "running" and not running,
+        "holder": _holder(holder, others),
+        "loop": _number(record.get("loop_count")),
+        "status": _text(record.get("status")),
+        "last_action": _text(record.get("last_action")),
+        "exit_reason": _text(record.get("exit_reason")) or None,
+        "updated": _text(record.get("timestamp")),
+        "driver_exit_code": _number(record.get("driver_exit_code")),
+        "calls": {
+            "made": counters.read_calls(folder, now),
+            "limit": _number(record.get("max_calls_per_hour")),
+            "next_reset": _text(record.get("next_reset")),
+        },
+        "breaker": _breaker(folder),
+        "session": _session(folder, now),
+        "plan": _plan(folder),
+        "run": _run(folder) if running else None,
+    }
+
+
+def _holder(run: runs.Run | None, others: list[int]) -> dict[str, Any] | None:
+    if run is not None:
+        return {"pid": run.pid, "since": stamps.iso(run.since), "command": run.command}
+    if others:
+        return {"pid": others[0], "since": None, "command": processes.command_of(others[0])}
+    return None
+
+
+def _breaker(folder: Folder) -> dict[str, Any] | None:
+    record = read_object(folder / breaker.FILE)
+    if record is None:
+        return None
+    return {
+        "state": _text(record.get("state")),
+        "reason": _text(record.get("reason")) or None,
+        "loops_without_progress": _number(record.get("consecutive_no_progress")),
+    }
+
+
+def _session(folder: Folder, now: float) -> dict[str, Any]:
+    record = sessions.active_session(folder, now)
+    agent = (read_text(folder / ".claude_session_id") or "").strip()
+    return {
+        "active": record is not None,
+        "id": record["session_id"] if record else None,
+        "last_used": _text(record.get("last_used")) if record else None,
+        "agent": sessions.id_in(agent) or None,
+    }
+
+
+def _plan(folder: Folder) -> dict[str, Any] | None:
+    path = layout.fix_plan(folder)
+    if path is None:
+        return None
+    found = parse_plan(read_text(path) or "")
+    return {"done": found.done, "total": found.total, "next": found.next_task}
+
+
+def _run(folder: Folder) -> dict[str, Any] | None:
+    record = read_object(folder / "progress.json") or {}
+    if record.get("status") != "executing":
+        return None
+    return {name: record.get(name) for name in ("elapsed_seconds", "last_output")}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,91 @@
+"""What must be right before a loop starts (section 4.1): settings, layout, prompt, repository."""
+
+from __future__ import annotations
+
+import fnmatch
+import subprocess
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.setups.bmalph import layout, rc
+from bridge.setups.bmalph.settings import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.settings import Given, Settings
+
+__all__ = ["ready", "unknown_tools"]
+
+
+def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given] | None = None) -> Settings:
+    """Check everything that needs no driver, and return the settings. Nothing is written.
+
+    Raises:
+        ConfigurationError: settings that can't be used (all of them are named), a layout that isn't ours, no
+            prompt, no git repository with a commit.
+        ProjectUnusable: a file can't be read.
+    """
+    settings = resolve(folder, env=env, rc=rc.read(folder, env), options=options)
+    layout.require(folder)
+    if not (folder.project / settings.prompt_file).is_file():
+        where = settings.sources["prompt_file"]
+        raise ConfigurationError(
+            f"the prompt {settings.prompt_file} ({where.name} {where.where}) is not there"
+            f"\n  next: {_prompt_advice(folder, settings.prompt_file)}"
+        )
+    _repository(folder, env)
+    return settings
+
+
+def unknown_tools(allowed: str, patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return the items of a tool list that none of a driver's patterns (``Bash(git *)``, ``mcp__*``) covers.
+
+    >>> unknown_tools("Read, Bash(git push),Raed", ["Read", "Bash", "Bash(git *)"])
+    ('Raed',)
+    """
+    wanted = [item for each in _split(allowed) if (item := each.strip())]
+    known = list(patterns)
+    escaped = [pattern.replace("[", "[[]") for pattern in known]
+    return tuple(item for item in wanted if not any(fnmatch.fnmatchcase(item, pattern) for pattern in escaped))
+
+
+def _split(allowed: str) -> list[str]:
+    """Split at commas outside of parentheses: ``Bash(a,b)`` is one tool."""
+    items, depth = [""], 0
+    for sign in allowed:
+        depth += (sign == "(") - (sign == ")" and depth > 0)
+        if sign == "," and not depth:
+            items.append("")
+        else:
+            items[-1] += sign
+    return items
+
+
+def _prompt_advice(folder: Folder, name: str) -> str:
+    others = [each for each in ("@fix_plan.md", "specs", "@AGENT.md") if (folder / each).exists()]
+    if others:
+        return f"{folder.shown} has {', '.join(others)} and no prompt: write {name}, or `bmalph implement`"
+    return f"write {name}, or name another with --prompt"
+
+
+def _repository(folder: Folder, env: Mapping[str, str]) -> None:
+    def git(*words: str) -> bool:
+        done = subprocess.run(
+            ["git", *words], cwd=folder.project, env=dict(env), capture_output=True, check=False, timeout=60
+        )
+        return done.returncode == 0
+
+    try:
+        if not git("rev-parse", "--git-dir"):
+            problem, advice = "is not a git repository", "git init, then a first commit"
+        elif not git("rev-parse", "--verify", "-q", "HEAD"):
+            problem, advice = "has no commit yet", "git add -A && git commit -m 'first commit'"
+        else:
+            return
+    except FileNotFoundError:
+        problem, advice = "can't be asked about its history: git is not on PATH", "install git"
+    except subprocess.TimeoutExpired:
+        problem, advice = "does not answer: git takes more than 60 s", "try `git status` by hand"
+    raise ConfigurationError(f"{folder.project} {problem}; the loop measures progress by git\n  next: {advice}")

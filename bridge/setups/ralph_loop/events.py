@@ -1,0 +1,47 @@
+"""What a session tells its host. Who prints, renders; the loop prints nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Display", "Ended", "HookText", "Line", "Notice", "SessionEvent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the log's own (header, footer, summary and the like), without its newline."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """What ``agent_format_display`` printed: text as it comes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookText:
+    """What a hook printed, or a sourced file: `error` for stderr."""
+
+    text: str
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that the loop worked around, or an error that ends it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The session is over, with this exit code."""
+
+    code: int
+    reason: str
+
+
+SessionEvent = Line | Display | HookText | Notice | Ended

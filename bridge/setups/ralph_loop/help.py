@@ -1,0 +1,48 @@
+"""``help``: the texts that the setup brings along, and one of ours where it brings none."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["help_text", "usage"]
+
+_INDEX = ("index", "usage", "help", "main", "overview", "general", "ralph")
+
+_USAGE = """\
+Usage: ralph plan [N]                plan from the specifications
+       ralph plan --process [N]      plan from the process specifications
+       ralph build [N]               build to the plan, one task per iteration
+       ralph align-specs [N]         bring the specifications in line with what was built
+       ralph prompt FILE [N]         run a prompt of your own
+       ralph update                  update the setup's own files
+       ralph sandbox setup|up|stop|reset|shell|status|name ...
+       ralph help [topic]
+
+N is the largest number of iterations (config: DEFAULT_MAX_ITERATIONS).
+"""
+
+
+def usage(home: Path) -> str:
+    """The general usage."""
+    texts = _texts(home)
+    return next((texts[name] for name in _INDEX if name in texts), _USAGE)
+
+
+def help_text(home: Path, topic: str) -> tuple[str, str]:
+    """The text for a topic (empty: the index), and a complaint when there is no such topic."""
+    if not topic:
+        return usage(home), ""
+    text = _texts(home).get(topic)
+    return (usage(home), f"Unknown help topic: {topic}") if text is None else (text, "")
+
+
+def _texts(home: Path) -> dict[str, str]:
+    found = {}
+    with suppress(OSError):
+        for path in (home / "lib" / "help").glob("*.txt"):
+            found[path.stem] = path.read_bytes().decode("utf-8", "surrogateescape")
+    return found

@@ -1,0 +1,100 @@
+"""The session's log: its exact lines (pure), and the file that gets them."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from bridge.loop.state import usable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.setups.ralph_loop.decide import Context, Ending
+
+__all__ = ["NO_RESPONSE", "RULE", "SessionLog", "begins", "done", "nudge", "replan", "retry", "summary"]
+
+RULE = "=" * 80
+NO_RESPONSE = "⚠ Agent produced no response — possible budget exhaustion or transient failure"
+
+
+def begins(iteration: int, now: datetime, mode: str, prompt: str) -> list[str]:
+    """The header of an attempt."""
+    return [RULE, f"ITERATION {iteration}  {now:%Y-%m-%d %H:%M:%S}", f"mode: {mode}  prompt: {prompt}", RULE]
+
+
+def done(iteration: int, seconds: int) -> list[str]:
+    """The first part of its footer; what the post hook logs, and a rule, follow."""
+    return [RULE, f"ITERATION {iteration} DONE in {seconds}s ----"]
+
+
+def retry(number: int, most: int) -> str:
+    """A failed attempt is repeated."""
+    return f"Agent failure, retry {number}/{most}..."
+
+
+def replan(command: str) -> str:
+    """The agent wants another plan; `command` makes one."""
+    return f"Agent requested re-planning. Run '{command}' to regenerate the implementation plan."
+
+
+def nudge() -> list[str]:
+    """What to do after a process build has come to its end."""
+    lines = ["Process build complete.", "Run 'ralph align-specs' to bring the specs in line with what was built."]
+    width = max(map(len, lines))
+    edge = "+" + "-" * (width + 2) + "+"
+    return [edge, *(f"| {line:<{width}} |" for line in lines), edge]
+
+
+def summary(
+    ending: Ending, *, iterations: int, successful: int, failed: int, seconds: int, context: Context
+) -> list[str]:
+    """The end of the log."""
+    return [
+        RULE,
+        "SESSION SUMMARY",
+        RULE,
+        f"Iterations: {iterations}  Successful: {successful}  Failed: {failed}",
+        f"Duration: {seconds}s",
+        *([line] if (line := context.line()) else []),
+        f"Exit: {ending.reason} (code {ending.code})",
+        RULE,
+    ]
+
+
+class SessionLog:
+    """``logs/session-YYYYMMDD-HHMMSS-MODE.log``, a file of its own for each session.
+
+    Hooks append to it, too (``log``), so nothing is held back here.
+
+    Args:
+        folder: the folder of logs; it exists.
+        mode: the end of the name.
+        now: local time; when that name is taken, the first free second after it.
+
+    Raises:
+        bridge.errors.ProjectUnusable: the folder can't be written to.
+    """
+
+    def __init__(self, folder: Path, mode: str, now: datetime) -> None:
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
+        with usable("the session's log"):
+            while True:
+                self.path = folder / f"session-{now:%Y%m%d-%H%M%S}-{mode}.log"
+                try:
+                    self._file = os.open(self.path, flags, 0o666)
+                    return
+                except FileExistsError:
+                    now += timedelta(seconds=1)
+
+    def write(self, text: str) -> None:
+        """Append `text` as it is."""
+        data = text.encode("utf-8", "surrogateescape")
+        with usable("the session's log"):
+            while data:
+                data = data[os.write(self._file, data) :]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)

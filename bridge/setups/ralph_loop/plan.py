@@ -1,0 +1,218 @@
+"""The implementation plan: a Markdown file with sections and tasks. Pure: text in, the slices for prompts out.
+
+A task is a heading ``### Task …``, a section one of level two. Below a task's heading, ``Status:`` says planned,
+blocked or complete, and ``Depends on:`` names other tasks; both may be bold. What the slices look like is what the
+setup's own filter script prints.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+__all__ = [
+    "NO_ELIGIBLE_TASK",
+    "Plan",
+    "Selection",
+    "Task",
+    "header",
+    "overview",
+    "parse",
+    "plan_command",
+    "plan_type",
+    "select",
+    "selection_text",
+]
+
+NO_ELIGIBLE_TASK = "NO_ELIGIBLE_TASK"
+
+_TASK = "### Task "
+_STATUS = re.compile(r"\*{0,2}Status:\*{0,2}(.*)", re.DOTALL)
+_DEPENDS = re.compile(r"\*{0,2}Depends on:\*{0,2}(.*)", re.DOTALL)
+_NUMBER = re.compile(r"Task ([0-9]+(?:\.[0-9]+)*)", re.ASCII)
+
+_MANY = 30  # with more open tasks than that only the next sections are shown
+_SHOWN = 3
+
+
+@dataclass(slots=True)
+class Task:
+    """One task: `line` counts from 1, `depends` is its line as it stands, `text` all its lines."""
+
+    heading: str
+    line: int
+    text: list[str] = field(default_factory=list)
+    status: str | None = None
+    depends: str | None = None
+
+    @property
+    def numbers(self) -> list[str]:
+        """Its own number (in a list of one, or none)."""
+        return _NUMBER.findall(self.heading)[:1]
+
+    @property
+    def state(self) -> str:
+        """Its status; a task that has none is yet to be done."""
+        return self.status or "planned"
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is done."""
+        return self.state == "complete"
+
+    @property
+    def needs(self) -> list[str]:
+        """Numbers of the tasks that it waits for."""
+        return _NUMBER.findall(self.depends or "")
+
+    def lines(self) -> list[str]:
+        """Heading, status and dependencies: what a neighbour needs to know."""
+        return [self.heading, f"**Status:** {self.state}", *([self.depends] if self.depends else [])]
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading of level two with its tasks; the first may have none (tasks before any section)."""
+
+    heading: str | None
+    tasks: list[Task] = field(default_factory=list)
+
+    @property
+    def open(self) -> bool:
+        """Whether something is left to do in it."""
+        return any(not task.complete for task in self.tasks)
+
+
+@dataclass(slots=True)
+class Plan:
+    """A parsed plan."""
+
+    sections: list[Section]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks in order."""
+        return [task for section in self.sections for task in section.tasks]
+
+    @property
+    def complete(self) -> bool:
+        """True when there are tasks and all are done."""
+        return bool(self.tasks) and not any(section.open for section in self.sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The next task, and what lies around it: both as text without a last newline."""
+
+    task: str
+    adjacent: str
+
+
+def parse(text: str) -> Plan:
+    """Read a plan."""
+    sections, task = [Section(None)], None
+    for number, line in enumerate(_lines(text), 1):
+        if line.startswith(_TASK):
+            task = Task(line, number)
+            sections[-1].tasks.append(task)
+        elif line.startswith("## "):
+            sections.append(Section(line))
+            task = None
+        if task is None:
+            continue
+        task.text.append(line)
+        if task.status is None and (found := _STATUS.match(line)):
+            task.status = _first_word(found[1])
+        elif task.depends is None and _DEPENDS.match(line):
+            task.depends = line
+    return Plan([section for section in sections if section.heading is not None or section.tasks])
+
+
+def header(text: str) -> str:
+    """Every line before the first task: what all tasks share."""
+    before: list[str] = []
+    for line in _lines(text):
+        if line.startswith(_TASK):
+            break
+        before.append(line)
+    return _joined(before)
+
+
+def overview(plan: Plan) -> str:
+    """The plan in short: finished sections on one line each, open ones with a line or three per task."""
+    cut = sum(not task.complete for task in plan.tasks) > _MANY
+    shown = hidden = planned = 0
+    lines: list[str] = []
+    for section in plan.sections:
+        if not section.open:
+            total = len(section.tasks)
+            done = f" ({total}/{total} complete)" if total else ""
+            lines.append((section.heading or "") + done)
+        elif cut and shown == _SHOWN:
+            hidden += 1
+            planned += sum(task.state == "planned" for task in section.tasks)
+        else:
+            shown += 1
+            lines += [] if section.heading is None else [section.heading]
+            for task in section.tasks:
+                lines += (f"  {task.line + number}:{line}" for number, line in enumerate(task.lines()))
+    if hidden:
+        lines.append(f"(+{hidden} more sections with {planned} planned tasks)")
+    return _joined(lines)
+
+
+def select(plan: Plan) -> Selection | None:
+    """The first planned task, all of whose dependencies are done, in the earliest section with open tasks.
+
+    None when there is no such task; later sections are not looked at, they build on the earlier ones.
+    """
+    tasks = plan.tasks
+    done = {number for task in tasks if task.complete for number in task.numbers}
+    section = next((section for section in plan.sections if section.open), Section(None))
+    for task in section.tasks:
+        if task.state == "planned" and done.issuperset(task.needs):
+            place = tasks.index(task)
+            near = tasks[max(0, place - 2) : place] + tasks[place + 1 : place + 3]
+            adjacent = "\n".join(line for other in near for line in other.lines())
+            return Selection("\n".join(task.text).rstrip("\n"), adjacent)
+    return None
+
+
+def selection_text(selection: Selection | None) -> str:
+    """What the filter script prints for a selection."""
+    if selection is None:
+        return NO_ELIGIBLE_TASK + "\n"
+    return (
+        f"---SELECTED_TASK---\n{selection.task}\n---END_SELECTED_TASK---\n"
+        f"---ADJACENT_CONTEXT---\n{_joined(selection.adjacent.splitlines())}---END_ADJACENT_CONTEXT---\n"
+    )
+
+
+def plan_type(text: str) -> str:
+    """The value of the first line with ``Plan Type:``; empty without one."""
+    return _value(text, "Plan Type:")
+
+
+def plan_command(text: str) -> str:
+    """The value of the first line with ``Plan Command:``: what makes the plan anew; empty without one."""
+    return _value(text, "Plan Command:")
+
+
+def _value(text: str, key: str) -> str:
+    line = next((line for line in _lines(text) if key in line), "")
+    return line.partition(key)[2].replace("*", "").replace("`", "").strip()
+
+
+def _first_word(text: str) -> str | None:
+    words = text.replace("*", " ").replace("`", " ").split()
+    return words[0] if words else None
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as bash reads them: only a newline ends one; a carriage return before it is no part of a word."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(line + "\n" for line in lines)

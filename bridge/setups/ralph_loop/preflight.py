@@ -1,0 +1,169 @@
+"""The checks before a session, in the controller's words. Each raises `SessionRefused` with its exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.errors import SessionRefused
+from bridge.loop.state import usable
+from bridge.setups.ralph_loop.arguments import LOOP_MODES
+from bridge.setups.ralph_loop.decide import COMPLETE
+from bridge.setups.ralph_loop.plan import parse, plan_type
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.setups.ralph_loop.config import Config
+
+__all__ = ["NO_PLAN", "PLAN", "Job", "agent_script", "default_mode", "job", "read", "repository", "specs"]
+
+PLAN = "implementation_plan.md"
+NO_PLAN = "Implementation plan not found. Run 'ralph plan' first."
+
+_COMPLETE_STATUS = re.compile(r"Status:.*complete")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a session is to do.
+
+    Attributes:
+        mode: plan, build, align-specs or prompt.
+        template: the prompt's template.
+        shown: its path as the log names it.
+        process: planning from, or building to, a process specification.
+        plan: path of the implementation plan.
+    """
+
+    mode: str
+    template: Path
+    shown: str
+    process: bool
+    plan: Path
+
+
+def agent_script(home: Path, name: str) -> Path:
+    """Path of the agent's script."""
+    script = home / "agents" / f"{name}.sh"
+    if not script.is_file():
+        raise SessionRefused(f"Error: agent script not found: {script}")
+    return script
+
+
+def repository(folder: Path, *, strict: bool) -> None:
+    """A git repository: `folder` is one, or lies in one; work trees and submodules (``.git`` is a file) count.
+
+    Args:
+        folder: the working folder.
+        strict: only a folder that has a directory ``.git`` counts, as in the controller.
+    """
+    if strict:
+        found = (folder / ".git").is_dir()
+    else:
+        real = folder.resolve()
+        found = any(_is_git(place / ".git") for place in (real, *real.parents))
+    if not found:
+        raise SessionRefused("Error: not a git repository (no .git directory found)")
+
+
+def _is_git(path: Path) -> bool:
+    if path.is_file():
+        with usable(".git"), open(path, "rb") as file:
+            return file.read(8) == b"gitdir: "
+    return path.is_dir()
+
+
+def specs(folder: Path, config: Config) -> None:
+    """The folder of specifications; every mode wants one."""
+    if not (folder / config.specs_dir).is_dir():
+        raise SessionRefused(f"Error: specs directory not found: {config.specs_dir}")
+
+
+def default_mode(home: Path) -> str:
+    """What to do when nothing is said: build when there is a plan with tasks, else plan."""
+    plan = home / PLAN
+    return "build" if plan.is_file() and parse(read(plan)).tasks else "plan"
+
+
+def job(home: Path, folder: Path, config: Config, *, process: bool, prompt_file: str) -> Job:
+    """Settle what to do, by the checks of the mode."""
+    mode = config.mode
+    if mode not in LOOP_MODES:
+        raise SessionRefused(f"Error: {mode!r} is no mode; expected one of {', '.join(LOOP_MODES)}")
+    plan = home / PLAN
+    if mode == "prompt":
+        return Job(mode, _own_prompt(folder, prompt_file), prompt_file, False, plan)
+    if mode == "plan":
+        if process:
+            _process_files(folder, config)
+        names = ["plan-process.md", "process-plan.md"] if process else ["plan.md"]
+    elif mode == "build":
+        if not plan.is_file():
+            raise SessionRefused(NO_PLAN, 2)
+        process = plan_type(read(plan)) == "process"
+        names = ["build-process.md" if process else "build.md"]
+    else:
+        _can_align(config, plan)
+        names = ["align-specs.md"]
+    template = _template(home, names)
+    return Job(mode, template, str(template), process, plan)
+
+
+def _template(home: Path, names: list[str]) -> Path:
+    for name in names:
+        if (found := home / "prompts" / name).is_file():
+            return found
+    raise SessionRefused(f"Error: prompt template not found: {home / 'prompts' / names[0]}")
+
+
+def _own_prompt(folder: Path, prompt_file: str) -> Path:
+    if not prompt_file:
+        raise SessionRefused("Error: prompt mode needs a prompt file: ralph prompt FILE [N]")
+    path = folder / prompt_file
+    if not path.is_file():
+        raise SessionRefused(f"Error: prompt file not found: {prompt_file}")
+    if COMPLETE not in read(path):
+        raise SessionRefused(
+            f"Error: prompt file has no completion signal: {prompt_file}\n"
+            f"  next: tell the agent in it to answer {COMPLETE} when everything is done"
+        )
+    return path
+
+
+def process_files(folder: Path, config: Config) -> list[Path]:
+    """The process specifications: ``*.md`` right in PROCESS_DIR."""
+    return sorted(path for path in (folder / config.process_dir).glob("*.md") if path.is_file())
+
+
+def _process_files(folder: Path, config: Config) -> None:
+    if not config.process_dir:
+        raise SessionRefused("Error: PROCESS_DIR is not set in config; plan --process needs it")
+    if not (folder / config.process_dir).is_dir():
+        raise SessionRefused(f"Error: process directory not found: {config.process_dir}")
+    if not process_files(folder, config):
+        raise SessionRefused(f"Error: no .md files found in process directory: {config.process_dir}")
+
+
+def _can_align(config: Config, plan: Path) -> None:
+    if not config.process_dir:
+        raise SessionRefused("Error: PROCESS_DIR is not set in config; align-specs needs it")
+    if not plan.is_file():
+        raise SessionRefused(f"Error: implementation plan not found: {plan}")
+    text = read(plan)
+    if plan_type(text) != "process":
+        raise SessionRefused("Error: align-specs needs a process plan (Plan Type: process)")
+    if not _COMPLETE_STATUS.search(text):
+        raise SessionRefused("Error: align-specs needs completed tasks, and the plan has none (Status: complete)")
+
+
+def read(path: Path) -> str:
+    """A text file, every byte kept.
+
+    Raises:
+        bridge.errors.ProjectUnusable: it can't be read.
+    """
+    with usable(os.fspath(path.name)):
+        return path.read_bytes().decode("utf-8", "surrogateescape")

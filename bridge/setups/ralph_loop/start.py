@@ -1,0 +1,122 @@
+"""From a command line to a session that is ready: what the controller does before its loop, in its order."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.errors import SessionRefused
+from bridge.setups.lock import one_loop
+from bridge.setups.ralph_loop import preflight
+from bridge.setups.ralph_loop.config import read_config, source_file
+from bridge.setups.ralph_loop.events import HookText
+from bridge.setups.ralph_loop.session import Limits, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bridge.agent import Agent
+    from bridge.setups.ralph_loop.arguments import Request
+    from bridge.setups.ralph_loop.config import Config
+    from bridge.shell import Reply, Shell
+
+    Tell = Callable[[HookText], None]
+
+__all__ = ["Options", "ready"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says beyond the controller's own words.
+
+    Attributes:
+        agent: name or path of an agent's script; wins over AGENT.
+        settings: globals that win over ``config``.
+        strict: bring the original's observable warts back.
+        lift: run filters that are understood in process.
+    """
+
+    agent: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    strict: bool = False
+    lift: bool = True
+
+
+@contextmanager
+def ready(
+    home: Path, folder: Path, request: Request, options: Options, tell: Tell, *, lock: bool = True
+) -> Iterator[tuple[Agent, Session]]:
+    """Do the start-up and the checks, and have the agent loaded while the block runs.
+
+    Args:
+        home: folder of the setup's own files.
+        folder: the working folder.
+        request: a loop mode with its words.
+        options: see there.
+        tell: gets what sourced files print.
+        lock: keep other loops out of `home`.
+
+    Raises:
+        SessionRefused: a check failed; the message and the exit code are the controller's.
+        ProjectBusy: another loop is at work there.
+        bridge.errors.BridgeError: the agent's script can't be loaded.
+    """
+    from bridge.agent import open_shell
+
+    with open_shell(cwd=folder, timeout=None) as shell:
+        shell.update({"RALPH_DIR": str(home), "RALPH_HOME": os.path.relpath(home, folder.resolve())})
+        config = read_config(
+            shell,
+            home / "config",
+            mode=request.mode,
+            iterations=request.iterations,
+            agent=options.agent and Path(options.agent).stem,
+            settings=options.settings,
+            strict=options.strict,
+        )
+        _tell(tell, config.output)
+        _sandbox(shell, home, tell)
+        agent = _agent(shell, home, config, options)
+        preflight.repository(folder, strict=options.strict)
+        _program(agent)
+        preflight.specs(folder, config)
+        job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
+        limits = Limits(config.max_iterations, config.max_retries, config.retry_delay)
+        session = Session(home, folder, config, job, limits, options.strict)
+        if not lock:
+            yield agent, session
+            return
+        with one_loop(home / "logs"):
+            yield agent, session
+
+
+def _tell(tell: Tell, reply: Reply) -> None:
+    if reply.stdout:
+        tell(HookText(reply.stdout))
+    if reply.stderr:
+        tell(HookText(reply.stderr, error=True))
+
+
+def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
+    """The controller's own library, if there: agents may use what it defines, but nothing of ours needs it."""
+    path = home / "lib" / "sandbox.sh"
+    if path.is_file():
+        _tell(tell, source_file(shell, path))
+
+
+def _agent(shell: Shell, home: Path, config: Config, options: Options) -> Agent:
+    from bridge.agent import Agent
+
+    script = preflight.agent_script(home, config.agent) if options.agent is None else options.agent
+    return Agent.load(script, shell=shell, folders=[home / "agents"], lift=options.lift)
+
+
+def _program(agent: Agent) -> None:
+    """The agent's program, as ``command -v`` finds it: a function will do."""
+    if not agent.cli:
+        raise SessionRefused(f"Error: {agent.script} does not set AGENT_CLI")
+    if not agent.shell.call("command", "-v", "--", agent.cli).ok:
+        raise SessionRefused(f"Error: agent CLI not found in PATH: {agent.cli}")

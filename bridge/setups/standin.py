@@ -1,0 +1,224 @@
+"""A stand-in for a controller: a small script that starts ralph-bridge instead, and the way back.
+
+The original is kept beside it under the name that `kept` gives, with its bytes, mode and times. The stand-in
+carries a checksum of itself, so that one that was edited, or replaced by an update, is told from ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+
+from bridge.errors import ConfigurationError
+from bridge.loop.state import usable
+from bridge.setups.model import Adopted
+
+__all__ = ["State", "adopt", "eject", "kept", "put", "state_of"]
+
+_MARK = b"# ralph-bridge stand-in, sha256 of what follows: "
+
+# `sh`, because nothing here needs more. The recorded paths are those of whoever adopted; PATH serves everybody else
+# (another machine, a container, a moved environment), and without any ralph-bridge the original goes on working.
+# -P: a folder `bridge` in the project must not be taken for ours.
+_BODY = """\
+# The original lies beside this file as {original}; `ralph-bridge eject` puts it back.
+here=$0
+while [ -h "$here" ]; do
+    link=$(readlink "$here")
+    case $link in /*) here=$link ;; *) here=${{here%"${{here##*/}}"}}$link ;; esac
+done
+home=${{here%"${{here##*/}}"}}
+home=$(CDPATH='' cd -- "${{home:-.}}" && pwd -P) || exit
+python={python}
+package={package}
+if [ -x "$python" ] && [ -f "$package/bridge/cli/__init__.py" ]; then
+    exec "$python" -P -c {start} stand-in {setup} "$package" "$home/"{name} "$@"
+elif command -v ralph-bridge >/dev/null 2>&1; then
+    exec ralph-bridge stand-in {setup} "" "$home/"{name} "$@"
+fi
+echo {name}": no ralph-bridge here (neither $python nor one on PATH); running "{original} >&2
+exec "$home/"{original} "$@"
+"""
+# In front of sys.path only where it isn't on it: a site-packages folder must not come before the standard library.
+_START = (
+    "import sys; p = sys.argv[3]; p in sys.path or sys.path.insert(0, p); "
+    "from bridge.cli import main; sys.exit(main())"
+)
+
+
+class State(Enum):
+    """What lies where a controller belongs."""
+
+    ORIGINAL = "the setup's own"
+    STAND_IN = "a stand-in of ours"
+    EDITED = "a stand-in that somebody has changed"
+
+
+def kept(controller: Path) -> Path:
+    """Where the original is kept while the stand-in is in its place."""
+    return controller.with_name(controller.name + ".original")
+
+
+def state_of(controller: Path) -> State:
+    """Look at what is there now.
+
+    Raises:
+        bridge.errors.ProjectUnusable: it can't be read.
+    """
+    with usable("the controller"):
+        data = controller.read_bytes()
+    shebang, _, rest = data.partition(b"\n")
+    if not rest.startswith(_MARK):  # a line of the original that is kept
+        rest = rest.partition(b"\n")[2]
+    mark, _, body = rest.partition(b"\n")
+    if not mark.startswith(_MARK):
+        return State.EDITED if _MARK in data else State.ORIGINAL
+    whole = shebang == b"#!/bin/sh" and mark[len(_MARK) :] == _checksum(body)
+    return State.STAND_IN if whole else State.EDITED
+
+
+def adopt(controller: Path, setup: str, *, keep: bytes = b"") -> Adopted:
+    """Put a stand-in in the place of `controller`; when one is there already, nothing is done.
+
+    Args:
+        controller: the file that people start.
+        setup: name of the setup, for ``ralph-bridge stand-in``.
+        keep: how a line of the original begins that others look for: the stand-in has it as its second line.
+
+    Raises:
+        ConfigurationError: the stand-in was edited, or the original that belongs to it is gone.
+        bridge.errors.ProjectUnusable: a file can't be read or written.
+    """
+    state, original = state_of(controller), kept(controller)
+    text = _text(controller, setup, _kept_line(controller if state is State.ORIGINAL else original, keep))
+    if state is State.EDITED:
+        raise ConfigurationError(_edited(controller))
+    with usable("the controller"):
+        if state is State.STAND_IN:
+            if not os.path.lexists(original):
+                raise ConfigurationError(_original_gone(controller))
+            fresh = controller.read_bytes() != text  # another installation of ours is to serve it now
+            if fresh:
+                put(controller, text, _runnable(controller.stat().st_mode))
+            return Adopted(controller, original, fresh)
+        aside = _set_aside(controller, original)
+        mode = _runnable(controller.stat().st_mode)
+        _keep(controller, original)
+        put(controller, text, mode)
+    return Adopted(controller, original, True, aside)
+
+
+def eject(controller: Path) -> Adopted:
+    """Put the original back, byte for byte; when it is there already, nothing is done.
+
+    Raises:
+        ConfigurationError: the stand-in was edited or replaced since, or the original is gone.
+        bridge.errors.ProjectUnusable: a file can't be read or written.
+    """
+    state, original = state_of(controller), kept(controller)
+    there = os.path.lexists(original)
+    if state is State.EDITED:
+        raise ConfigurationError(_edited(controller))
+    if state is State.ORIGINAL:
+        if there:
+            raise ConfigurationError(
+                f"{controller} is not our stand-in any more: it was replaced since, as an update does\n"
+                f"  next: delete {original} to keep the new one, or `ralph-bridge adopt` to stand in for it"
+            )
+        return Adopted(controller, original, False)
+    if not there:
+        raise ConfigurationError(_original_gone(controller))
+    with usable("the controller"):
+        os.replace(original, controller)
+    return Adopted(controller, original, True)
+
+
+def put(path: Path, data: bytes, mode: int) -> None:
+    """Put a file with these bytes and this mode at `path`, in one step."""
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fchmod(file.fileno(), stat.S_IMODE(mode))
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _keep(controller: Path, original: Path) -> None:
+    """Give the original its second name. A hard link: at no moment is there no controller."""
+    if os.path.lexists(original):  # an earlier adopt was interrupted right here
+        return
+    try:
+        if controller.is_symlink():
+            os.rename(controller, original)
+        else:
+            os.link(controller, original)
+    except OSError:  # a file system without hard links
+        os.rename(controller, original)
+
+
+def _set_aside(controller: Path, original: Path) -> Path | None:
+    """An original of before an update: it stays, under a name that no eject takes."""
+    if not os.path.lexists(original) or (original.exists() and original.samefile(controller)):
+        return None
+    number = 1
+    while os.path.lexists(aside := original.with_name(f"{original.name}.{number}")):
+        number += 1
+    os.rename(original, aside)
+    return aside
+
+
+def _kept_line(original: Path, beginning: bytes) -> bytes:
+    if not beginning or not original.exists():
+        return b""
+    with usable("the controller"), open(original, "rb") as file:
+        head = file.read(1000).split(b"\n")[1:5]
+    return next((line.rstrip() + b"\n" for line in head if line.startswith(beginning)), b"")
+
+
+def _text(controller: Path, setup: str, line: bytes) -> bytes:
+    import bridge
+
+    body = _BODY.format(
+        name=shlex.quote(controller.name),
+        original=shlex.quote(kept(controller).name),
+        python=shlex.quote(os.path.abspath(sys.executable)),
+        package=shlex.quote(str(Path(bridge.__file__).resolve().parents[1])),
+        setup=shlex.quote(setup),
+        start=shlex.quote(_START),
+    )
+    data = body.encode("utf-8", "surrogateescape")
+    return b"#!/bin/sh\n" + line + _MARK + _checksum(data) + b"\n" + data
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
+
+
+def _runnable(mode: int) -> int:
+    return mode | ((mode & 0o444) >> 2)
+
+
+def _edited(controller: Path) -> str:
+    return (
+        f"{controller} is a stand-in of ours that somebody has changed since\n"
+        f"  next: undo that change, or move {kept(controller)} over it by hand"
+    )
+
+
+def _original_gone(controller: Path) -> str:
+    return (
+        f"{controller} is our stand-in, but the original {kept(controller)} is gone\n"
+        "  next: bring it back from version control, or reinstall the setup's own controller"
+    )

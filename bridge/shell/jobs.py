@@ -1,0 +1,592 @@
+"""Functions at work beside the main shell, each in a forked subshell of its own, as a stage of a pipeline.
+
+How it is done, and why so:
+
+* The living bash forks a subshell that opens the job's FIFOs (so a failure is known at once), turns job control
+  on (its child gets a process group of its own and doesn't ignore SIGINT) and forks the *keeper* into the
+  background. Being a grandchild, the keeper leaves no trace in the main shell: ``$!``, ``jobs`` and ``wait`` of the
+  scripts are as before.
+* The keeper forks the subshell in which the hook runs, in a condition, and writes its status to a file. It traps
+  the signals that end the hook, so that the status is exact; without one, only KILL can have ended both.
+* The end is told by the keeper's process, never by end-of-file: a daemon may hold stdout for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import tempfile
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from bridge.errors import HookFailed
+from bridge.shell import guardian, processes, protocol
+from bridge.shell.sources import Source, source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
+    from typing import IO, TypeAlias
+
+    from bridge.errors import HookError
+    from bridge.shell.coprocess import Coprocess
+    from bridge.shell.session import Session
+
+    Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | "Job" | None
+    Errors: TypeAlias = int | os.PathLike[str] | IO[bytes] | None
+
+__all__ = ["Job", "start"]
+
+GRACE = 2.0
+"""Seconds that a job may take to obey INT, and then TERM, before it is killed."""
+
+LEFTOVER = 0.5
+"""Seconds that a child which holds stdout delays the end of its job; and what such children have to obey TERM."""
+
+_CHUNK = 1 << 16
+_KEPT = 16 << 20  # bytes of last words
+_TURN = 16  # chunks in one go
+_TICK = 0.05  # s: how often to look where the system has no pidfd
+
+
+class _Place(NamedTuple):
+    """Where a job runs: what is needed to end it, whoever still knows of it."""
+
+    process: Coprocess
+    folder: str
+    group: int
+    older: frozenset[int]
+
+    def members(self) -> set[int]:
+        others = self.process.jobs - {self.group}
+        return processes.of_job(self.group, self.process.pid, older=self.older, others=others)
+
+    def kill(self, *, patience: float = 2.0) -> None:
+        """End everything at once; the keeper only when it doesn't by itself, so that it can tell the status."""
+        begun = time.monotonic()
+        while (left := self.members()) and (waited := time.monotonic() - begun) < patience:
+            others = left - {self.group}
+            processes.send(signal.SIGKILL, others or (left if waited > patience / 4 else ()))
+            processes.send(signal.SIGCONT, left)
+            time.sleep(0.001)
+
+    def forget(self) -> None:
+        guardian.release(self.group)
+        self.process.jobs.discard(self.group)
+        with contextlib.suppress(OSError):  # where this process adopts orphans, as the first in a container does
+            os.waitpid(self.group, os.WNOHANG)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Ends:
+    """The host's descriptors and the source of one job, each let go of once."""
+
+    def __init__(self, stdout: int) -> None:
+        self.stdout = stdout
+        self.stdin = self.stderr = -1
+        self.source: Source | None = None
+
+    def close_stdin(self) -> None:
+        fd, self.stdin = self.stdin, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def close_stderr(self) -> None:
+        fd, self.stderr = self.stderr, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def close_source(self) -> None:
+        source, self.source = self.source, None
+        if source is not None:
+            source.close()
+
+    def close(self) -> None:
+        self.close_descriptors()
+        self.close_source()
+
+    def close_descriptors(self) -> None:
+        self.close_stdin()
+        self.close_stderr()
+        fd, self.stdout = self.stdout, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+class Job:
+    """A function at work beside the main shell. Made by `Shell.start`.
+
+    Iterating gives its stdout as lines of bytes, each with its newline (the last perhaps without), as they come;
+    while nobody reads, the writer waits. As a context manager it ends with the block, together with everything
+    that it had started. One thread may read while another calls `terminate`.
+
+    Attributes:
+        hook: the function.
+        pid: of its process group.
+    """
+
+    def __init__(
+        self,
+        hook: str,
+        place: _Place,
+        ends: _Ends,
+        *,
+        errors_to: int,
+        tee: IO[bytes] | None,
+        end_line: bool,
+        grace: float,
+        died: Callable[[str], HookError],
+    ) -> None:
+        self.hook = hook
+        self.pid = place.group
+        self._lock = threading.RLock()
+        self._place = place
+        self._ends = ends
+        self._errors_to = errors_to
+        self._tee = tee
+        self._end_line = end_line
+        self._grace = grace
+        self._died = died
+        self._keeper = processes.Watch(self.pid)
+        self._bash = processes.Watch(place.process.pid)
+        self._status: int | None = None
+        self._until = 0.0  # when those that still hold its stdout have held it for long enough
+        self._open = True  # stdout may bring more
+        self._done = self._lost = False
+        self._words = bytearray()  # read while it was being ended
+        self._line: list[bytes] = []  # begun and not given out yet
+        self._last = b"\n"  # byte of its output
+        self._pending = memoryview(b"")  # for its stdin
+        self._free = weakref.finalize(self, _dispose, place, ends, self._keeper, self._bash)
+
+    # -- what it says --------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> int | None:
+        """How it ended: 0 to 255, 128 and the number for a signal; None while it runs."""
+        with self._lock:
+            self._look()
+            return self._status
+
+    def read(self) -> bytes:
+        """The next piece of stdout, as soon as there is one; b"" when the job has ended.
+
+        What its source (see `Shell.start`) has left when the job ends is read, too, and dropped.
+
+        Raises:
+            ShellDied: bash ended, and the job with it.
+            Exception: what the iterable that feeds it raised.
+        """
+        while True:
+            with self._lock:
+                piece = self.take()
+                if piece is not None:
+                    return piece
+                poll = select.poll()
+                ready = self.watch(poll)
+            poll.poll(0 if ready else self._patience())
+
+    def __iter__(self) -> Iterator[bytes]:
+        while piece := self.read():
+            *ends, rest = piece.split(b"\n")
+            for end in ends:
+                # A line of megabytes comes in hundreds of pieces: joined once.
+                line = b"".join((*self._line, end, b"\n"))
+                self._line.clear()
+                yield line
+            if rest:
+                self._line.append(rest)
+        if self._line:
+            line = b"".join(self._line)
+            self._line.clear()
+            yield line
+
+    # -- moving bytes --------------------------------------------------------------------------------
+
+    def take(self) -> bytes | None:
+        """As `read`, but None instead of waiting; for whoever waits for several things at once."""
+        if self._words:
+            words = bytes(self._words)
+            self._words.clear()
+            return words
+        if self._done:
+            return b""
+        self._feed()
+        self._relay()
+        self._look()
+        piece = self._read()
+        if piece:
+            return self._copied(piece)
+        if self._status is None:
+            if self._bash.ended():
+                raise self._bereft()
+            return None
+        if piece is None and time.monotonic() < self._until:
+            return None
+        if piece is None:
+            self._end_leftovers()
+            if self._words:
+                return self.take()
+        if self._ends.source is not None:
+            return None
+        return self._finished()
+
+    def watch(self, poll: select.poll) -> bool:
+        """Register what tells that `take` has something to do; True when it has that now."""
+        ends = self._ends
+        ready = bool(self._words) or self._done
+        for fd, events in (
+            (ends.stdout if self._open else -1, select.POLLIN),
+            (ends.stderr, select.POLLIN),
+            (self._keeper.fd if self._status is None else -1, select.POLLIN),
+            (self._bash.fd if self._status is None else -1, select.POLLIN),
+        ):
+            if fd >= 0:
+                poll.register(fd, events)
+        if ends.source is not None and not self._pending:
+            now = ends.source.watch(poll)
+            if now and ends.stdin >= 0:
+                poll.register(ends.stdin, select.POLLOUT)
+            else:
+                ready |= now
+        elif self._pending and ends.stdin >= 0:
+            poll.register(ends.stdin, select.POLLOUT)
+        return ready
+
+    def _patience(self) -> float | None:
+        """Milliseconds after which to look again, whatever was registered."""
+        if self._status is not None:
+            return max(1.0, (self._until - time.monotonic()) * 1000) if self._open else None
+        return _TICK * 1000 if self._keeper.fd < 0 else None
+
+    def _read(self) -> bytes | None:
+        """What stdout brings; None when that is nothing now, b"" when nobody holds it."""
+        if not self._open:
+            return b""
+        try:
+            piece = os.read(self._ends.stdout, _CHUNK)
+        except BlockingIOError:
+            return None
+        self._open = bool(piece)
+        return piece
+
+    def _copied(self, piece: bytes) -> bytes:
+        self._last = piece[-1:]
+        if self._tee is not None:
+            self._tee.write(piece)
+            self._tee.flush()
+        return piece
+
+    def _feed(self) -> None:
+        ends = self._ends
+        if not self._pending:
+            if ends.source is None:
+                return
+            piece = ends.source.take()
+            if piece is None:
+                return
+            if not piece:
+                ends.close_source()
+                ends.close_stdin()
+                return
+            self._pending = memoryview(piece)
+        if ends.stdin < 0:  # the job doesn't read any more: the source is only emptied
+            self._pending = memoryview(b"")
+            return
+        try:
+            self._pending = self._pending[os.write(ends.stdin, self._pending) :]
+        except BlockingIOError:
+            return
+        except OSError:  # nobody reads
+            self._pending = memoryview(b"")
+            ends.close_stdin()
+
+    def _relay(self) -> bool:
+        """Its stderr, where the host has to pass it on. True when there may be more."""
+        try:
+            for _ in range(_TURN):
+                if self._ends.stderr < 0:
+                    return False
+                data = memoryview(os.read(self._ends.stderr, _CHUNK))
+                if not data:
+                    self._ends.close_stderr()
+                while data:
+                    data = data[os.write(self._errors_to, data) :]
+        except BlockingIOError:
+            return False
+        except OSError:  # nobody wants it: the job gets SIGPIPE, as it would without us
+            self._ends.close_stderr()
+        return self._ends.stderr >= 0
+
+    # -- its end -------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Has it ended? Before stdout is read for the last time: what it wrote is then all there."""
+        if self._status is None and not self._done and (self._keeper.ended() or self._told()):
+            if self._bash.ended():
+                return  # the whole session was ended: nothing is certain
+            self._status = _status(self._place.folder)
+            self._until = time.monotonic() + LEFTOVER
+
+    def _told(self) -> bool:
+        return self._keeper.fd < 0 and _status(self._place.folder) != _KILLED
+
+    def _end_leftovers(self) -> None:
+        """Others hold its stdout: they are ended, and what they still had to say is kept."""
+        self._ladder(((signal.SIGTERM, LEFTOVER),))
+        self._drain()
+        self._open = False
+
+    def _finished(self) -> bytes:
+        self._ladder(((signal.SIGTERM, LEFTOVER),))
+        while self._relay():
+            pass
+        self._done = True
+        self._free()
+        if self._end_line and self._last != b"\n":
+            return self._copied(b"\n")
+        return b""
+
+    def _bereft(self) -> HookError:
+        """bash has died: what is left of the job ends, too."""
+        self._done = self._lost = True
+        self._free()
+        return self._died(self.hook)
+
+    def terminate(self) -> None:
+        """End it: INT, then TERM, then KILL for all that it has started, until none is left.
+
+        What it still writes meanwhile can be read afterwards.
+        """
+        with self._lock:
+            if not self._done:
+                self._ends.close_source()
+                self._ends.close_stdin()
+                self._ladder(((signal.SIGINT, self._grace), (signal.SIGTERM, self._grace)))
+                self._look()
+
+    def _ladder(self, rungs: Iterable[tuple[signal.Signals, float]]) -> None:
+        try:
+            for number, grace in rungs:
+                left = self._place.members()
+                if not left:
+                    return
+                processes.send(number, left)
+                processes.send(signal.SIGCONT, left)
+                if self._gone_within(grace):
+                    return
+        finally:  # Ctrl-C again: no more patience
+            self._place.kill()
+
+    def _gone_within(self, grace: float) -> bool:
+        end = time.monotonic() + grace
+        pause = 0.001
+        while self._place.members():
+            if time.monotonic() >= end:
+                return False
+            self._drain()  # who is blocked writing can't obey
+            if self._keeper.fd >= 0 and not self._keeper.ended():
+                poll = select.poll()
+                poll.register(self._keeper.fd, select.POLLIN)
+                poll.poll(pause * 1000)
+            else:
+                time.sleep(pause)
+            pause = min(pause * 2, 0.05)
+        return True
+
+    def _drain(self) -> None:
+        while piece := self._read():
+            self._copied(piece)
+            if len(self._words) < _KEPT:
+                self._words += piece
+        self._relay()
+
+    def close(self) -> None:
+        """End it, if it still runs, and what it has left running; free everything. May be repeated."""
+        with self._lock:
+            if not self._done:
+                try:
+                    if self.status is None:
+                        self.terminate()
+                    else:
+                        self._ladder(((signal.SIGTERM, LEFTOVER),))
+                finally:
+                    self._done = True
+                    self._free()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Job {self.hook} {'runs' if self._status is None else f'ended with {self._status}'}>"
+
+    def disown(self) -> None:
+        """In a forked child: it is the parent's job; let go of it without touching it."""
+        self._lock = threading.RLock()
+        self._done = True
+        if self._free.detach() is not None:
+            self._ends.close_descriptors()
+            self._keeper.close()
+            self._bash.close()
+
+
+class _AsSource(Source):
+    """A job that feeds another one."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def take(self) -> bytes | None:
+        return self._job.take()
+
+    def watch(self, poll: select.poll) -> bool:
+        return self._job.watch(poll)
+
+
+_KILLED = 128 + signal.SIGKILL
+
+
+def _status(folder: str) -> int:
+    """What the keeper has written; nothing when it was killed, and so the hook."""
+    try:
+        with open(f"{folder}/status", encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return _KILLED
+
+
+def _dispose(place: _Place, ends: _Ends, keeper: processes.Watch, bash: processes.Watch) -> None:
+    place.kill()
+    place.forget()
+    keeper.close()
+    bash.close()
+    ends.close()
+
+
+def start(
+    session: Session,
+    process: Coprocess,
+    hook: str,
+    arguments: tuple[str, ...],
+    *,
+    stdin: Input,
+    stderr: Errors,
+    tee: IO[bytes] | None,
+    end_line: bool,
+    grace: float,
+) -> Job:
+    """What `Shell.start` does; its lock is held and bash is alive."""
+    folder = tempfile.mkdtemp(prefix="job-", dir=process.folder)
+    with contextlib.ExitStack() as undo:
+        undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        ends = _Ends(_reader(f"{folder}/o"))
+        undo.callback(ends.close)
+        older = frozenset(processes.members(process.pid))
+        group, said = 0, b""
+        # The second time without the copies of the host's own streams, in case the script has closed them.
+        for streams in (process.streams, {}):
+            read_from, ends.source = _input(stdin, folder, streams)
+            write_to, errors_to = _errors(stderr, folder, ends, streams)
+            group, said = _forked(session, process, hook, arguments, folder, read_from, write_to, ends)
+            if group or not streams:
+                break
+            ends.close_source()
+            ends.close_stderr()
+        if not group:
+            what = f"{hook} could not be started beside the main shell"
+            raise session._error(HookFailed, what, hook, arguments, None, b"", said)
+        place = _Place(process, folder, group, older)
+        process.jobs.add(group)
+        guardian.watch(group, folder)
+        undo.pop_all()
+    return Job(
+        hook,
+        place,
+        ends,
+        errors_to=errors_to,
+        tee=tee,
+        end_line=end_line,
+        grace=grace,
+        died=lambda hook: session._bereft(process, hook),
+    )
+
+
+def _forked(
+    session: Session,
+    process: Coprocess,
+    hook: str,
+    arguments: tuple[str, ...],
+    folder: str,
+    read_from: str,
+    write_to: str,
+    ends: _Ends,
+) -> tuple[int, bytes]:
+    """The job's process group and nothing; or 0, and why bash could not start it."""
+    spare = max((*process.streams.values(), 199)) + 1
+    code = protocol.job(
+        hook,
+        arguments,
+        folder=folder,
+        redirections=f"0<{read_from} 1>{protocol.quote(folder + '/o')} {spare}>{write_to}",
+        stderr=spare,
+        closed=[*process.streams.values(), spare],
+    )
+    with contextlib.ExitStack() as undo:
+        if ends.source is not None:
+            # bash's opening end would wait for the other one; and an end that reads as well hears of no EPIPE.
+            both = os.open(f"{folder}/i", os.O_RDWR | os.O_NONBLOCK)
+            undo.callback(os.close, both)
+        _, _, _, said = session._send(code, "__rb_c=0", [], hook=hook, arguments=arguments)
+        try:
+            with open(f"{folder}/pid", encoding="ascii") as file:
+                group = int(file.read())
+        except (OSError, ValueError):
+            return 0, said
+        if ends.source is not None:
+            ends.stdin = os.open(f"{folder}/i", os.O_WRONLY | os.O_NONBLOCK)
+    return group, b""
+
+
+def _reader(path: str) -> int:
+    os.mkfifo(path, 0o600)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def _input(stdin: Input, folder: str, streams: Mapping[int, int]) -> tuple[str, Source | None]:
+    """What bash opens as the job's stdin, and what the host feeds into it."""
+    if stdin is None:
+        return "/dev/null", None
+    if isinstance(stdin, os.PathLike):
+        return protocol.quote(os.path.abspath(os.fspath(stdin))), None
+    path = f"{folder}/i"
+    if isinstance(stdin, bytes):
+        with open(path, "wb") as file:
+            file.write(stdin)
+        return protocol.quote(path), None
+    if isinstance(stdin, int) and stdin in streams:
+        return f"&{streams[stdin]}", None
+    source = _AsSource(stdin) if isinstance(stdin, Job) else source_of(stdin)
+    if not os.path.exists(path):
+        os.mkfifo(path, 0o600)
+    return protocol.quote(path), source
+
+
+def _errors(stderr: Errors, folder: str, ends: _Ends, streams: Mapping[int, int]) -> tuple[str, int]:
+    """What bash opens as the job's stderr, and the descriptor that the host passes it on to (else -1)."""
+    if isinstance(stderr, os.PathLike):
+        return ">" + protocol.quote(os.path.abspath(os.fspath(stderr))), -1
+    target = 2 if stderr is None else stderr if isinstance(stderr, int) else stderr.fileno()
+    if target in streams:
+        return f"&{streams[target]}", -1
+    ends.stderr = _reader(f"{folder}/e")
+    return protocol.quote(f"{folder}/e"), target

@@ -1,0 +1,84 @@
+"""What a filter prints, as text, while it prints it: whether bash runs it or this process."""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+__all__ = ["Display", "Filtering"]
+
+
+class Filtering(Protocol):
+    """A filter at work."""
+
+    @property
+    def status(self) -> int | None:
+        """0 to 255 once it has ended."""
+
+    def read(self) -> bytes:
+        """The next piece of output, as soon as there is one; b"" at the end."""
+
+    def close(self) -> None:
+        """End it and free everything. May be repeated."""
+
+
+class Display:
+    """An iterator over text (str with surrogateescape): whole lines, and at once what comes without a newline.
+
+    It closes itself at its end; before that, `close` or a ``with`` block does.
+    """
+
+    def __init__(self, filtering: Filtering) -> None:
+        self._filtering = filtering
+        self._text = self._texts()
+
+    @property
+    def status(self) -> int | None:
+        """Status of the filter, once it has ended; None before."""
+        return self._filtering.status
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        return next(self._text)
+
+    def _texts(self) -> Iterator[str]:
+        decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+        for piece in self.pieces():
+            yield from _lines(decode(piece))
+        if rest := decode(b"", final=True):
+            yield rest
+
+    def pieces(self) -> Iterator[bytes]:
+        """The same as bytes, in pieces as they come. Read either this or the text."""
+        try:
+            while piece := self._filtering.read():
+                yield piece
+        finally:
+            self._filtering.close()
+
+    def close(self) -> None:
+        """End the filter, if it still runs. May be repeated."""
+        self._filtering.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Not splitlines(): a carriage return or a form feed ends no line."""
+    *whole, rest = text.split("\n")
+    for line in whole:
+        yield line + "\n"
+    if rest:
+        yield rest

@@ -1,0 +1,100 @@
+"""The options of ``ralph_loop.sh`` (section 1.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.setups.bmalph.flags import USAGE, parse
+from bridge.setups.bmalph.settings import Given
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        (["-c", "5"], {"max_calls_per_hour": Given("-c", "5")}),
+        (["--calls", "abc"], {"max_calls_per_hour": Given("--calls", "abc")}),  # settings refuse it
+        (["-p", "a b"], {"prompt_file": Given("-p", "a b")}),
+        (["-v"], {"verbose": Given("-v", "true")}),
+        (["-t", "120"], {"timeout_minutes": Given("-t", "120")}),
+        (["--auto-reset-circuit"], {"cb_auto_reset": Given("--auto-reset-circuit", "true")}),
+        (["--output-format", "text"], {"output_format": Given("--output-format", "text")}),
+        (["--allowed-tools", "--live"], {"allowed_tools": Given("--allowed-tools", "--live")}),
+        (["--no-continue"], {"session_continuity": Given("--no-continue", "false")}),
+        (["--session-expiry", "48"], {"session_expiry_hours": Given("--session-expiry", "48")}),
+        (["-t", "5", "-t", "6"], {"timeout_minutes": Given("-t", "6")}),
+        ([], {}),
+    ],
+)
+def test_options(words: list[str], fields: dict[str, Given]) -> None:
+    plan = parse(words)
+    assert (plan.action, plan.options) == ("run", fields)
+
+
+def test_live_and_monitor() -> None:
+    assert parse(["--live"]).live
+    assert parse(["-m", "-l"]).monitor
+    assert not parse([]).live
+
+
+@pytest.mark.parametrize(
+    ("words", "action"),
+    [
+        (["-h"], "help"),
+        (["--help", "--timeout", "0"], "help"),
+        (["-s", "--nonsense"], "status"),
+        (["--circuit-status"], "circuit-status"),
+        (["-c", "x", "--reset-circuit"], "reset-circuit"),
+        (["--reset-session", "--help"], "reset-session"),
+        (["--status", "--help"], "status"),
+    ],
+)
+def test_what_is_done_at_once_hides_what_comes_behind(words: list[str], action: str) -> None:
+    assert parse(words).action == action
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--timeout", "0", "--help"], "1 to 120"),
+        (["-t", "121"], "1 to 120"),
+        (["-t", "015"], "1 to 120"),
+        (["-t", "5m"], "1 to 120"),
+        (["--output-format", "xml"], "json or text"),
+        (["--session-expiry", "0"], "at least 1"),
+        (["--session-expiry", "-1"], "at least 1"),
+        (["--calls=5"], "Unknown option: --calls=5"),
+        (["-lv"], "Unknown option: -lv"),
+        (["build"], "Unknown option: build"),
+        (["-p", ""], "a file"),
+        ([""], "Unknown option"),
+    ],
+)
+def test_what_is_wrong(words: list[str], said: str) -> None:
+    plan = parse(words)
+    assert plan.action == "error"
+    assert said in plan.message
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "-c",
+        "--calls",
+        "-p",
+        "--prompt",
+        "-t",
+        "--timeout",
+        "--output-format",
+        "--allowed-tools",
+        "--session-expiry",
+    ],
+)
+def test_t26_a_missing_value_is_an_error(option: str) -> None:
+    plan = parse(["--live", option])
+    assert (plan.action, plan.options) == ("error", {})
+    assert f"{option} needs a value" in plan.message
+
+
+def test_the_usage_names_every_option() -> None:
+    for option in ("--calls", "--monitor", "--auto-reset-circuit", "--session-expiry", "--no-continue", "-h", "-t"):
+        assert option in USAGE

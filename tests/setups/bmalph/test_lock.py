@@ -1,0 +1,114 @@
+"""One loop per project, with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import ProjectBusy, ProjectUnusable
+from bridge.setups.bmalph import lock
+from bridge.setups.bmalph.files import runs
+from tests.cli.conftest import _drop_right_to_read_everything
+from tests.setups.bmalph.conftest import NOW
+
+if TYPE_CHECKING:
+    from tests.setups.bmalph.conftest import Project
+
+HOLDER = """
+import sys, time
+from bridge.setups.bmalph import lock
+from bridge.setups.bmalph.files import runs
+from bridge.setups.bmalph.folder import locate
+folder = locate(sys.argv[1], {})
+with lock.one_loop(folder):
+    runs.begin_run(folder, command=["ralph-bridge", "run"], now=time.time())
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def start(project: Project) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(project.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=project.environment(),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_t16_a_second_loop_is_refused_and_told_who_holds_it(project: Project) -> None:
+    with start(project) as process:
+        with pytest.raises(ProjectBusy) as raised, lock.one_loop(project.folder):
+            pytest.fail("two loops")
+        for said in (f"process {process.pid}", "since 2", "command: ralph-bridge run", f"kill {process.pid}"):
+            assert said in str(raised.value)
+        assert raised.value.exit_code == 4
+        assert lock.is_locked(project.folder)
+        held = lock.holder(project.folder)
+        assert held is not None
+        assert held.pid == process.pid
+        process.communicate("")
+    assert not lock.is_locked(project.folder)
+
+
+def test_t16_the_lock_goes_with_a_killed_holder(project: Project) -> None:
+    with start(project) as process:
+        process.send_signal(signal.SIGKILL)
+    assert lock.holder(project.folder) is None
+    with lock.one_loop(project.folder):
+        run, _ = runs.begin_run(project.folder, command=["x"], now=NOW)
+        assert lock.holder(project.folder) == run
+
+
+def test_a_child_that_lives_on_does_not_hold_it(project: Project) -> None:
+    with lock.one_loop(project.folder):
+        child = subprocess.Popen(["sleep", "60"], close_fds=False)
+    try:
+        assert not lock.is_locked(project.folder)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_looking_creates_nothing(project: Project) -> None:
+    before = project.files()
+    assert not lock.is_locked(project.folder)
+    assert project.files() == before
+
+
+def test_a_folder_that_is_not_there(project: Project) -> None:
+    (project.path / ".ralph/PROMPT.md").unlink()
+    (project.path / ".ralph").rmdir()
+    with pytest.raises(ProjectUnusable, match=r"\.ralph_bridge\.lock"), lock.one_loop(project.folder):
+        pytest.fail("no folder")
+    assert not (project.path / ".ralph").exists()
+
+
+def test_a_folder_that_may_not_be_written_to(project: Project) -> None:
+    os.chmod(project.path / ".ralph", 0o555)
+    code = (
+        "import sys\nfrom bridge.setups.bmalph import lock\nfrom bridge.setups.bmalph.folder import locate\n"
+        "from bridge.errors import ProjectUnusable\n"
+        "try:\n  with lock.one_loop(locate(sys.argv[1], {})): print('taken')\n"
+        "except ProjectUnusable as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(project.path)],
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=_drop_right_to_read_everything,
+    )
+    os.chmod(project.path / ".ralph", 0o755)
+    assert "can't be taken: Permission denied" in done.stdout
+    assert "next: check that" in done.stdout

@@ -1,0 +1,186 @@
+"""Sessions (section 4.5), and what is left of a run that did not end in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.setups.bmalph import processes
+from bridge.setups.bmalph.files import counters, runs, sessions, status
+from bridge.setups.bmalph.files.counters import ExitSignals
+from tests.setups.bmalph import readers
+from tests.setups.bmalph.conftest import NOW
+
+if TYPE_CHECKING:
+    from tests.setups.bmalph.conftest import Project
+
+
+def test_a_session_from_start_to_reset(project: Project) -> None:
+    folder = project.folder
+    first = sessions.start_session(folder, NOW)
+    assert first.startswith(f"ralph-{int(NOW)}-")
+    assert sessions.start_session(folder, NOW + 5) == first
+    sessions.touch_session(folder, NOW + 60)
+    record = readers.session(folder.path)
+    assert (record["created_at"], record["last_used"]) == ("2026-01-02T03:04:05+00:00", "2026-01-02T03:05:05+00:00")
+    sessions.save_agent_session(folder, "agent-1", NOW + 90)
+    assert project.read(".ralph/.claude_session_id") == "agent-1\n"
+    assert readers.session(folder.path)["session_id"] == "agent-1"
+    counters.write_exit_signals(folder, ExitSignals(done_signals=(1,)))
+    project.write(".ralph/.response_analysis", "{}")
+    sessions.reset_session(folder, "project_complete", NOW + 99, loop=7)
+    assert readers.session(folder.path) == {
+        "session_id": "",
+        "reset_at": "2026-01-02T03:05:44+00:00",
+        "reset_reason": "project_complete",
+    }
+    assert not (folder / ".claude_session_id").exists()
+    assert not (folder / ".response_analysis").exists()
+    assert not counters.read_exit_signals(folder)
+    (entry,) = json.loads(project.read(".ralph/.ralph_session_history"))
+    assert (entry["reason"], entry["loop_number"], entry["to_state"]) == ("project_complete", 7, "reset")
+
+
+def test_the_history_keeps_fifty(project: Project) -> None:
+    for number in range(53):
+        sessions.reset_session(project.folder, "manual_reset_flag", NOW, loop=number)
+    history = json.loads(project.read(".ralph/.ralph_session_history"))
+    assert [history[0]["loop_number"], len(history)] == [3, 50]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"session_id": 5, "created_at": "2026-01-01T00:00:00+00:00"}',
+        '{"session_id": "x", "created_at": "soon"}',
+        '{"session_id": "x", "created_at": "2099-01-01T00:00:00+00:00"}',
+        '{"session_id": "x"}',
+    ],
+)
+def test_a_session_that_makes_no_sense_is_replaced(project: Project, text: str) -> None:
+    project.write(".ralph/.ralph_session", text)
+    assert sessions.start_session(project.folder, NOW).startswith("ralph-")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("abc-1\n", "abc-1"),
+        ("abc-1", "abc-1"),
+        ('{"session_id": "abc-1", "timestamp": "x"}', "abc-1"),
+        ('{"sessionId": "abc-1"}', "abc-1"),
+        ("abc-1\nabc-1\nabc-1\n", "abc-1"),
+        ("abc-1 abc-1 abc-1\n", None),
+        ("--dangerous\n", None),
+        ("[2026-01-01 00:00:00] [INFO] hello\n", None),
+        ("null\n", None),
+        ("{", None),
+        ("", None),
+    ],
+)
+def test_f5_only_one_token_is_ever_resumed(project: Project, text: str, found: str | None) -> None:
+    path = project.write(".ralph/.claude_session_id", text)
+    resume = sessions.resume_id(project.folder, expiry_hours=24, now=path.stat().st_mtime)
+    assert resume.session_id == found
+    assert path.exists() == (found is not None)
+    assert bool(resume.dropped) == (found is None and text != "")
+
+
+def test_a_session_expires_when_it_is_not_used(project: Project) -> None:
+    path = project.write(".ralph/.claude_session_id", "abc\n")
+    os.utime(path, (NOW, NOW))
+    assert sessions.resume_id(project.folder, expiry_hours=2, now=NOW + 7199).session_id == "abc"
+    resume = sessions.resume_id(project.folder, expiry_hours=2, now=NOW + 7200)
+    assert (resume.session_id, "2 h" in resume.dropped, path.exists()) == (None, True, False)
+
+
+def test_t20_a_dead_session_is_dropped_and_the_loops_own_goes_on(project: Project) -> None:
+    sessions.start_session(project.folder, NOW)
+    sessions.save_agent_session(project.folder, "agent-1", NOW)
+    sessions.drop_agent_session(project.folder)
+    assert sessions.resume_id(project.folder, expiry_hours=1, now=NOW).session_id is None
+    assert sessions.active_session(project.folder, NOW) is not None
+
+
+def leave_signals(project: Project) -> None:
+    counters.write_exit_signals(project.folder, ExitSignals(done_signals=(4, 5)))
+    status.write_running(project.folder, poll=0, elapsed=3, last_line="x", now=NOW)
+    project.write(".ralph/.response_analysis", "{}")
+    project.write(".ralph/.write_heartbeat_triggered", "true")
+    project.write(".ralph/.status.json.abcd1234.tmp", "torn")
+
+
+@pytest.mark.parametrize("before", ["crashed", "unknown"])
+def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, before: str) -> None:
+    folder = project.folder
+    if before == "crashed":
+        runs.begin_run(folder, command=["x"], now=NOW)
+    leave_signals(project)
+    sessions.save_agent_session(folder, "agent-1", NOW)
+    counters.count_call(folder, NOW)
+    run, told = runs.begin_run(folder, command=["x"], now=NOW + 1)
+    assert not counters.read_exit_signals(folder)
+    assert len(told) == 1
+    assert "exit signals" in told[0]
+    assert readers.progress(folder.path)["status"] == "failed"
+    left = set(os.listdir(folder.path))
+    assert left & {".response_analysis", ".write_heartbeat_triggered", ".status.json.abcd1234.tmp"} == set()
+    assert counters.read_calls(folder, NOW) == 1
+    assert (folder / ".claude_session_id").exists()
+    assert runs.read_run(folder) == run
+
+
+def test_t07_after_an_orderly_end_signals_count_on(project: Project) -> None:
+    run, _ = runs.begin_run(project.folder, command=["x"], now=NOW)
+    leave_signals(project)
+    runs.end_run(project.folder, run, "max_iterations")
+    assert runs.stale_leftovers(project.folder) == []
+    _, told = runs.begin_run(project.folder, command=["x"], now=NOW)
+    assert told == ()
+    assert counters.read_exit_signals(project.folder).done_signals == (4, 5)
+
+
+def test_runs_have_ids_of_their_own_and_know_their_agent(project: Project) -> None:
+    ids = set()
+    for _ in range(5):
+        run, _ = runs.begin_run(project.folder, command=["ralph", "run"], now=NOW)
+        ids.add(run.run_id)
+    assert len(ids) == 5
+    assert run.alive
+    with subprocess.Popen(["sleep", "60"]) as agent:
+        run = runs.note_agent(project.folder, run, agent.pid)
+        assert run.agent is not None
+        assert processes.alive(run.agent)
+        agent.kill()
+    assert not processes.alive(run.agent)
+    assert runs.read_run(project.folder) == run
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"run_id": 1}', '{"run_id":"a","pid":"x"}'])
+def test_a_record_that_makes_no_sense_counts_as_none(project: Project, text: str) -> None:
+    project.write(".ralph/.ralph_bridge.json", text)
+    assert runs.read_run(project.folder) is None
+
+
+def test_a_pid_that_somebody_else_has_now_is_not_that_process() -> None:
+    me = processes.identify()
+    assert processes.alive(me)
+    assert not processes.alive(me._replace(started="1"))
+    assert not processes.alive(me._replace(boot="another"))
+    assert processes.command_of(me.pid)
+
+
+def test_what_agents_leave_running_is_found_by_its_mark(project: Project) -> None:
+    env = os.environ | {processes.MARK: str(project.path)}
+    with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], env=env, stdout=subprocess.PIPE) as agent:
+        assert agent.stdout is not None
+        child = int(agent.stdout.readline())
+        assert processes.marked(project.path) == sorted([agent.pid, child])
+        os.kill(child, 9)
+    assert processes.marked(project.path) == []

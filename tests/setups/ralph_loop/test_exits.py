@@ -1,0 +1,273 @@
+"""Every exit code of the controller, and every error before its loop, by running the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from bridge.setups.lock import one_loop
+from tests.setups.ralph_loop.conftest import COMPLETE, PLAN, REPLAN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.setups.ralph_loop.conftest import Ralph
+
+
+# -- A.12: exit codes --------------------------------------------------------------------------------
+
+
+def test_exit_0_complete_and_at_most(ralph: Ralph) -> None:
+    ralph.answer(3, f"say '{COMPLETE}'")
+    assert ralph.run("run", "plan", "2").returncode == 0
+    assert ralph.reason() == "Exit: max iterations reached (code 0)"
+    shutil.rmtree(ralph.home / "logs")
+    assert ralph.run("run", "plan", "2").returncode == 0
+    assert ralph.reason() == "Exit: completion signal (code 0)"
+
+
+@pytest.mark.parametrize("number", ["0", "-5"])
+def test_exit_0_without_any_iteration(ralph: Ralph, number: str) -> None:
+    done = ralph.run("run", "--", "plan", number)
+    assert done.returncode == 0, done.stderr
+    assert "Iterations: 0  Successful: 0  Failed: 0\n" in ralph.log()
+    assert ralph.prompts() == []
+
+
+def test_exit_1_usage(ralph: Ralph) -> None:
+    for words in (("bogus",), ("build", "--process")):
+        done = ralph.run("run", *words)
+        assert (done.returncode, done.stderr.startswith("Error: ")) == (1, True), done.stderr
+
+
+@pytest.mark.parametrize("number", ["abc", "08", "1.5"])
+def test_exit_1_not_a_number(ralph: Ralph, number: str) -> None:
+    done = ralph.run("run", "plan", number)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"must be a whole number, not '{number}'" in done.stderr
+
+
+def test_exit_2_build_without_a_plan(ralph: Ralph) -> None:
+    done = ralph.run("run", "build")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Implementation plan not found. Run 'ralph plan' first.\n"
+    assert not (ralph.home / "logs").exists()
+
+
+def test_exit_3_replan(ralph: Ralph) -> None:
+    ralph.plan("process")
+    ralph.answer(2, f"say 'no way: {REPLAN}'")
+    done = ralph.run("run", "build")
+    assert done.returncode == 3, done.stderr
+    words = "Agent requested re-planning. Run 'ralph plan --process' to regenerate the implementation plan.\n"
+    assert words in ralph.log()
+    assert "Iterations: 2  Successful: 2  Failed: 0\n" in ralph.log()
+    assert ralph.reason() == "Exit: replan signal (code 3)"
+    assert done.stdout == ralph.log()
+
+
+def test_exit_3_replan_names_plan_when_the_plan_names_nothing(ralph: Ralph) -> None:
+    ralph.answer("any", f"say '{REPLAN}'")
+    assert ralph.run("run", "plan").returncode == 3
+    assert "Run 'ralph plan' to regenerate" in ralph.log()
+
+
+def test_exit_4_retries_are_used_up(ralph: Ralph) -> None:
+    ralph.answer("any", f"say '{COMPLETE}'; exit 7")
+    done = ralph.run("run", "plan", "3")
+    assert done.returncode == 4
+    assert len(ralph.prompts()) == 4
+    for number in (1, 2, 3):
+        assert f"Agent failure, retry {number}/3..." in ralph.log()
+    assert ralph.log().count("ITERATION 1 DONE") == 4
+    assert "Iterations: 1  Successful: 0  Failed: 1\n" in ralph.log()
+    assert ralph.reason() == "Exit: agent failure exceeded retries (code 4)"
+
+
+@pytest.mark.parametrize("hook", ["agent_pre_iteration", "agent_post_iteration"])
+def test_exit_n_of_a_hook(ralph: Ralph, hook: str) -> None:
+    ralph.agent(f'{hook}() {{ echo "leaving"; exit 42; }}')
+    done = ralph.run("run", "plan")
+    assert done.returncode == 42
+    assert "leaving\n" in done.stdout
+    assert ralph.reason() == f"Exit: {hook} called exit (code 42)"
+    assert ralph.run("run", "plan", "--strict-compat").returncode == 42
+
+
+def test_exit_1_a_hook_that_bash_dies_of(ralph: Ralph) -> None:
+    ralph.agent('agent_post_iteration() { echo "$NO_SUCH_VARIABLE"; }')
+    done = ralph.run("run", "plan")
+    assert done.returncode == 1
+    assert "NO_SUCH_VARIABLE: unbound variable" in done.stderr
+    assert ralph.reason() == "Exit: agent_post_iteration failed (code 1)"
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "words"),
+    [
+        (signal.SIGINT, 130, "interrupted by SIGINT"),
+        (signal.SIGTERM, 143, "ended by SIGTERM"),
+        (signal.SIGHUP, 129, "ended by SIGHUP"),
+    ],
+)
+def test_exit_130_143_129_signals_end_the_agent_first(
+    ralph: Ralph, number: signal.Signals, status: int, words: str
+) -> None:
+    ralph.answer("any", "sleep 300 & printf '{\"pids\":[%d,%d]}\\n' $$ $! > pids; say working; wait")
+    os.mkfifo(ralph.folder / "pids")
+    process = ralph.start("run", "plan")
+    # The FIFO opens when amp writes to it: it is up then, and the loop is waiting for it.
+    with open(ralph.folder / "pids") as pipe:
+        pids = json.loads(pipe.readline())["pids"]
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status, err
+    assert "Traceback" not in err
+    assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
+    assert ralph.reason() == f"Exit: {words} (code {status})"
+    assert f"Exit: {words} (code {status})" in out
+
+
+# -- A.4: errors before the loop -----------------------------------------------------------------------
+
+
+def _no_config(ralph: Ralph) -> None:
+    (ralph.home / "config").unlink()
+
+
+def _worktree_gone(ralph: Ralph) -> None:
+    shutil.rmtree(ralph.folder / ".git")
+
+
+def _no_program(ralph: Ralph) -> None:
+    (ralph.folder / "bin/amp").unlink()
+
+
+def _no_specs(ralph: Ralph) -> None:
+    shutil.rmtree(ralph.folder / "specs")
+
+
+def _no_template(ralph: Ralph) -> None:
+    (ralph.home / "prompts/plan.md").unlink()
+
+
+def _agentless(ralph: Ralph) -> None:
+    (ralph.home / "agents/amp.sh").unlink()
+
+
+def _process(*lines: str, files: bool = False, plan: str = "") -> Callable[[Ralph], None]:
+    def prepare(ralph: Ralph) -> None:
+        ralph.config(*lines)
+        (ralph.folder / "process").mkdir()
+        if files:
+            ralph.write("process/one.md", "x")
+        if plan:
+            ralph.write(".ralph/implementation_plan.md", plan)
+
+    return prepare
+
+
+def _configured(*lines: str) -> Callable[[Ralph], None]:
+    return lambda ralph: ralph.config(*lines)
+
+
+def _scripted(*lines: str) -> Callable[[Ralph], None]:
+    return lambda ralph: ralph.agent(*lines)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "said"),
+    [
+        (_no_config, "plan", "Error: config file not found: "),
+        (_configured("unset AGENT"), "plan", "Error: AGENT is not set in "),
+        (_configured("false"), "plan", "/config failed while it was read"),
+        (_configured('X="$NO_SUCH_VARIABLE"'), "plan", "NO_SUCH_VARIABLE: unbound variable"),
+        (_configured("if"), "plan", "syntax error"),
+        (_configured("MODE=dance"), "plan", "Error: 'dance' is no mode"),
+        (_configured("MAX_RETRIES=many"), "plan", "Error: MAX_RETRIES must be a whole number"),
+        (_configured("AGENT=nobody"), "plan", "Error: agent script not found: "),
+        (_agentless, "plan", "Error: agent script not found: "),
+        (_scripted("false"), "plan", "agents/amp.sh"),
+        (_scripted("unset -f agent_invoke"), "plan", "agent_invoke"),
+        (_scripted("unset AGENT_CLI"), "plan", "AGENT_CLI"),
+        (_worktree_gone, "plan", "Error: not a git repository (no .git directory found)\n"),
+        (_no_program, "plan", "Error: agent CLI not found in PATH: amp\n"),
+        (_no_specs, "plan", "Error: specs directory not found: specs\n"),
+        (_no_specs, "prompt mine.md", "Error: specs directory not found: specs\n"),
+        (_no_template, "plan", "Error: prompt template not found: "),
+        (_configured(), "plan --process", "Error: PROCESS_DIR is not set"),
+        (_configured("PROCESS_DIR=process"), "plan --process", "Error: process directory not found: process\n"),
+        (_process("PROCESS_DIR=process"), "plan --process", "Error: no .md files found in process directory"),
+        (_configured(), "align-specs", "Error: PROCESS_DIR is not set"),
+        (_process("PROCESS_DIR=process"), "align-specs", "Error: implementation plan not found: "),
+        (_process("PROCESS_DIR=process", plan=PLAN), "align-specs", "Error: align-specs needs a process plan"),
+        (
+            _process("PROCESS_DIR=process", plan=PLAN.format(kind="process")),
+            "align-specs",
+            "Error: align-specs needs completed tasks",
+        ),
+        (_configured(), "prompt", "Error: prompt mode needs a prompt file"),
+        (_configured(), "prompt none.md", "Error: prompt file not found: none.md\n"),
+        (_configured(), "prompt specs/one.md", "Error: prompt file has no completion signal: specs/one.md\n"),
+    ],
+)
+def test_exit_1_before_the_loop(ralph: Ralph, prepare: Callable[[Ralph], None], words: str, said: str) -> None:
+    prepare(ralph)
+    done = ralph.run("run", *words.split())
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert said in done.stderr
+    assert not (ralph.home / "logs").exists()
+    assert ralph.prompts() == []
+
+
+def test_exit_of_a_config_that_exits(ralph: Ralph) -> None:
+    ralph.config("echo 'not today' >&2", "exit 5")
+    done = ralph.run("run", "plan")
+    assert done.returncode == 5
+    assert "not today" in done.stderr
+
+
+def test_a_second_loop_is_refused_and_told_who_is_at_work(ralph: Ralph) -> None:
+    with one_loop(ralph.home / "logs"):
+        done = ralph.run("run", "plan")
+    assert done.returncode == 1
+    assert f"process {os.getpid()} holds its lock" in done.stderr
+    assert ralph.run("run", "plan", "1").returncode == 0
+
+
+def test_a_reader_that_goes_away(ralph: Ralph) -> None:
+    ralph.answer("any", "say one; say two")
+    process = ralph.start("run", "plan", "3")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 141
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+
+
+def test_the_second_ctrl_c_ends_it_at_once(ralph: Ralph) -> None:
+    """amp ignores every signal that can be ignored, so only the impatience of the second one ends it soon."""
+    ralph.answer("any", "trap '' INT TERM HUP; echo up > up; while :; do sleep 1; done")
+    os.mkfifo(ralph.folder / "up")
+    process = ralph.start("run", "plan")
+    (ralph.folder / "up").read_text()
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 30
