@@ -18,6 +18,7 @@ __all__ = [
     "HookInterrupted",
     "HookTimeout",
     "InvalidName",
+    "LoopRefused",
     "OutputLimitExceeded",
     "OutputNotFound",
     "OutputUnreadable",
@@ -35,6 +36,7 @@ __all__ = [
     "ShellDied",
     "ShellStartFailed",
     "UnknownAgent",
+    "StateUnreadable",
     "UnknownDriver",
     "UnsetVariable",
     "ValueNotAccepted",
@@ -249,5 +251,17 @@ class SessionRefused(BridgeError, ValueError):
     """A setup's own rules refuse to start a session; the exit code is the one of its controller."""
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class StateUnreadable(ConfigurationError):
+    """A loop's state file holds something that is no state."""
+
+
+class LoopRefused(BridgeError):
+    """A loop may not start as things are: its circuit is open, or the state is that of another task."""
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code

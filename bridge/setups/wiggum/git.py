@@ -1,0 +1,227 @@
+"""git for wiggum mode: has the work moved on, and checkpoints of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.setups.wiggum.layout import OWN, is_own
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Git", "Look", "find_git"]
+
+_TIMEOUT = 120
+_BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
+_HASHED_WHOLE = 16 * 1024 * 1024
+
+
+class Look(NamedTuple):
+    """A working tree at one moment: the commit that is checked out ('' without one), and what else there is."""
+
+    head: str
+    tree: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a git command ended."""
+
+    status: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        """What it printed, without the newline at its end."""
+        return os.fsdecode(self.out).rstrip("\n")
+
+
+def find_git(project: Path) -> Git | None:
+    """Give the repository that `project` lies in; None when there is none, or no git."""
+    if shutil.which("git") is None:
+        return None
+    asked = Git(project, project, project).run("rev-parse", "--show-toplevel", "--absolute-git-dir")
+    lines = asked.text.splitlines()
+    return Git(project, Path(lines[0]), Path(lines[1])) if asked.status == 0 and len(lines) == 2 else None
+
+
+class Git:
+    """One repository.
+
+    Args:
+        project: the project's folder.
+        top: the top of the working tree.
+        folder: its git folder.
+    """
+
+    def __init__(self, project: Path, top: Path, folder: Path) -> None:
+        self.project = project
+        self.top = top
+        self.folder = folder
+        inside = os.path.relpath(os.path.realpath(project), os.path.realpath(top))
+        self.prefix = "" if inside == "." else f"{inside}/"
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes | None = None) -> Ran:
+        """Run git in the project's folder; never raises, never asks anything of anybody."""
+        try:
+            done = subprocess.run(
+                ["git", "-c", "core.quotePath=false", *arguments],
+                cwd=self.project,
+                env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", **(env or {})},
+                input=data if data is not None else b"",
+                capture_output=True,
+                timeout=_TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Ran(124, b"", f"git {arguments[0]} took longer than {_TIMEOUT} s")
+        except OSError as error:
+            return Ran(127, b"", str(error))
+        return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+    @property
+    def everything(self) -> tuple[str, ...]:
+        """Path patterns for all of the working tree but the loop's own files."""
+        own = [f":(top,exclude,literal){self.prefix}{path}" for path in OWN if not path.endswith("-")]
+        return (":/", *own, f":(top,exclude,glob){self.prefix}.claude/.ralph-*")
+
+    def head(self) -> str:
+        """Give the commit that is checked out; '' before the first."""
+        return self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text
+
+    def dirty(self, *, control: bool = False) -> dict[str, str] | None:
+        """Give what differs from HEAD or is untracked, path to git's two letters; None when git can't tell.
+
+        Args:
+            control: also leave out what is only about the work, as progress.txt.
+        """
+        done = self.run("--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+        if done.status:
+            return None
+        entries = os.fsdecode(done.out).split("\0")
+        found = {entry[3:]: entry[:2] for entry in entries if len(entry) > 3}
+        return {path: mark for path, mark in found.items() if not self._own(path, control=control)}
+
+    def look(self) -> Look:
+        """Look at the working tree: what is in files counts, not when they were written."""
+        dirty = self.dirty(control=True)
+        if dirty is None:
+            return Look(self.head(), None)
+        digest = hashlib.sha256()
+        for path in sorted(dirty):
+            digest.update(os.fsencode(path) + b"\0" + _contents(self.top / path) + b"\0")
+        return Look(self.head(), digest.hexdigest())
+
+    def moved(self, before: Look, after: Look) -> bool | None:
+        """Say whether there was work between two looks; None when nobody can tell."""
+        if before.tree is None or after.tree is None:
+            return None
+        if before.head == after.head:
+            return before.tree != after.tree
+        # What was only committed has been work of an earlier turn's, but a commit of it is work, too.
+        names = self.run("diff", "--name-only", "-z", "--no-renames", before.head or self._empty_tree(), after.head)
+        paths = os.fsdecode(names.out).split("\0")
+        committed = names.status != 0 or any(path and not self._own(path, control=True) for path in paths)
+        return committed or (before.tree != after.tree and bool(self.dirty(control=True)))
+
+    def busy(self) -> str:
+        """Name what is under way here that a commit would disturb; '' when nothing is."""
+        under_way = next((name for name in _BUSY if (self.folder / name).exists()), "")
+        return under_way or ("unmerged files" if self.run("ls-files", "--unmerged").out else "")
+
+    def commit(self, message: str, *, no_verify: bool, allow_empty: bool) -> Ran:
+        """Commit all of the working tree; when that is refused, the index is left as it was."""
+        index = Path(self.run("rev-parse", "--git-path", "index").text)
+        index = index if index.is_absolute() else self.project / index
+        kept = index.read_bytes() if index.is_file() else None
+        done = self.run("add", "-A", "--", *self.everything)
+        if done.status == 0:
+            options = ["--no-verify"] * no_verify + ["--allow-empty"] * allow_empty
+            done = self.run("commit", "--quiet", "-m", message, *options, env=self._identity())
+        if done.status and kept is not None:
+            with suppress(OSError):
+                temporary = index.with_name("index.ralph")
+                temporary.write_bytes(kept)
+                os.replace(temporary, index)
+        elif done.status:
+            index.unlink(missing_ok=True)
+        return done
+
+    def snapshot(self, message: str) -> str:
+        """Keep all of the working tree, ignored files aside, in a commit that is on no branch; '' if that fails."""
+        with self._own_index() as env:
+            head = self.head()
+            if head:
+                self.run("read-tree", head, env=env)
+            if self.run("add", "-A", "--", *self.everything, env=env).status:
+                return ""
+            tree = self.run("write-tree", env=env)
+            if tree.status:
+                return ""
+            parents = ("-p", head) if head else ()
+            return self.run("commit-tree", tree.text, *parents, "-m", message, env=env | self._identity()).text
+
+    def keep(self, ref: str, commit: str) -> bool:
+        """Give a commit a name that keeps it alive."""
+        return self.run("update-ref", "--create-reflog", ref, commit).status == 0
+
+    def exclude(self, *patterns: str) -> None:
+        """Have git pass over paths, here and on this machine only: ``.git/info/exclude``."""
+        path = Path(self.run("rev-parse", "--git-path", "info/exclude").text)
+        path = path if path.is_absolute() else self.project / path
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
+            wanted = [f"/{self.prefix}{pattern}" for pattern in patterns]
+            missing = [line for line in wanted if line not in text.splitlines()]
+            if missing:
+                gap = "" if not text or text.endswith("\n") else "\n"
+                with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
+                    file.write(gap + "".join(f"{line}\n" for line in missing))
+
+    def _own(self, path: str, *, control: bool) -> bool:
+        inside = path.removeprefix(self.prefix)
+        return path.startswith(self.prefix) and is_own(inside, control=control)
+
+    def _empty_tree(self) -> str:
+        return self.run("hash-object", "-t", "tree", "--stdin", data=b"").text
+
+    def _identity(self) -> dict[str, str]:
+        """A name for the commits of those who have told git none; git refuses to commit without."""
+        if self.run("var", "GIT_COMMITTER_IDENT").status == 0:
+            return {}
+        return {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", "ralph-bridge"), ("EMAIL", "ralph-bridge@localhost"))
+        }
+
+    @contextmanager
+    def _own_index(self) -> Iterator[dict[str, str]]:
+        with tempfile.TemporaryDirectory(prefix="ralph-bridge-index-") as folder:
+            yield {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+
+
+def _contents(path: Path) -> bytes:
+    """Tell a file's contents from others'; of a very large one, its size and time."""
+    try:
+        if path.is_symlink():
+            return b"l" + os.fsencode(os.readlink(path))
+        seen = path.stat()
+        if not path.is_file():
+            return b"d"
+        if seen.st_size > _HASHED_WHOLE:
+            return f"f{seen.st_mode & 0o111:o} {seen.st_size} {seen.st_mtime_ns}".encode()
+        digest = hashlib.sha256(path.read_bytes()).digest()
+        return f"f{seen.st_mode & 0o111:o} ".encode() + digest
+    except OSError:
+        return b"-"
