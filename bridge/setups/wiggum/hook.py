@@ -141,7 +141,9 @@ class _Hook:
         for layout in _projects(self.call, self.env):
             if layout.state.is_file():
                 state = files.load(layout, defaults=self._defaults())
-                if state is not None and state.outcome is None:
+                # An outer loop asks the same questions itself when the agent has ended.
+                mine = state is not None and (state.mode == "hook" or self.call.legacy)
+                if state is not None and state.outcome is None and mine:
                     return self._ours(layout, state)
             if layout.plugin.is_file():
                 from bridge.setups.wiggum.hook_plugin import answer_plugin
@@ -160,8 +162,6 @@ class _Hook:
     def _ours(self, layout: Layout, state: State) -> Answer:
         call = self.call
         if not call.legacy:
-            if state.mode == "outer":
-                return allow()  # its host asks the same questions when the agent has ended
             if call.session_id is None:
                 return opened("its input has no session_id, so nobody knows whose turn ends")
             if state.session_id not in (None, call.session_id):

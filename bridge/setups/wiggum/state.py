@@ -63,7 +63,8 @@ class State:
     Attributes:
         mode: ``outer``: a host starts the agent anew for each turn; ``hook``: the Stop hook keeps a session going.
         task_name: one line for people.
-        task_hash: tells this task from another one.
+        task_hash: tells this task from another one: of its description, else of its prompt.
+        prompt_hash: of PROMPT.md when the loop began.
         run_id: names this run's checkpoints.
         started_at: UTC, ISO 8601; likewise `updated_at` and `ended_at`.
         iteration: turns of the agent that are over.
@@ -89,6 +90,7 @@ class State:
     mode: Mode = "outer"
     task_name: str = ""
     task_hash: str = ""
+    prompt_hash: str = ""
     run_id: str = ""
     started_at: str = ""
     updated_at: str = ""
@@ -239,7 +241,7 @@ def _state(reader: _Reader, defaults: State) -> State:
 
 
 _TEXTS = (
-    *("task_name", "task_hash", "run_id", "started_at", "updated_at", "completion_promise", "session_id"),
+    *("task_name", "task_hash", "prompt_hash", "run_id", "started_at", "updated_at", "completion_promise", "session_id"),
     *("tool", "last_action", "outcome", "reason", "ended_at"),
 )
 
