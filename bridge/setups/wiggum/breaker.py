@@ -11,7 +11,17 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-__all__ = ["Breaker", "BreakerSettings", "Circuit", "Evidence", "Verdict", "cooled_at", "prepare", "record", "reset"]
+__all__ = [
+    "Breaker",
+    "BreakerSettings",
+    "Circuit",
+    "Evidence",
+    "Verdict",
+    "cooled_at",
+    "prepare",
+    "record",
+    "reset",
+]
 
 Reaction = Literal["off", "warn", "stop"]
 
@@ -182,7 +192,7 @@ def _conditions(
     explained = 0 < idle <= same and settings.same_error > 0
     if 0 < settings.no_change <= idle and not explained:
         return ("no_file_changes", f"no file changes in {idle} turns in a row"), ()
-    warnings = []
+    warnings: list[str] = []
     decline = _decline(evidence.output_length, before)
     for reached, reaction, trip, reason in (
         (

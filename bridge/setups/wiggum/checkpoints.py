@@ -75,9 +75,7 @@ def message(iteration: int, note: str = "") -> str:
     return f"ralph: checkpoint iteration {iteration}{note}"
 
 
-def make(
-    git: Git | None, iteration: int, settings: Checkpointing, *, run: str, since: str, note: str = ""
-) -> Made:
+def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, since: str, note: str = "") -> Made:
     """Keep the work of a turn.
 
     Args:
@@ -100,9 +98,7 @@ def make(
         return Made(head if head != since else "")
     busy = git.busy()
     if not busy:
-        done = git.commit(
-            message(iteration, note), no_verify=settings.no_verify, allow_empty=settings.allow_empty
-        )
+        done = git.commit(message(iteration, note), no_verify=settings.no_verify, allow_empty=settings.allow_empty)
         if done.status == 0:
             commit = git.head()
             git.keep(_ref(run, iteration), commit)
@@ -149,12 +145,23 @@ def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
     saved = git.snapshot(f"ralph: before restoring iteration {wanted.iteration}")
     if not saved or not git.keep(f"{_REFS}{wanted.run}/before-restore-{stamp}", saved):
         raise ProjectUnusable("the present state can't be kept, so nothing was restored\n  next: git status")
-    names = git.run("diff", "--name-only", "-z", saved, wanted.commit)
-    progress = f":(top,exclude,literal){git.prefix}progress.txt"
-    done = git.run("restore", f"--source={wanted.commit}", "--staged", "--worktree", "--", *git.everything, progress)
+    changed = _changed(git, saved, wanted.commit)
+    kept = (*git.own("exclude"), f":(top,exclude,literal){git.prefix}progress.txt")
+    done = git.run("restore", f"--source={wanted.commit}", "--staged", "--worktree", "--", ":/", *kept)
     if done.status:
         raise ProjectUnusable(f"git restore: {_last_line(done.err)}\n  next: git status; before it: {saved}")
-    return Restored(wanted, saved, len([each for each in names.out.split(b"\0") if each]))
+    return Restored(wanted, saved, changed)
+
+
+def _changed(git: Git, saved: str, wanted: str) -> int:
+    """How many files a restore changes: untracked ones that the checkpoint doesn't have aren't touched."""
+    untracked = {path for path, mark in (git.dirty() or {}).items() if mark == "??"}
+    fields = git.run("diff", "--name-status", "-z", "--no-renames", saved, wanted).out.decode(
+        "utf-8", "surrogateescape"
+    )
+    marks, names = fields.split("\0")[::2], fields.split("\0")[1::2]
+    stays = {name for mark, name in zip(marks, names, strict=False) if mark == "D" and name in untracked}
+    return len(set(names) - stays - {f"{git.prefix}progress.txt"})
 
 
 def _kind(git: Git, commit: str, subject: str) -> Kind:

@@ -88,11 +88,11 @@ class Git:
             return Ran(127, b"", str(error))
         return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
-    @property
-    def everything(self) -> tuple[str, ...]:
-        """Path patterns for all of the working tree but the loop's own files."""
-        own = [f":(top,exclude,literal){self.prefix}{path}" for path in OWN if not path.endswith("-")]
-        return (":/", *own, f":(top,exclude,glob){self.prefix}.claude/.ralph-*")
+    def own(self, magic: str) -> tuple[str, ...]:
+        """Path patterns for the loop's own files; `magic` says what about them: ``exclude``, or nothing."""
+        magic = f"top,{magic}," if magic else "top,"
+        literal = [f":({magic}literal){self.prefix}{path}" for path in OWN if not path.endswith("-")]
+        return (*literal, f":({magic}glob){self.prefix}.claude/.ralph-*")
 
     def head(self) -> str:
         """Give the commit that is checked out; '' before the first."""
@@ -104,7 +104,9 @@ class Git:
         Args:
             control: also leave out what is only about the work, as progress.txt.
         """
-        done = self.run("--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+        done = self.run(
+            "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"
+        )
         if done.status:
             return None
         entries = os.fsdecode(done.out).split("\0")
@@ -143,7 +145,7 @@ class Git:
         index = Path(self.run("rev-parse", "--git-path", "index").text)
         index = index if index.is_absolute() else self.project / index
         kept = index.read_bytes() if index.is_file() else None
-        done = self.run("add", "-A", "--", *self.everything)
+        done = self._add()
         if done.status == 0:
             options = ["--no-verify"] * no_verify + ["--allow-empty"] * allow_empty
             done = self.run("commit", "--quiet", "-m", message, *options, env=self._identity())
@@ -162,7 +164,7 @@ class Git:
             head = self.head()
             if head:
                 self.run("read-tree", head, env=env)
-            if self.run("add", "-A", "--", *self.everything, env=env).status:
+            if self._add(env).status:
                 return ""
             tree = self.run("write-tree", env=env)
             if tree.status:
@@ -187,6 +189,14 @@ class Git:
                 gap = "" if not text or text.endswith("\n") else "\n"
                 with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
                     file.write(gap + "".join(f"{line}\n" for line in missing))
+
+    def _add(self, env: Mapping[str, str] | None = None) -> Ran:
+        """Put all of the working tree into the index, but for the loop's own files.
+
+        git refuses to add patterns that exclude what is ignored anyway, so these are taken out again.
+        """
+        done = self.run("add", "-A", "--", ":/", env=env)
+        return done if done.status else self.run("reset", "--quiet", "--", *self.own(""), env=env)
 
     def _own(self, path: str, *, control: bool) -> bool:
         inside = path.removeprefix(self.prefix)

@@ -1,13 +1,12 @@
 """The Stop hook: what comes in, what goes out. Reads and writes the project, prints nothing.
 
-Whatever is wrong, the agent may stop, with a message: a hook that is in doubt must neither trap a session nor destroy
-a loop's state. It speaks JSON with exit status 0, because 1 wouldn't block and 2 would have its JSON ignored.
+Whatever is wrong, the agent may stop, with a message: a hook that is in doubt must neither trap a session nor
+destroy a loop's state. It speaks JSON with exit status 0: 1 wouldn't block, and 2 would have its JSON ignored.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path

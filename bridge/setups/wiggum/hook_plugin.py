@@ -1,7 +1,7 @@
 """The Stop hook for loops of the official plugin: its file, its words, without what it does wrong.
 
-The promise counts before the limit and wherever it stands in the message, a session without a claim isn't taken over,
-and a file that can't be read is left where it is.
+The promise counts before the limit and wherever it stands in the message, a foreign session isn't touched, and
+a file that can't be read is left where it is.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def answer_plugin(
             return allow()
     said = message()
     if said is None:
-        return opened("the assistant's last message is not known; the loop's state is untouched", legacy=call.legacy)
+        return opened(
+            "the assistant's last message is not known; the loop's state is untouched", legacy=call.legacy
+        )
     with files.locked(layout):
         text = files.read_text(layout.plugin) or text
         state = read_plugin(text, str(layout.plugin))

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "default_command", "install", "uninstall"]
 
-_OURS = re.compile(r"(?:\bralph-bridge(?:\.exe)?['\"]?|-m bridge)\s+stop-hook\b|\bimport main; main\(\).*\bstop-hook\b")
+_OURS = re.compile(
+    r"(?:\bralph-bridge(?:\.exe)?['\"]?|-m bridge)\s+stop-hook\b|\bimport main; main\(\).*\bstop-hook\b"
+)
 _MARK = "<!-- written by ralph-bridge wiggum install-hook -->"
 _TIMEOUT = 120
 """Seconds: a checkpoint runs the repository's commit hooks."""
@@ -72,7 +74,9 @@ def uninstall(project: Path, *, local: bool) -> list[Change]:
     """Take the hook out of the settings, and remove the command file if it is still as it was written."""
     path = _settings(project, local=local)
     text = _read(path)
-    changes = [_written(path, text, without_hook(text, str(path))) if text is not None else Change(path, "unchanged")]
+    changes = [
+        _written(path, text, without_hook(text, str(path))) if text is not None else Change(path, "unchanged")
+    ]
     target = project / ".claude" / "commands" / "ralph.md"
     there = files.read_text(target)
     if there is None or there != _command_file():

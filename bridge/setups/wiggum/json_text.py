@@ -26,8 +26,8 @@ class Node:
     Attributes:
         start: where its bracket opens.
         end: behind its closing bracket.
-        members: for each member, where it starts (with its key) and ends, its key (None in an array), its value, and
-            where that value starts.
+        members: for each member, where it starts (with its key) and ends, its key (None in an array), its
+            value, and where that value starts.
     """
 
     start: int

@@ -117,7 +117,9 @@ def _turn(layout: Layout, state: State, tool: Tool) -> Generator[LoopEvent, None
 def _write_prompt(layout: Layout, state: State) -> None:
     text = files.read_text(layout.prompt)
     if text is None or not text.strip():
-        raise ConfigurationError(f"{layout.prompt} is {'missing' if text is None else 'empty'}\n  next: write it anew")
+        raise ConfigurationError(
+            f"{layout.prompt} is {'missing' if text is None else 'empty'}\n  next: write it anew"
+        )
     with files.usable():
         layout.folder.mkdir(parents=True, exist_ok=True)
         write_atomic(layout.turn_prompt, turn_prompt(text, state, state.iteration + 1))

@@ -69,7 +69,7 @@ def updated(text: str, **values: str | int) -> str:
         line = f"{key}: {value}"
         pattern = re.compile(rf"^{key}[ \t]*:[^\r\n]*", re.MULTILINE)
         if pattern.search(front):
-            front = pattern.sub(lambda _, line=line: line, front, count=1)  # type: ignore[misc]
+            front = pattern.sub(lambda _, line=line: line, front, count=1)
         else:
             front += f"{line}\n"
     return text[: found.start("front")] + front + text[found.end("front") :]

@@ -6,7 +6,7 @@ the last turn is finished.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,7 +54,7 @@ class Heard:
     text: str = ""
     failure: str | None = None
     changed: bool | None = None
-    items: Items = Items()
+    items: Items = field(default_factory=Items)
     ticked: tuple[str, ...] = ()
     done: str = ""
     elapsed: float = 0.0

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["Probe"]
 
 _MOST = 20_000
-_PASSED_OVER = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache", ".pytest_cache"}
+_PASSED_OVER = {
+    ".git",
+    ".hg",
+    ".svn",
+    "node_modules",
+    "__pycache__",
+    ".venv",
+    ".tox",
+    ".mypy_cache",
+    ".pytest_cache",
+}
 
 
 class Probe:

@@ -53,8 +53,8 @@ class Block:
 def read_blocks(text: str) -> tuple[Block, ...]:
     """Read the blocks of a file, in their order; what stands between them is passed over."""
     headings = list(_HEADING.finditer(text))
-    ends = [each.start() for each in headings[1:]] + [len(text)]
-    return tuple(_block(each, text[each.end() : end]) for each, end in zip(headings, ends, strict=True))
+    ends = [*(each.start() for each in headings[1:]), len(text)]
+    return tuple(_block(each, text[each.end() : end]) for each, end in zip(headings, ends, strict=False))
 
 
 def count_blocks(text: str, iteration: int) -> int:

@@ -51,7 +51,7 @@ def turn_prompt(text: str, state: State, number: int) -> str:
     def current(section: re.Match[str]) -> str:
         body = section["body"]
         for pattern, name in _LINES:
-            body = pattern.sub(lambda line, name=name: f"{line[1]} {values[name]}", body)  # type: ignore[misc]
+            body = pattern.sub(lambda line, name=name: f"{line[1]} {values[name]}", body)
         return section[0][: -len(section["body"])] + body if section["body"] else section[0]
 
     return filled(_SECTION.sub(current, text), values)

@@ -19,13 +19,17 @@ _STUCK = re.compile(
     r"|\bgoing (?:a?round )?in circles\b",
     re.IGNORECASE,
 )
-_NOT_STUCK = re.compile(r"\b(?:not|no longer|isn['\u2019]t|if|when|whenever|unless|should|in case)\b", re.IGNORECASE)
+_NOT_STUCK = re.compile(
+    r"\b(?:not|no longer|isn['\u2019]t|if|when|whenever|unless|should|in case)\b", re.IGNORECASE
+)
 _BULLET = re.compile(r"^[\s>*_`#|+-]*(?:\d+[.)]\s+)?[*_`]*")
 _ERROR = re.compile(
     r"^(?:\w+[.:])*\w*(?:Error|Exception)\b[^:]{0,40}:|^(?:error|fatal|panic|FAILED|FAIL|FAILURE)\b[^:]{0,40}[: ]"
     r"|\berror (?:TS|CS|E)?\d+:|^Traceback \(most recent call last\)"
 )
-_NONE = re.compile(r"\b(?:no|0|zero|without|fixed|resolved)\s+(?:\w+\s+)?(?:errors?|failures?|failed)\b", re.IGNORECASE)
+_NONE = re.compile(
+    r"\b(?:no|0|zero|without|fixed|resolved)\s+(?:\w+\s+)?(?:errors?|failures?|failed)\b", re.IGNORECASE
+)
 _LONGEST = 400
 _INDENTED = (" ", "\t")
 

@@ -244,7 +244,9 @@ def _templates(layout: Layout, request: Request, now: datetime) -> list[str]:
         elif name == "PROMPT.md" and description:
             text = files.read_text(path) or ""
             if " ".join(description.split()) not in " ".join(text.split()):
-                notices.append("PROMPT.md is kept as it is: the description only names the task (--force rewrites it)")
+                notices.append(
+                    "PROMPT.md is kept as it is: the description only names the task (--force rewrites it)"
+                )
     with files.usable():
         (layout.project / "specs").mkdir(exist_ok=True)
     return notices

@@ -241,7 +241,16 @@ def _state(reader: _Reader, defaults: State) -> State:
 
 
 _TEXTS = (
-    *("task_name", "task_hash", "prompt_hash", "run_id", "started_at", "updated_at", "completion_promise", "session_id"),
+    *(
+        "task_name",
+        "task_hash",
+        "prompt_hash",
+        "run_id",
+        "started_at",
+        "updated_at",
+        "completion_promise",
+        "session_id",
+    ),
     *("tool", "last_action", "outcome", "reason", "ended_at"),
 )
 

@@ -121,4 +121,6 @@ def _text(content: object) -> str:
 
 
 def _works(content: object) -> bool:
-    return isinstance(content, list) and any(isinstance(each, dict) and each.get("type") == "tool_use" for each in content)
+    return isinstance(content, list) and any(
+        isinstance(each, dict) and each.get("type") == "tool_use" for each in content
+    )

@@ -1,7 +1,8 @@
 """The beginning and the end of a turn, the same in both modes.
 
-The order of writes makes a kill at any moment harmless: first what tells of the turn (progress.txt, the checkpoint),
-then the state that counts it. A turn that nobody ended is ended by the next start, as an interrupted one.
+The order of writes makes a kill at any moment harmless: first what tells of the turn (progress.txt, the
+checkpoint), then the state that counts it. A turn that nobody ended is ended by the next start, as an interrupted
+one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from bridge.setups.wiggum import checkpoints, files, progress
 from bridge.setups.wiggum.git import Look
-from bridge.setups.wiggum.plan import Items
 from bridge.setups.wiggum.policy import Decision, Heard, decide, stamp
 from bridge.setups.wiggum.state import State, Turn
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.plan import Items
     from bridge.setups.wiggum.probe import Probe
 
 __all__ = ["Reply", "begin", "end", "recover"]
