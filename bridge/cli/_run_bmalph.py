@@ -70,7 +70,12 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
             say(f"{script.display_name()} · driver {script.script} · prompt {loop.prompt}{most}")
         renderer = Renderer(max_iterations=wanted.max_iterations, quiet=wanted.quiet)
         store = _store(folder, settings, script, wanted)
-        with view(renderer, settings, quiet=wanted.quiet) as show:
+        with view(
+            renderer,
+            calls_per_hour=settings.max_calls_per_hour,
+            max_iterations=wanted.max_iterations,
+            quiet=wanted.quiet,
+        ) as show:
             end = _run(script, loop, store, show)
         _explain(script, settings, end, say)
         return 0 if end.verdict is Verdict.COMPLETE else 1

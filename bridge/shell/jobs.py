@@ -90,6 +90,8 @@ class _Ends:
         self.stdout = stdout
         self.stdin = self.stderr = -1
         self.source: Source | None = None
+        self.alone = False
+        """Whether nothing of the job was running any more when it was last looked for."""
 
     def close_stdin(self) -> None:
         fd, self.stdin = self.stdin, -1
@@ -371,17 +373,18 @@ class Job:
                 self._look()
 
     def _ladder(self, rungs: Iterable[tuple[signal.Signals, float]]) -> None:
+        self._ends.alone = False
         try:
             for number, grace in rungs:
                 left = self._place.members()
-                if not left:
-                    return
                 processes.send(number, left)
                 processes.send(signal.SIGCONT, left)
-                if self._gone_within(grace):
+                if not left or self._gone_within(grace):
+                    self._ends.alone = True
                     return
         finally:  # Ctrl-C again: no more patience
-            self._place.kill()
+            if not self._ends.alone:
+                self._place.kill()
 
     def _gone_within(self, grace: float) -> bool:
         end = time.monotonic() + grace
@@ -466,7 +469,8 @@ def _status(folder: str) -> int:
 
 
 def _dispose(place: _Place, ends: _Ends, keeper: processes.Watch, bash: processes.Watch) -> None:
-    place.kill()
+    if not ends.alone:
+        place.kill()
     place.forget()
     keeper.close()
     bash.close()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
+from bridge.verify.gherkin.agents import AgentBench
 from bridge.verify.gherkin.bash import Answer, array_after
 
 if TYPE_CHECKING:
@@ -90,6 +92,12 @@ class World:
         path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
         path.chmod(mode)
         return path
+
+    @cached_property
+    def agent(self) -> AgentBench:
+        """The scenario's script as an agent."""
+        assert self.script is not None, "the scenario names no agent"
+        return AgentBench(self.folder, self.script, self.env)
 
     def minimal(self, more: str = "", without: str = "", folder: str = "drivers") -> None:
         """Make the minimal driver the one that the scenario is about."""

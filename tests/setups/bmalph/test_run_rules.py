@@ -208,8 +208,8 @@ def test_time_is_up(looping: Project) -> None:
 )
 def test_gates(looping: Project, mode: str, number: int, told: bool) -> None:
     agent = Agent(looping, "codex").otherwise("change; complete")
-    gates = {"TEST_COMMAND": "echo it broke; false", "QUALITY_GATES": "true; npm run lint --fix", "PATH_": ""}
-    loop = inside.run(looping, max_iterations=3, QUALITY_GATE_MODE=mode, **gates)
+    looping.env |= {"TEST_COMMAND": "echo it broke; false", "QUALITY_GATES": "true; npm run lint --fix"}
+    loop = inside.run(looping, max_iterations=3, QUALITY_GATE_MODE=mode)
     assert loop.reason == ("max_iterations" if mode == "block" else "completion_signals")
     assert metrics(looping)[0]["quality_gate_result"] == number
     results = json.loads(looping.read(".ralph/.quality_gate_results"))
