@@ -88,7 +88,7 @@ def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, 
     """
     if git is None or not settings.enabled:
         return Made()
-    dirty = git.dirty()
+    dirty = git.dirty(control=True)  # progress.txt alone is no work: it goes with the next that is
     if dirty is None:
         return Made(warning="no checkpoint: git can't be asked about the working tree")
     head = git.head()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from bridge.errors import ProjectBusy, ProjectUnusable
 from bridge.files import write_atomic
 from bridge.setups.wiggum.plan import Items, read_items
-from bridge.setups.wiggum.state import State, read_state, write_state
+from bridge.setups.wiggum.state import State, write_state
+from bridge.setups.wiggum.state_reading import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,50 +7,26 @@ destroy a loop's state. It speaks JSON with exit status 0: 1 wouldn't block, and
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.hook_answers import Answer, allow, block, opened
-from bridge.setups.wiggum.layout import Layout
+from bridge.setups.wiggum.hook_call import Call, projects, read_call
 from bridge.setups.wiggum.policy import closed
 from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, State
-from bridge.setups.wiggum.transcript import last_message
+from bridge.setups.wiggum.transcript import last_message, used_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
+    from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.policy import Decision
 
-__all__ = ["Call", "answer"]
-
-_CAP = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of the hook, as far as it could be understood.
-
-    Attributes:
-        session_id: whose turn ends; None: it wasn't said.
-        active: the turn goes on because of a Stop hook already.
-        message: the assistant's last message; None: it wasn't said.
-        transcript: the file that should hold it, or None.
-        cwd: where the session is.
-        cap: blocks in a row after which the CLI ends the turn by itself; 0: never.
-        legacy: an outer shell loop asks, by exit status.
-    """
-
-    session_id: str | None
-    active: bool
-    message: str | None
-    transcript: Path | None
-    cwd: Path
-    cap: int = _CAP
-    legacy: bool = False
+__all__ = ["answer"]
 
 
 def answer(
@@ -82,44 +58,12 @@ def answer(
     if document.get("hook_event_name", "Stop") != "Stop":
         return allow(legacy=legacy)
     try:
-        call = _call(document, env, cwd, legacy=legacy)
+        call = read_call(document, env, cwd, legacy=legacy)
         return _Hook(call, env, now, transcript).answer()
     except BridgeError as error:
         return opened(str(error), legacy=legacy)
     except Exception as error:  # a bug of ours must not trap a session
         return opened(f"a bug of ours: {type(error).__name__}: {error}", legacy=legacy)
-
-
-def _call(document: dict[str, Any], env: Mapping[str, str], cwd: Path, *, legacy: bool) -> Call:
-    def text(key: str) -> str | None:
-        value = document.get(key)
-        return value if isinstance(value, str) else None
-
-    path = text("transcript_path")
-    named = Path(text("cwd") or cwd)
-    cap = env.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "")
-    return Call(
-        session_id=text("session_id") or None,
-        active=document.get("stop_hook_active") is True,
-        message=text("last_assistant_message"),
-        transcript=Path(path).expanduser() if path else None,
-        cwd=named if named.is_dir() else cwd,
-        cap=int(cap) if cap.isascii() and cap.isdecimal() else _CAP,
-        legacy=legacy,
-    )
-
-
-def _projects(call: Call, env: Mapping[str, str]) -> list[Layout]:
-    """Where the loop may be: the session's folder, those above it in the same repository, the project's root."""
-    folders = []
-    for folder in (call.cwd, *call.cwd.parents):
-        folders.append(folder)
-        if (folder / ".git").exists():
-            break
-    else:
-        del folders[1:]
-    root = env.get("CLAUDE_PROJECT_DIR")
-    return [Layout(folder) for folder in ([*folders, Path(root)] if root else folders)]
 
 
 class _Hook:
@@ -137,7 +81,7 @@ class _Hook:
 
     def answer(self) -> Answer:
         """Find the loop that the call is about, and answer for it; silence when there is none."""
-        for layout in _projects(self.call, self.env):
+        for layout in projects(self.call, self.env):
             if layout.state.is_file():
                 state = files.load(layout, defaults=self._defaults())
                 # An outer loop asks the same questions itself when the agent has ended.
@@ -210,7 +154,7 @@ class _Hook:
         from bridge.setups.wiggum.prompt import turn_prompt
 
         call = self.call
-        blocks = state.blocks if call.active else 0
+        blocks = self._blocks(state)
         if not call.legacy and 0 < call.cap <= blocks:
             files.save(layout, replace(state, blocks=0))
             return allow(
@@ -227,6 +171,22 @@ class _Hook:
         most = f" of {state.max_iterations}" if state.max_iterations else ""
         told = "; ".join((f"iteration {number}{most}", *_items(state), *decision.warnings))
         return block(turn_prompt(prompt, state, number), told, legacy=call.legacy)
+
+    def _blocks(self, state: State) -> int:
+        """Count the stops in a row that were prevented, as the CLI does: a turn that used a tool begins anew.
+
+        (Measured with claude 2.1.197: the ninth block of turns that only talk is passed over, turns that use tools
+        go on, and 0 lifts the limit.) A number that the user has named is taken at its word.
+        """
+        call = self.call
+        if not call.active:
+            return 0
+        if call.cap_given:
+            return state.blocks
+        if not state.breaker.no_change_count:  # talk alone changes no file
+            return 0
+        at_cap = 0 < call.cap <= state.blocks
+        return 0 if at_cap and call.transcript is not None and used_tools(call.transcript) else state.blocks
 
 
 _UNKNOWN = (

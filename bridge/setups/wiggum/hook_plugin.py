@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from bridge.setups.wiggum.hook import Call
+    from bridge.setups.wiggum.hook_call import Call
     from bridge.setups.wiggum.layout import Layout
 
 __all__ = ["answer_plugin"]

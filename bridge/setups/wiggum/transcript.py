@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Said", "last_message", "read_entries"]
+__all__ = ["Said", "last_message", "read_entries", "used_tools"]
 
 _PATIENCE = 2.0
 _SLICE = 0.05
@@ -83,6 +83,21 @@ def read_entries(data: bytes) -> Said:
         elif not parts and _works(message.get("content")):
             final = False  # a tool was called last: the answer is yet to come
     return Said("\n".join(parts), final and bool(parts))
+
+
+def used_tools(path: Path) -> bool:
+    """Say whether the turn that the transcript ends with has used a tool, as far as it is written."""
+    for line in reversed((_tail(path) or b"").split(b"\n")):
+        role, message = _role(_object(line) or {})
+        content = message.get("content")
+        kinds = (
+            {each.get("type") for each in content if isinstance(each, dict)} if isinstance(content, list) else set()
+        )
+        if kinds & {"tool_use", "tool_result"}:
+            return True
+        if role == "user":
+            return False
+    return False
 
 
 def _tail(path: Path) -> bytes | None:
