@@ -64,7 +64,7 @@ def read_call(document: dict[str, Any], env: Mapping[str, str], cwd: Path, *, le
 
 
 def projects(call: Call, env: Mapping[str, str]) -> list[Layout]:
-    """Say where the loop may be: the session's folder, those above it in the same repository, the project's root."""
+    """Say where the loop may be: the session's folder, those above it in the repository, the project's root."""
     folders = []
     for folder in (call.cwd, *call.cwd.parents):
         folders.append(folder)
