@@ -181,7 +181,7 @@ Feature: Wiggum mode: long unattended runs
     Then it ends with the outcome "complete" and exit status 0
 
   Scenario: REQ-RW-108: progress.txt alone is no progress, committed or not
-    Given an agent that does "echo note >> progress.txt; git commit -qam notes"
+    Given an agent that does "echo note >> progress.txt; git add progress.txt; git commit -qm notes"
     When the loop is run
     Then it ends with the outcome "no_file_changes" and exit status 6
     And the agent was run 3 times
@@ -231,7 +231,7 @@ Feature: Wiggum mode: long unattended runs
     Then the stop is prevented, with the prompt
 
   Scenario: Stopped by hand: the loop ends before its next turn
-    Given an agent that does "work; [ $TURN != 2 ] || $WIGGUM stop >&2"
+    Given an agent that does "work; [ $TURN != 2 ] || wiggum stop >&2"
     When the loop is run
     Then it ends with the outcome "cancelled" and exit status 130
     And the agent was run 2 times

@@ -68,7 +68,8 @@ def _agent(wiggum: Wiggum, code: str) -> None:
     command = shlex.join([*MAIN, "wiggum"])
     # The agent's parent is the stand-in for claude, whose parent is the loop.
     loop = "LOOP=$(ps -o ppid= -p $PPID)"
-    wiggum.project.claude(f"WIGGUM={shlex.quote(command)}\n{loop}\n{code.replace(chr(92) + chr(34), chr(34))}")
+    itself = f'wiggum() {{ {command} "$@"; }}'
+    wiggum.project.claude(f"{itself}\n{loop}\n{code.replace(chr(92) + chr(34), chr(34))}")
 
 
 @given(parsers.parse('there is no "{name}"'))

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = ["Git", "Look", "find_git"]
 
 _TIMEOUT = 120
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
+_LOCKED = 20
 _HASHED_WHOLE = 16 * 1024 * 1024
 
 
@@ -146,9 +148,15 @@ class Git:
         index = index if index.is_absolute() else self.project / index
         kept = index.read_bytes() if index.is_file() else None
         done = self._add()
-        if done.status == 0:
-            options = ["--no-verify"] * no_verify + ["--allow-empty"] * allow_empty
-            done = self.run("commit", "--quiet", "-m", message, *options, env=self._identity())
+        for _ in range(_LOCKED):  # by a git that a killed loop has left behind, or by an editor
+            if done.status == 0 or "index.lock" not in done.err:
+                break
+            time.sleep(0.1)
+            done = self._add()
+        if done.status:
+            return done
+        options = ["--no-verify"] * no_verify + ["--allow-empty"] * allow_empty
+        done = self.run("commit", "--quiet", "-m", message, *options, env=self._identity())
         if done.status and kept is not None:
             with suppress(OSError):
                 temporary = index.with_name("index.ralph")

@@ -12,7 +12,7 @@ from bridge.files import write_atomic
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.breaker import BreakerSettings, cooled_at
-from bridge.setups.wiggum.policy import EXIT_CODES, stamp
+from bridge.setups.wiggum.policy import EXIT_CODES, closed, stamp
 from bridge.setups.wiggum.prompt import TEMPLATES, filled, template
 from bridge.setups.wiggum.state import Checkpointing, Mode, State
 
@@ -94,6 +94,9 @@ def _saved(
     layout: Layout, probe: Probe, state: State, notices: list[str], now: datetime, *, resumed: bool = False
 ) -> Prepared:
     if 0 < state.max_iterations <= state.iteration:
+        over = closed(state, "max_iterations", f"maximum iterations ({state.max_iterations}) reached", now)
+        files.save(layout, over)
+        files.archive(layout, over)
         raise LoopRefused(
             f"all {state.max_iterations} iterations of this loop are used up\n"
             "  next: --max-iterations with a larger number, or --fresh to begin anew",
@@ -141,8 +144,7 @@ def _continued(layout: Layout, before: State, request: Request, now: datetime) -
             f"{layout.state} is that of another task, in iteration {before.iteration}: {before.task_name or '?'}\n"
             "  next: --resume to go on with it, or --fresh to begin anew (the old state is kept aside)"
         )
-    theirs = before.mode == request.mode == "hook" and before.outcome is None
-    if theirs and not request.resume and None is not before.session_id != request.session_id is not None:
+    if _theirs(before, request):
         raise LoopRefused(
             f"this loop belongs to session {before.session_id}\n  next: --resume takes it over, --fresh begins anew"
         )
@@ -158,6 +160,13 @@ def _continued(layout: Layout, before: State, request: Request, now: datetime) -
     return _with_request(
         replace(before, breaker=breaker, outcome=None, reason="", exit_code=None, ended_at=None, blocks=0), request
     )
+
+
+def _theirs(before: State, request: Request) -> bool:
+    """Say whether another session may be at it just now."""
+    both = before.mode == request.mode == "hook" and before.outcome is None
+    named = before.session_id is not None and request.session_id is not None
+    return both and named and before.session_id != request.session_id and not request.resume
 
 
 def _with_request(state: State, request: Request) -> State:
