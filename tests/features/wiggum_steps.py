@@ -284,5 +284,3 @@ def _there(wiggum: Wiggum, name: str) -> None:
 @then(parsers.parse('there is no file "{name}"'))
 def _not_there(wiggum: Wiggum, name: str) -> None:
     assert not (wiggum.project.path / name).exists()
-
-

@@ -190,7 +190,7 @@ def _conditions(
         return ("repeated_error", f"repeated error: the same one in {same} turns in a row"), ()
     # While one error repeats, its own threshold decides: a failing turn changes nothing either.
     explained = 0 < idle <= same and settings.same_error > 0
-    if 0 < settings.no_change <= idle and not explained:
+    if evidence.changed is False and 0 < settings.no_change <= idle and not explained:
         return ("no_file_changes", f"no file changes in {idle} turns in a row"), ()
     warnings: list[str] = []
     decline = _decline(evidence.output_length, before)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bridge.errors import ConfigurationError, ProjectUnusable
 
 if TYPE_CHECKING:
+    from bridge.loop.progress import TreeState
     from bridge.setups.wiggum.git import Git
     from bridge.setups.wiggum.state import Checkpointing
 
@@ -88,15 +89,16 @@ def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, 
     """
     if git is None or not settings.enabled:
         return Made()
-    dirty = git.dirty(control=True)  # progress.txt alone is no work: it goes with the next that is
-    if dirty is None:
+    tree = git.status()
+    if tree is None:
         return Made(warning="no checkpoint: git can't be asked about the working tree")
-    head = git.head()
-    if not dirty and not settings.allow_empty:
-        if head and head != since:
-            git.keep(_ref(run, iteration), head)  # the agent has committed its work itself
-        return Made(head if head != since else "")
-    busy = git.busy()
+    # progress.txt alone is no work: it goes with the next that is.
+    if not git.dirty(tree, control=True) and not settings.allow_empty:
+        if tree.head and tree.head != since:
+            git.keep(_ref(run, iteration), tree.head)  # the agent has committed its work itself
+            return Made(tree.head)
+        return Made()
+    busy = git.busy(tree)
     if not busy:
         done = git.commit(message(iteration, note), no_verify=settings.no_verify, allow_empty=settings.allow_empty)
         if done.status == 0:
@@ -104,7 +106,8 @@ def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, 
             git.keep(_ref(run, iteration), commit)
             return Made(commit)
         why = _last_line(done.err) or _last_line(done.text) or f"git commit ended with {done.status}"
-        if not git.dirty():
+        after = git.status()
+        if after is not None and not git.dirty(after, control=True):
             return Made()  # nothing but what hooks or attributes make equal again
     else:
         why = f"{busy} under way"
@@ -140,12 +143,15 @@ def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
         ProjectUnusable: the present state can't be kept, or git refuses; nothing was changed then.
         ConfigurationError: a merge or a rebase is under way.
     """
-    if busy := git.busy():
+    tree = git.status()
+    if tree is None:
+        raise ProjectUnusable("git can't be asked about the working tree\n  next: git status")
+    if busy := git.busy(tree):
         raise ConfigurationError(f"{busy}: nothing is restored in the middle of that\n  next: finish or abort it")
     saved = git.snapshot(f"ralph: before restoring iteration {wanted.iteration}")
     if not saved or not git.keep(f"{_REFS}{wanted.run}/before-restore-{stamp}", saved):
         raise ProjectUnusable("the present state can't be kept, so nothing was restored\n  next: git status")
-    changed = _changed(git, saved, wanted.commit)
+    changed = _changed(git, tree, saved, wanted.commit)
     kept = (*git.own("exclude"), f":(top,exclude,literal){git.prefix}progress.txt")
     done = git.run("restore", f"--source={wanted.commit}", "--staged", "--worktree", "--", ":/", *kept)
     if done.status:
@@ -153,9 +159,9 @@ def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
     return Restored(wanted, saved, changed)
 
 
-def _changed(git: Git, saved: str, wanted: str) -> int:
+def _changed(git: Git, tree: TreeState, saved: str, wanted: str) -> int:
     """How many files a restore changes: untracked ones that the checkpoint doesn't have aren't touched."""
-    untracked = {path for path, mark in (git.dirty() or {}).items() if mark == "??"}
+    untracked = {path for path, mark in git.dirty(tree).items() if mark.startswith("?")}
     fields = git.run("diff", "--name-status", "-z", "--no-renames", saved, wanted).out.decode(
         "utf-8", "surrogateescape"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.loop.progress import TreeState, parse_tree
 from bridge.setups.wiggum.layout import OWN, is_own
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ __all__ = ["Git", "Look", "find_git"]
 _TIMEOUT = 120
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _LOCKED = 20
+_NOTHING = hashlib.sha256().hexdigest()
+"""Fingerprint of a working tree in which nothing differs from HEAD."""
 _HASHED_WHOLE = 16 * 1024 * 1024
 
 
@@ -100,30 +104,38 @@ class Git:
         """Give the commit that is checked out; '' before the first."""
         return self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text
 
-    def dirty(self, *, control: bool = False) -> dict[str, str] | None:
-        """Give what differs from HEAD or is untracked, path to git's two letters; None when git can't tell.
+    def status(self) -> TreeState | None:
+        """Give the commit that is checked out and what differs from it, in one call; None when git can't tell."""
+        done = self.run(
+            "--no-optional-locks",
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+        )
+        return parse_tree(done.out) if done.status == 0 else None
+
+    def dirty(self, tree: TreeState, *, control: bool = False) -> dict[str, str]:
+        """Give what differs from HEAD or is untracked, path to git's mark, the loop's own files aside.
 
         Args:
+            tree: as `status` gives it.
             control: also leave out what is only about the work, as progress.txt.
         """
-        done = self.run(
-            "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"
-        )
-        if done.status:
-            return None
-        entries = os.fsdecode(done.out).split("\0")
-        found = {entry[3:]: entry[:2] for entry in entries if len(entry) > 3}
-        return {path: mark for path, mark in found.items() if not self._own(path, control=control)}
+        return {path: mark for path, mark in tree.marks.items() if not self._own(path, control=control)}
 
     def look(self) -> Look:
         """Look at the working tree: what is in files counts, not when they were written."""
-        dirty = self.dirty(control=True)
-        if dirty is None:
+        tree = self.status()
+        if tree is None:
             return Look(self.head(), None)
         digest = hashlib.sha256()
-        for path in sorted(dirty):
-            digest.update(os.fsencode(path) + b"\0" + _contents(self.top / path) + b"\0")
-        return Look(self.head(), digest.hexdigest())
+        for path in sorted(self.dirty(tree, control=True)):
+            name = path.encode("utf-8", "surrogateescape")
+            digest.update(name + b"\0" + _contents(os.path.join(os.fsencode(self.top), name)) + b"\0")
+        return Look(tree.head, digest.hexdigest())
 
     def moved(self, before: Look, after: Look) -> bool | None:
         """Say whether there was work between two looks; None when nobody can tell."""
@@ -135,17 +147,16 @@ class Git:
         names = self.run("diff", "--name-only", "-z", "--no-renames", before.head or self._empty_tree(), after.head)
         paths = os.fsdecode(names.out).split("\0")
         committed = names.status != 0 or any(path and not self._own(path, control=True) for path in paths)
-        return committed or (before.tree != after.tree and bool(self.dirty(control=True)))
+        return committed or before.tree != after.tree != _NOTHING
 
-    def busy(self) -> str:
+    def busy(self, tree: TreeState) -> str:
         """Name what is under way here that a commit would disturb; '' when nothing is."""
         under_way = next((name for name in _BUSY if (self.folder / name).exists()), "")
-        return under_way or ("unmerged files" if self.run("ls-files", "--unmerged").out else "")
+        return under_way or ("unmerged files" if any(mark.startswith("u ") for mark in tree.marks.values()) else "")
 
     def commit(self, message: str, *, no_verify: bool, allow_empty: bool) -> Ran:
         """Commit all of the working tree; when that is refused, the index is left as it was."""
-        index = Path(self.run("rev-parse", "--git-path", "index").text)
-        index = index if index.is_absolute() else self.project / index
+        index = self.folder / "index"
         kept = index.read_bytes() if index.is_file() else None
         done = self._add()
         for _ in range(_LOCKED):  # by a git that a killed loop has left behind, or by an editor
@@ -156,7 +167,9 @@ class Git:
         if done.status:
             return done
         options = ["--no-verify"] * no_verify + ["--allow-empty"] * allow_empty
-        done = self.run("commit", "--quiet", "-m", message, *options, env=self._identity())
+        done = self.run("commit", "--quiet", "-m", message, *options)
+        if done.status and (identity := self._identity()):
+            done = self.run("commit", "--quiet", "-m", message, *options, env=identity)
         if done.status and kept is not None:
             with suppress(OSError):
                 temporary = index.with_name("index.ralph")
@@ -229,17 +242,18 @@ class Git:
             yield {"GIT_INDEX_FILE": os.path.join(folder, "index")}
 
 
-def _contents(path: Path) -> bytes:
+def _contents(path: bytes) -> bytes:
     """Tell a file's contents from others'; of a very large one, its size and time."""
     try:
-        if path.is_symlink():
-            return b"l" + os.fsencode(os.readlink(path))
-        seen = path.stat()
-        if not path.is_file():
+        seen = os.lstat(path)
+        if stat.S_ISLNK(seen.st_mode):
+            return b"l" + os.readlink(path)
+        if not stat.S_ISREG(seen.st_mode):
             return b"d"
         if seen.st_size > _HASHED_WHOLE:
             return f"f{seen.st_mode & 0o111:o} {seen.st_size} {seen.st_mtime_ns}".encode()
-        digest = hashlib.sha256(path.read_bytes()).digest()
+        with open(path, "rb") as file:
+            digest = hashlib.sha256(file.read()).digest()
         return f"f{seen.st_mode & 0o111:o} ".encode() + digest
     except OSError:
         return b"-"

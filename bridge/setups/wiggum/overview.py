@@ -37,7 +37,7 @@ def overview(layout: Layout) -> dict[str, Any]:
     if state is None:
         return seen | {"iteration": None, "outcome": None, "breaker": None, "last_action": None}
     found = asdict(state)
-    for key in ("extra", "completed_items", "remaining_items", "total_items", "turn", "breaker_settings"):
+    for key in ("extra", "turn", "breaker_settings"):
         found.pop(key)
     until = cooled_at(state.breaker, state.breaker_settings) if state.breaker.is_open else None
     breaker = asdict(state.breaker) | {"again_at": stamp(until) if until else None}
@@ -47,6 +47,10 @@ def overview(layout: Layout) -> dict[str, Any]:
         | found
         | {
             "turn": state.turn.number if state.turn else None,
+            # As the plan is now, not as it was when the last turn ended.
+            "completed_items": list(items.done),
+            "remaining_items": len(items.todo),
+            "total_items": items.total,
             "breaker": breaker,
             "checkpoints": found["checkpoints"] | {"count": len(checkpoints)},
             "cancelling": state.outcome is None and files.cancelled(layout),

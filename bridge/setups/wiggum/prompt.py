@@ -15,11 +15,11 @@ __all__ = ["TEMPLATES", "filled", "template", "turn_prompt"]
 
 TEMPLATES = ("PROMPT.md", "fix_plan.md", "progress.txt")
 _PLACE = re.compile(r"\{(task_name|objective|iteration_count|last_action|remaining_count|completion_promise)\}")
-_SECTION = re.compile(r"^## Current State[ \t]*\n(?P<body>.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+_SECTION = re.compile(r"^## Current State[ \t]*\r?\n(?P<body>.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 _LINES = (
-    (re.compile(r"^(-[ \t]*Iteration:).*$", re.MULTILINE), "iteration_count"),
-    (re.compile(r"^(-[ \t]*Last action:).*$", re.MULTILINE), "last_action"),
-    (re.compile(r"^(-[ \t]*Remaining items:).*$", re.MULTILINE), "remaining_count"),
+    (re.compile(r"^(-[ \t]*Iteration:)[^\r\n]*", re.MULTILINE), "iteration_count"),
+    (re.compile(r"^(-[ \t]*Last action:)[^\r\n]*", re.MULTILINE), "last_action"),
+    (re.compile(r"^(-[ \t]*Remaining items:)[^\r\n]*", re.MULTILINE), "remaining_count"),
 )
 
 

@@ -143,7 +143,10 @@ class Project:
 
 SAID = r"""
 work() { echo "turn $TURN" >> "${1:-work.txt}"; }
-tick() { awk '!ticked && sub(/\[ \]/, "[x]") { ticked = 1 } { print }' fix_plan.md > bin/plan && cp bin/plan fix_plan.md; }
+tick() {
+    awk '!ticked && sub(/\[ \]/, "[x]") { ticked = 1 } { print }' fix_plan.md > bin/plan
+    cp bin/plan fix_plan.md
+}
 left() { grep -c '\[ \]' fix_plan.md; }
 promise() { echo "<promise>${1:-COMPLETE}</promise>"; }
 """
@@ -155,7 +158,8 @@ count = len(os.listdir("bin/turns")) + 1 if os.path.isdir("bin/turns") else 1
 os.makedirs("bin/turns", exist_ok=True)
 prompt = sys.argv[sys.argv.index("-p") + 1]
 open(f"bin/turns/{{count:04}}", "w").write(prompt)
-done = subprocess.run(["bin/said"], env={{**os.environ, "TURN": str(count), "PROMPT": prompt}}, stdout=-1, text=True)
+env = {{**os.environ, "TURN": str(count), "PROMPT": prompt}}
+done = subprocess.run(["bin/said"], env=env, stdout=subprocess.PIPE, text=True)
 event = {{"type": "result", "subtype": "success", "is_error": False, "result": done.stdout, "session_id": "s-1"}}
 print(json.dumps(event))
 sys.exit(done.returncode)

@@ -50,7 +50,14 @@ def test_a_process_fails_open_on_truncated_input(project: Project) -> None:
 
 def test_a_process_without_stdin_fails_open(project: Project) -> None:
     project.keep()
-    done = subprocess.run([*MAIN, "stop-hook"], cwd=project.path, env=project.environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(
+        [*MAIN, "stop-hook"],
+        cwd=project.path,
+        env=project.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
     assert (done.returncode, b"its input is empty" in done.stderr) == (0, True)
 
 
@@ -82,7 +89,15 @@ def test_it_needs_neither_click_nor_sh_nor_bash(project: Project) -> None:
         "from bridge.cli import main; main()"
     )
     call = json.dumps({"session_id": "s", "last_assistant_message": "Error: no"})
-    done = subprocess.run([MAIN[0], "-c", code], cwd=project.path, env=project.environment, input=call, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [MAIN[0], "-c", code],
+        cwd=project.path,
+        env=project.environment,
+        input=call,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert json.loads(done.stdout)["decision"] == "block"
     assert done.stderr.strip() == ""
 
@@ -141,7 +156,14 @@ def test_two_sessions_that_stop_at_once_don_t_both_get_the_loop(project: Project
     project.wiggum("start", "--mode", "hook")
     calls = [json.dumps({"session_id": name, "last_assistant_message": "x"}) for name in ("a", "b", "c")]
     running = [
-        subprocess.Popen([*MAIN, "stop-hook"], cwd=project.path, env=project.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*MAIN, "stop-hook"],
+            cwd=project.path,
+            env=project.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for _ in calls
     ]
     answers = [process.communicate(call)[0] for process, call in zip(running, calls, strict=True)]

@@ -26,7 +26,7 @@ tick; echo "did $TURN"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_killed_at_random_moments_and_resumed(project: Project, seed: int) -> None:
     project.write("fix_plan.md", "".join(f"- [ ] item {number}\n" for number in range(100)))
     project.claude(AGENT)
@@ -71,4 +71,8 @@ def test_killed_at_random_moments_and_resumed(project: Project, seed: int) -> No
     for name in project.read("bin/ended").splitlines():
         assert project.git("show", f"HEAD:{name}") == "begun\nended\n"
     ticked = project.read("fix_plan.md").count("[x]")
-    assert ticked == project.git("show", "HEAD:fix_plan.md").count("[x]") == state["total_items"] - state["remaining_items"]
+    assert (
+        ticked
+        == project.git("show", "HEAD:fix_plan.md").count("[x]")
+        == state["total_items"] - state["remaining_items"]
+    )
