@@ -58,12 +58,24 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--resume", is_flag=True, help="Go on with the state that is there."),
             click.option("--fresh", is_flag=True, help="Begin anew; the old state is kept aside."),
             click.option("--force", is_flag=True, help="Write the templates anew; old ones are kept aside."),
-            click.option("--no-change", "no_change", type=click.IntRange(0), help="Turns without change.  [3]"),
-            click.option("--same-error", type=click.IntRange(0), help="Turns with the same error.  [5]"),
-            click.option("--output-decline", type=_reaction, help="When answers get 70% shorter.  [warn]"),
-            click.option("--stuck", type=_reaction, help="When the agent says it is stuck.  [warn]"),
-            click.option("--cooldown", type=click.FloatRange(0), metavar="MINUTES", help="Of the breaker.  [30]"),
-            click.option("--checkpoints/--no-checkpoints", default=None, help="Commit each turn's work.  [on]"),
+            click.option(
+                "--no-change",
+                "no_change",
+                type=click.IntRange(0),
+                help="Idle turns that open the breaker.  [default: 3]",
+            ),
+            click.option("--same-error", type=click.IntRange(0), help="Equal errors that open it.  [default: 5]"),
+            click.option("--output-decline", type=_reaction, help="When answers get 70% shorter.  [default: warn]"),
+            click.option("--stuck", type=_reaction, help="When the agent says so.  [default: warn]"),
+            click.option(
+                "--cooldown",
+                type=click.FloatRange(0),
+                metavar="MINUTES",
+                help="Until an open breaker may be tried again.  [default: 30]",
+            ),
+            click.option(
+                "--checkpoints/--no-checkpoints", default=None, help="Commit each turn's work.  [default: on]"
+            ),
             click.option("--allow-empty", is_flag=True, help="A checkpoint even when nothing changed."),
             click.option("--no-verify", is_flag=True, help="Checkpoints pass by the commit hooks."),
         )

@@ -100,11 +100,14 @@ def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, 
         return Made()
     busy = git.busy(tree)
     if not busy:
-        done = git.commit(message(iteration, note), no_verify=settings.no_verify, allow_empty=settings.allow_empty)
+        done, left = git.commit(
+            message(iteration, note), no_verify=settings.no_verify, allow_empty=settings.allow_empty
+        )
         if done.status == 0:
             commit = git.head()
             git.keep(_ref(run, iteration), commit)
-            return Made(commit)
+            lacks = _error(left)
+            return Made(commit, f"checkpoint {iteration} lacks something: {lacks}" if lacks else "")
         why = _last_line(done.err) or _last_line(done.text) or f"git commit ended with {done.status}"
         after = git.status()
         if after is not None and not git.dirty(after, control=True):
@@ -178,6 +181,11 @@ def _kind(git: Git, commit: str, subject: str) -> Kind:
 
 def _ref(run: str, iteration: int) -> str:
     return f"{_REFS}{run}/{iteration:06d}"
+
+
+def _error(said: str) -> str:
+    """Give the line of git's that names what it couldn't add; warnings, as of line ends, are none."""
+    return next((line for line in said.splitlines() if line.startswith(("error:", "fatal:"))), "")
 
 
 def _last_line(text: str) -> str:

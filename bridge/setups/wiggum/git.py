@@ -154,8 +154,12 @@ class Git:
         under_way = next((name for name in _BUSY if (self.folder / name).exists()), "")
         return under_way or ("unmerged files" if any(mark.startswith("u ") for mark in tree.marks.values()) else "")
 
-    def commit(self, message: str, *, no_verify: bool, allow_empty: bool) -> Ran:
-        """Commit all of the working tree; when that is refused, the index is left as it was."""
+    def commit(self, message: str, *, no_verify: bool, allow_empty: bool) -> tuple[Ran, str]:
+        """Commit all of the working tree; when that is refused, the index is left as it was.
+
+        Returns:
+            How the last command ended, and what git said about files that it couldn't add, or ''.
+        """
         index = self.folder / "index"
         kept = index.read_bytes() if index.is_file() else None
         done = self._add()
@@ -165,7 +169,8 @@ class Git:
             time.sleep(0.1)
             done = self._add()
         if done.status:
-            return done
+            return done, ""
+        left = done.err
         options = ["--no-verify"] * no_verify + ["--allow-empty"] * allow_empty
         done = self.run("commit", "--quiet", "-m", message, *options)
         if done.status and (identity := self._identity()):
@@ -177,7 +182,7 @@ class Git:
                 os.replace(temporary, index)
         elif done.status:
             index.unlink(missing_ok=True)
-        return done
+        return done, left
 
     def snapshot(self, message: str) -> str:
         """Keep all of the working tree, ignored files aside, in a commit that is on no branch; '' if that fails."""
@@ -214,10 +219,18 @@ class Git:
     def _add(self, env: Mapping[str, str] | None = None) -> Ran:
         """Put all of the working tree into the index, but for the loop's own files.
 
-        git refuses to add patterns that exclude what is ignored anyway, so these are taken out again.
+        git refuses to add patterns that exclude what is ignored anyway, so these are taken out again. What can't be
+        added (a file that may not be read, a repository inside without a commit) doesn't keep out the rest: then
+        the status is 0, and what git said stays in `Ran.err`.
         """
-        done = self.run("add", "-A", "--", ":/", env=env)
-        return done if done.status else self.run("reset", "--quiet", "--", *self.own(""), env=env)
+        added = self.run("add", "-A", "--", ":/", env=env)
+        if added.status and "index.lock" not in added.err:
+            added = self.run("add", "-A", "--ignore-errors", "--", ":/", env=env)
+            added = Ran(0, added.out, added.err or "some files were not added")
+        if added.status:
+            return added
+        taken = self.run("reset", "--quiet", "--", *self.own(""), env=env)
+        return taken if taken.status else Ran(0, b"", added.err)
 
     def _own(self, path: str, *, control: bool) -> bool:
         inside = path.removeprefix(self.prefix)

@@ -106,6 +106,10 @@ def _saved(
         notices.append("no git repository here: no checkpoints; progress is told by the files' sizes and times")
     if state.mode == "hook":
         state = turns.begin(layout, probe, state, now)  # the turn that is under way in the session
+    if f"<promise>{state.completion_promise}</promise>" not in (files.read_text(layout.prompt) or ""):
+        notices.append(
+            f"PROMPT.md doesn't say <promise>{state.completion_promise}</promise>: the agent may never give it"
+        )
     files.save(layout, state)
     return Prepared(state, tuple(notices), resumed)
 

@@ -185,3 +185,18 @@ def test_as_commands(project: Project) -> None:
     assert project.read("work.txt") == "turn 1\n"
     refused = project.wiggum("restore", "7")
     assert (refused.returncode, "there are: 1, 2" in refused.stderr) == (2, True)
+
+
+def test_what_can_t_be_added_doesn_t_keep_out_the_rest(project: Project) -> None:
+    project.write("nested/file.txt", "x\n")
+    project.write("work.txt", "work\n")
+    project.git("init", "--quiet", "nested")
+    made = checkpoint(project)
+    assert "lacks something: error: 'nested/'" in made.warning
+    assert project.git("show", "HEAD:work.txt") == "work\n"
+
+
+def test_an_agent_that_cleans_up_everything_ignored_ends_nothing(project: Project) -> None:
+    project.claude("work; rm -rf .claude; [ $TURN != 2 ] || promise")
+    assert project.wiggum("start", "--no-live").returncode == 0
+    assert (project.state["iteration"], project.state["outcome"]) == (2, "complete")
