@@ -210,9 +210,12 @@ def _new(layout: Layout, request: Request, now: datetime) -> State:
 
 
 def _same_task(layout: Layout, before: State, request: Request) -> bool:
-    if request.description is not None:
-        return before.task_hash == _hash(request.description)
     # What older writers leave out can't tell tasks apart.
+    if request.description is not None:
+        name = _task_name(request, "")
+        return (
+            before.task_hash == _hash(request.description) if before.task_hash else before.task_name in ("", name)
+        )
     return before.prompt_hash in ("", _hash(files.read_text(layout.prompt) or ""))
 
 

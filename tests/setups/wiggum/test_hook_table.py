@@ -463,7 +463,8 @@ ROWS = [
         FALLBACK,
         OWN,
         {
-            "t.jsonl": '{ "type" : "assistant" , "message" : { "role" : "assistant" , "content" : "<promise>COMPLETE</promise>" } }'
+            "t.jsonl": '{ "type" : "assistant" , "message" : '
+            '{ "role" : "assistant" , "content" : "<promise>COMPLETE</promise>" } }'
         },
         after={"outcome": "complete"},
     ),

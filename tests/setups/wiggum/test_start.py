@@ -147,6 +147,14 @@ def test_a_state_that_can_t_be_read_is_kept_aside(project: Project) -> None:
     assert kept == ['{"iteration": 3,']
 
 
+@pytest.mark.parametrize("task", [(), ("Port it",)])
+def test_the_state_of_an_older_writer_goes_on(project: Project, task: tuple[str, ...]) -> None:
+    project.write(".claude/ralph-state.json", '{"task_name": "Port it", "iteration": 5, "last_action": "x"}')
+    project.claude("work; promise")
+    assert project.wiggum("start", "--no-live", *task).returncode == 0
+    assert project.state["iteration"] == 6
+
+
 def test_an_ended_loop_makes_room_for_a_new_one(project: Project) -> None:
     project.claude("work; promise")
     assert project.wiggum("start", "--no-live").returncode == 0
@@ -187,6 +195,7 @@ def test_no_session_is_resumed_each_turn_is_fresh(project: Project) -> None:
 def test_an_agent_script_runs_in_a_drivers_stead(project: Project) -> None:
     project.write(
         "bin/my.sh",
+        "GIVEN='<promise>COMPLETE</promise>'\n"
         'AGENT_CLI=sh\nagent_invoke() { echo "{$(head -c 6 "$1")}"; echo done >> work.txt; }\n'
         'agent_extract_response() { cat "$1"; [ "$(wc -l < work.txt)" -lt 2 ] || echo "$GIVEN"; }\n'
         "agent_format_display() { sed 's/^/| /'; }\n",
