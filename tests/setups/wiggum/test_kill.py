@@ -76,3 +76,24 @@ def test_killed_at_random_moments_and_resumed(project: Project, seed: int) -> No
         == project.git("show", "HEAD:fix_plan.md").count("[x]")
         == state["total_items"] - state["remaining_items"]
     )
+
+
+@pytest.mark.parametrize(("hook", "commits"), [("pre-commit", 2), ("post-commit", 3), ("reference-transaction", 2)])
+def test_killed_in_the_middle_of_a_checkpoint(project: Project, hook: str, commits: int) -> None:
+    project.claude("work; work only-$TURN.txt; [ $TURN != 3 ] || promise")
+    project.write(
+        f".git/hooks/{hook}",
+        "#!/bin/sh\n"
+        f"[ $(git rev-list --count HEAD) = {commits} ] && [ ! -e bin/killed ] || exit 0\n"
+        "touch bin/killed; kill -9 $(cat .claude/ralph/.ralph-bridge.pid)\n",
+        0o755,
+    )
+    assert project.wiggum("start", "--no-live").returncode == -9
+    assert project.wiggum("start", "--no-live").returncode == 0
+    assert project.state["iteration"] == 3
+    assert [block.iteration for block in read_blocks(project.read("progress.txt"))] == [1, 2, 3]
+    told = [subject.removesuffix(" (interrupted)") for subject in project.commits]
+    assert told == [*(f"ralph: checkpoint iteration {number}" for number in (3, 2, 1)), "init"]
+    found = json.loads(project.wiggum("checkpoints", "--json").stdout)["checkpoints"]
+    assert [each["iteration"] for each in found] == [1, 2, 3]
+    assert project.git("ls-files", "only-*").split() == ["only-1.txt", "only-2.txt", "only-3.txt"]
