@@ -8,6 +8,8 @@ one next step.
 from __future__ import annotations
 
 __all__ = [
+    "AdapterInvalid",
+    "AdapterNotReady",
     "ArgumentTooLong",
     "BridgeError",
     "ConfigurationError",
@@ -17,7 +19,9 @@ __all__ = [
     "HookFailed",
     "HookInterrupted",
     "HookTimeout",
+    "IncompleteInput",
     "InvalidName",
+    "LineTooLong",
     "LoopRefused",
     "OutputLimitExceeded",
     "OutputNotFound",
@@ -31,11 +35,14 @@ __all__ = [
     "ScriptInvalid",
     "ScriptNotFound",
     "ScriptUnreadable",
+    "SessionBusy",
+    "SessionEnded",
     "SessionRefused",
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
     "StateUnreadable",
+    "UnknownAdapter",
     "UnknownAgent",
     "UnknownDriver",
     "UnsetVariable",
@@ -251,6 +258,20 @@ class ProjectBusy(BridgeError, OSError):
     exit_code = 4
 
 
+class AdapterInvalid(ConfigurationError):
+    """An adapter file can't be loaded; every problem is listed with file, line and key."""
+
+
+class UnknownAdapter(ConfigurationError, LookupError):
+    """No adapter has this name, built in or in the user's or the project's folder."""
+
+
+class AdapterNotReady(BridgeError, TimeoutError):
+    """The program was started and never came to its first prompt."""
+
+    exit_code = 4
+
+
 class SessionRefused(BridgeError, ValueError):
     """A setup's own rules refuse to start a session; the exit code is the one of its controller."""
 
@@ -269,3 +290,19 @@ class LoopRefused(BridgeError):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class IncompleteInput(ConfigurationError):
+    """A command has open brackets, strings or comments; nothing was sent."""
+
+
+class LineTooLong(ConfigurationError):
+    """A line that the terminal would cut, and the adapter has no other way in."""
+
+
+class SessionBusy(BridgeError, BlockingIOError):
+    """An earlier command of the session has not ended, or there is none to wait for."""
+
+
+class SessionEnded(BridgeError, ConnectionError):
+    """The program of the session has ended, or the session was closed."""

@@ -27,7 +27,7 @@ FLOORS = (
 )
 FLOOR_OF = {room: -number for number, rooms in enumerate(FLOORS) for room in rooms}
 PUBLIC_NAMES = "__init__"  # bridge/__init__.py hands out names of any floor below the command line
-PROGRAMS = {"bridge.demo.standin", "bridge.stream.jq_command"}  # run as processes of their own: printing is what they do
+PROGRAMS = {"bridge.demo.standin", "bridge.stream.jq_command"}  # processes of their own: they print
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
 
 

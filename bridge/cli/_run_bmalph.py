@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import say
 from bridge.cli.common import os_text, write
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, HookError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +33,7 @@ class Wanted:
         options: settings by field.
         live: show events as they come.
         max_iterations, max_seconds: when to give up; None: never.
+        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
         promise: a completion promise, or None.
         extra: globals for the driver, from ``--set``.
         dry_run: print what would run, and stop.
@@ -43,6 +44,7 @@ class Wanted:
     live: bool = False
     max_iterations: int | None = None
     max_seconds: float | None = None
+    timeout: float | None = None
     promise: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     dry_run: bool = False
@@ -153,9 +155,11 @@ def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Fold
 
 
 def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSettings:
+    from dataclasses import replace
+
     from bridge.setups.bmalph.engine import loop_settings
 
-    return loop_settings(
+    found = loop_settings(
         folder,
         settings,
         env=os.environ,
@@ -164,6 +168,7 @@ def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSe
         max_seconds=wanted.max_seconds,
         promise=wanted.promise,
     )
+    return found if wanted.timeout is None else replace(found, timeout=wanted.timeout)
 
 
 def _store(
@@ -215,7 +220,8 @@ def _explain(script: Driver, settings: Settings, end: LoopEnded, tell: Callable[
     """Say what people can do about refused tools."""
     if end.reason != "permission_denied":
         return
-    for line in script.permission_denial_help().rstrip("\n").split("\n"):
-        tell(line)
+    with suppress(HookError):
+        for line in script.permission_denial_help().rstrip("\n").split("\n"):
+            tell(line)
     if script.supports_tool_allowlist():
         tell(f"ALLOWED_TOOLS now: {settings.allowed_tools}")

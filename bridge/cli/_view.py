@@ -54,9 +54,7 @@ def view(
     bottom = Bottom(calls_per_hour, max_iterations)
     console = Console(file=sys.stderr)
     # What the renderer writes goes through here, and appears above the bottom lines.
-    with Live(
-        bottom, console=console, refresh_per_second=4, transient=True, redirect_stdout=sys.stdout.isatty()
-    ):
+    with Live(bottom, console=console, refresh_per_second=4, transient=True, redirect_stdout=sys.stdout.isatty()):
         lines = _Lines() if sys.stdout.isatty() else None
 
         def show(event: LoopEvent) -> None:

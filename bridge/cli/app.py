@@ -18,6 +18,7 @@ __all__ = ["COMMANDS", "cli", "run_app"]
 
 COMMANDS = {
     "adopt": ("bridge.cli.adopt", "Stand in for the setup's own controller."),
+    "adapter": ("bridge.cli.adapter", "List, check, test and use adapters of interactive programs."),
     "call": ("bridge.cli.call", "Call one function of a script and show what it did."),
     "command": ("bridge.cli.command", "Print the command line that a driver builds."),
     "demo": ("bridge.cli.demo", "Watch a whole loop in a throw-away project."),
@@ -31,6 +32,7 @@ COMMANDS = {
     "status": ("bridge.cli.status", "Show where this project's loop stands."),
     "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
     "verify": ("bridge.cli.verify", "Verify that drivers and agents are to contract."),
+    "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
     "wiggum": ("bridge.cli.wiggum", "Long unattended runs: promises, breaker, checkpoints."),
 }
 """Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from contextlib import closing
@@ -115,12 +116,13 @@ def run(
                     platform_driver=("--driver", driver and _as_given(driver)),
                     prompt_file=("--prompt", prompt and _seen_from(folder, os.path.abspath(prompt))),
                     max_calls_per_hour=("--calls", calls),
-                    timeout_minutes=("--timeout", None if timeout is None else f"{timeout:g}"),
+                    timeout_minutes=("--timeout", None if timeout is None else str(math.ceil(timeout))),
                     session_continuity=("--no-continue", "false" if no_continue else None),
                 ),
                 live=live,
                 max_iterations=max_iterations,
                 max_seconds=None if max_minutes is None else max_minutes * 60,
+                timeout=None if timeout is None else timeout * 60,
                 promise=completion_promise,
                 extra=settings,
                 dry_run=dry_run,

@@ -278,8 +278,8 @@ class Coprocess:
         copies: list[int] = []
         try:
             if host_streams:
-                for stream in (0, 2):
-                    with contextlib.suppress(OSError):  # a daemon may have none
+                for stream in filter(processes.host_has, (0, 2)):
+                    with contextlib.suppress(OSError):  # it was closed meanwhile
                         copies.append(fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, _COPIES_FROM))
                         self.streams[stream] = copies[-1]
             return subprocess.Popen(

@@ -76,7 +76,9 @@ def _atom(inner: str, at: int, kind: str, pattern: str) -> tuple[_Atom, int]:
             raise NotLifted(f"the pattern {pattern!r}")
         atom = _Atom(re.escape(inner[at + 1]), frozenset(inner[at + 1]), False)
         at += 2
-    elif _LITERAL.match(letter) or (kind == "G" and letter in "+?(){}|") or letter == "{" == inner[0] == pattern[-1]:
+    elif (
+        _LITERAL.match(letter) or (kind == "G" and letter in "+?(){}|") or letter == "{" == inner[0] == pattern[-1]
+    ):
         atom = _Atom(re.escape(letter), frozenset(letter), False)
         at += 1
     else:

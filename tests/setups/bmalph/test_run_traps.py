@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from bridge.errors import ProjectBusy
 from bridge.setups.bmalph.lock import one_loop
 from tests.setups.bmalph import inside, readers
-from tests.setups.bmalph.agents import SESSION, Agent
+from tests.setups.bmalph.agents import SESSION, Agent, let_go
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -44,7 +47,9 @@ def test_t1_failures_in_a_row_have_a_cap(looping: Project) -> None:
 
 
 def test_t4_the_status_block_of_a_stream_is_read_with_its_newlines(looping: Project) -> None:
-    Agent(looping, "codex").otherwise('change; say "Everything is done and complete.\\\\n$(block IN_PROGRESS false 0)"')
+    Agent(looping, "codex").otherwise(
+        'change; say "Everything is done and complete.\\\\n$(block IN_PROGRESS false 0)"'
+    )
     loop = inside.run(looping, max_iterations=3)
     assert loop.reason == "max_iterations"
     analysis = readers.analysis(looping.path / ".ralph")
@@ -60,13 +65,21 @@ def test_t5_opencode_as_it_is_today(looping: Project) -> None:
 def test_t6_tracked_state_files_are_no_progress(looping: Project) -> None:
     Agent(looping, "codex").runs("git add -A -f .ralph; commit; working").otherwise("working")
     loop = inside.run(looping, max_iterations=9)
-    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 4)
+    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 3)
     assert looping.git("ls-files", ".ralph/status.json")
+
+
+def test_t6_committing_them_is_none_either(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("git add -A -f .ralph; commit; working")
+    loop = inside.run(looping, max_iterations=9)
+    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 3)
 
 
 def test_t7_what_a_crashed_run_left_does_not_end_the_next(looping: Project) -> None:
     agent = Agent(looping, "codex").otherwise("change; working")
-    looping.write(".ralph/.exit_signals", '{"test_only_loops":[],"done_signals":[1,2],"completion_indicators":[1,2]}\n')
+    looping.write(
+        ".ralph/.exit_signals", '{"test_only_loops":[],"done_signals":[1,2],"completion_indicators":[1,2]}\n'
+    )
     loop = inside.run(looping, max_iterations=1)
     assert len(agent.calls) == 1
     assert "exit signals" in loop.notices
@@ -99,14 +112,15 @@ def test_t10_progress_is_json_whatever_the_agent_prints(looping: Project) -> Non
     agent = Agent(looping, "codex")
     gate = agent.fifo("gate")
     agent.otherwise(f'printf \'{{"type":"x","text":"\\\\"q\\\\" \\\\\\\\ \\t"}}\\n\'; read -r _ < {gate}; working')
-    process = looping.start("run", "--no-live", "--max-iterations", "1", "--driver", "codex", RALPH_BRIDGE_POLL_SECONDS="0.01")
+    process = looping.start(
+        "run", "--no-live", "--max-iterations", "1", "--driver", "codex", RALPH_BRIDGE_POLL_SECONDS="0.01"
+    )
     path = looping.path / ".ralph/progress.json"
     while process.poll() is None:
         if path.exists() and readers.progress(path.parent).get("last_output"):
             break
     assert readers.progress(path.parent)["last_output"].startswith('{"type":"x","text":"\\"q\\"')
-    with open(gate, "w") as pipe:
-        pipe.write("\n")
+    let_go(gate)
     assert looping.finished(process) == 1
 
 
@@ -139,6 +153,38 @@ def test_t14_nothing_waits_for_a_heartbeat(looping: Project) -> None:
     assert time.waits == []
 
 
+COUNTED = """
+import sys
+count = 0
+def hook(event, _arguments):
+    global count
+    count += event in ("os.fork", "os.posix_spawn", "subprocess.Popen")
+sys.addaudithook(hook)
+import atexit
+atexit.register(lambda: print(count, file=sys.stderr))
+from bridge.cli import main
+sys.exit(main())
+"""
+
+
+def test_t15_an_iteration_starts_few_processes(looping: Project) -> None:
+    """Counted are those of our process: the agent's and git's. bash has the hooks of codex without any."""
+    Agent(looping, "codex").otherwise("change; commit; working")
+    counts = []
+    for iterations in ("1", "4"):
+        done = subprocess.run(
+            [sys.executable, "-c", COUNTED, "run", "-q", "--no-live", "--max-iterations", iterations],
+            cwd=looping.path,
+            env=looping.environment(PLATFORM_DRIVER="codex"),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, done.stderr
+        counts.append(int(done.stderr.splitlines()[-1]))
+    assert (counts[1] - counts[0]) / 3 <= 10
+
+
 def test_t16_two_loops_never_share_a_project(looping: Project) -> None:
     agent = Agent(looping, "codex")
     (looping.path / ".ralph/logs").mkdir()
@@ -156,7 +202,9 @@ def test_t17_two_runs_within_a_second_keep_their_logs(looping: Project) -> None:
 
 
 def test_t19_a_run_out_of_time_with_work_done_is_analysed(looping: Project) -> None:
-    agent = Agent(looping, "codex").runs("change; commit; tick; working 1; exec sleep 60").otherwise("change; working")
+    agent = (
+        Agent(looping, "codex").runs("change; commit; tick; working 1; exec sleep 60").otherwise("change; working")
+    )
     loop = inside.run(looping, max_iterations=2, timeout=1.5)
     first = loop.iterations[0]
     assert first.outcome.timed_out
@@ -198,6 +246,32 @@ def test_t22_and_t2_a_run_that_only_reads_is_ended_with_all_it_started(looping: 
     assert not any(os.path.exists(f"/proc/{pid}/cmdline") and _lives(pid) for pid in agent.pids)
     outcomes = [json.loads(line)["loop_outcome"] for line in looping.read(".ralph/logs/metrics.jsonl").splitlines()]
     assert outcomes == ["read_only_timeout", "success"]
+
+
+def test_t23_bash_and_git_are_all_it_needs(looping: Project) -> None:
+    """No timeout, stdbuf, sed, date or jq: macOS has none of the first two, and others of the rest."""
+    Agent(looping, "codex").otherwise("change; complete")
+    few = looping.path.parent / "few"
+    few.mkdir()
+    for name in ("bash", "git", "cat", "env"):
+        (few / name).symlink_to(str(shutil.which(name)))
+    done = looping.run("run", "--no-live", "--driver", "codex", PATH=f"{looping.path / 'bin'}:{few}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_t24_a_prompt_that_no_command_line_holds_is_told_before_anything_starts(looping: Project) -> None:
+    """Kept: drivers put the prompt on the command line, which is the contract; its size is checked."""
+    agent = Agent(looping, "codex")
+    looping.write(".ralph/PROMPT.md", "x" * 131_072)
+    done = looping.run("run", "--no-live", "--driver", "codex")
+    assert (done.returncode, "128 KiB" in done.stderr, agent.calls) == (2, True, [])
+
+
+def test_t29_a_default_of_the_file_is_the_value_of_the_file(looping: Project) -> None:
+    agent = Agent(looping, "codex").otherwise("change; complete")
+    looping.write(".ralph/.ralphrc", 'PLATFORM_DRIVER="${PLATFORM_DRIVER:-codex}"\n')
+    assert looping.run("run", "--no-live").returncode == 0
+    assert len(agent.calls) == 2
 
 
 def _lives(pid: int) -> bool:

@@ -32,7 +32,7 @@ SETTINGS = [
     '{"hooks": {}}',
     '{"hooks": {"Stop": []}, "model": "opus"}',
     f'{{\n  "hooks": {{\n    "Stop": [\n      {{\n        "hooks": [{OTHER}]\n      }}\n    ]\n  }}\n}}\n',
-    '{\n  "hooks": {\n    "PreToolUse": [\n      {"matcher": "B", "hooks": []}\n    ]\n  },\n  "model": "opus"\n}\n',
+    '{\n  "hooks": {\n    "PreToolUse": [\n      {"matcher": ""}\n    ]\n  },\n  "model": "opus"\n}\n',
     '{"hooks":{"Stop":[{"matcher":"","hooks":[' + OTHER + "]}]}}",
 ]
 
