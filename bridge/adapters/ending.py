@@ -195,7 +195,10 @@ class Watch:
         return self._unannounced(signs) if self.osc else self._unseen(by, signs)
 
     def _unannounced(self, signs: Signs) -> Ending | Later:
-        """A line editor reads and nothing was announced: the command asks, or the announcements were switched off."""
+        """A line editor reads and nothing was announced.
+
+        The command asks, or the announcements were switched off.
+        """
         if not (self._echoed and _at_editor(signs)) or self._editor is False:
             return Later()
         return Ending("input", self._end) if signs.quiet >= _LONG_CONFIRM else Later(_LONG_CONFIRM - signs.quiet)

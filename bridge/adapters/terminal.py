@@ -190,7 +190,10 @@ class Terminal:
                 os.killpg(self.pid, number)
 
     def end_job(self, number: int) -> bool:
-        """Send a signal to what runs in the foreground, when that is a job of the program; whether there was one."""
+        """Send a signal to what runs in the foreground, when that is a job of the program.
+
+        Whether there was one.
+        """
         try:
             group = os.tcgetpgrp(self.fd)
             if group in (self.pid, 0) or os.getsid(group) != self.pid:

@@ -1,4 +1,5 @@
 # What ralph-bridge loads into bash: announcements of prompts and commands (OSC 633), each ending in a nonce.
+# shellcheck disable=SC1090,SC2128,SC2178 # the user's file isn't known; PROMPT_COMMAND is an array only since bash 5.1
 # bash 3.2 to 5.3. Names begin with __rb_; `builtin` keeps us from functions of the same name.
 
 if [ -z "${__rb_nonce-}" ]; then
