@@ -24,6 +24,8 @@ _CONFIRM = 0.025
 """Seconds of silence that make a prompt out of a prompt-like text when the terminal can't tell."""
 _LONG_CONFIRM = 1.0
 """The same when the terminal says that a command is running."""
+_BUSY = 60.0
+"""Seconds after which a program without any prompt is given up that never came to read."""
 _EDITOR_ON, _EDITOR_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
 
 
@@ -160,6 +162,8 @@ class Watch:
         if not self._prompts:
             if self.osc:
                 return self._unannounced(signs)
+            if signs.reading is False and signs.quiet < _BUSY:
+                return Later(_CONFIRM)  # it computes, or has not begun to read
             return Ending("quiet", self._end) if signs.quiet >= self.settle else Later(self.settle - signs.quiet)
         return self._seen(signs)
 

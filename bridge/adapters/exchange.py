@@ -174,7 +174,8 @@ class Exchange:
         if self._osc:
             return self._input_began and any(mark.code == "A" for mark in watch.marks)
         if first is None:
-            return self.stream.quiet >= watch.settle
+            reads = self.terminal.is_reading(canonical=self.terminal.state().canonical)
+            return self.stream.quiet >= watch.settle and reads is not False
         return self._first_wait(first, watch) == 0.0
 
     def _first_wait(self, first: PromptDetector | None, watch: Watch) -> float | None:
@@ -182,7 +183,7 @@ class Exchange:
         if self._osc:
             return None
         if first is None:
-            return max(watch.settle - self.stream.quiet, 0.001)
+            return max(watch.settle - self.stream.quiet, 0.02)
         if first.standing is None:
             return None
         canonical = self.terminal.state().canonical

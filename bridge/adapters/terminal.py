@@ -179,7 +179,15 @@ class Terminal:
             return True
         if canonical is False:
             return True if len(tasks) == 1 and all(map(_POLLS, places)) else None
-        return None if places <= {"0", ""} else False
+        return False if places - {"0", ""} or self._is_running() else None
+
+    def _is_running(self) -> bool:
+        """Whether the program is on a processor: then it waits nowhere, which looks like "may not be seen"."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as file:
+                return file.read().rpartition(b")")[2].split()[0] == b"R"
+        except (OSError, IndexError):
+            return False
 
     # ending
 
