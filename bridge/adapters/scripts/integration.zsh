@@ -9,16 +9,16 @@ if [[ -z "${__rb_nonce-}" ]]; then
             unset ZDOTDIR
         fi
         unset RALPH_BRIDGE_RC_DIR
-        if [[ -r "${ZDOTDIR:-$HOME}/.zshrc" ]]; then
+        if [[ -n "${RALPH_BRIDGE_PERSON-}" && -r "${ZDOTDIR:-$HOME}/.zshrc" ]]; then
             source "${ZDOTDIR:-$HOME}/.zshrc"
         fi
     fi
     typeset -g __rb_nonce='{nonce}' __rb_status=0
-    if [[ -z "${RALPH_BRIDGE_HISTORY-}" ]]; then
+    if [[ -z "${RALPH_BRIDGE_PERSON-}" ]]; then
         unset HISTFILE
         SAVEHIST=0
     fi
-    unset RALPH_BRIDGE_HISTORY
+    unset RALPH_BRIDGE_PERSON
     # The mark behind output without line end would overwrite its first column; "!" means itself.
     setopt no_prompt_sp no_prompt_cr no_bang_hist
     # What is typed is code, not the start of something to be completed.
