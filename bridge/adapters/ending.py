@@ -183,7 +183,8 @@ class Watch:
                 end = done.offset if done is not None else mark.offset
                 return Ending("osc", end, start, done.status if done is not None else None)
             elif mark.code == "K" and done is None:
-                return Ending("osc", mark.offset, start, continued=True)
+                # It comes behind the continuation prompt, which has the current line to itself.
+                return Ending("osc", min(mark.offset, self.line_start), start, continued=True)
         return None
 
     def _seen(self, signs: Signs) -> Ending | Later:

@@ -37,7 +37,7 @@ if [ -z "${__rb_nonce-}" ]; then
         esac
         case $PS2 in
         *"$__rb_nonce"*) ;;
-        *) PS2="\\[\\e]633;K;$__rb_nonce\\a\\]$PS2" ;;
+        *) PS2="$PS2\\[\\e]633;K;$__rb_nonce\\a\\]" ;;
         esac
         if [ -n "${__rb_ps0-}" ]; then
             case $PS0 in

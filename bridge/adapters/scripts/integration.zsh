@@ -39,7 +39,7 @@ if [[ -z "${__rb_nonce-}" ]]; then
             PS1="$PS1%{"$'\e]633;B;'"$__rb_nonce"$'\a'"%}"
         fi
         if [[ "$PS2" != *"$__rb_nonce"* ]]; then
-            PS2="%{"$'\e]633;K;'"$__rb_nonce"$'\a'"%}$PS2"
+            PS2="$PS2%{"$'\e]633;K;'"$__rb_nonce"$'\a'"%}"
         fi
         __rb_mark "P;Cwd=$PWD"
         __rb_mark A
