@@ -288,21 +288,30 @@ class Agent:
 
     # -- in the main shell ---------------------------------------------------------------------------
 
-    def pre_iteration(self) -> Reply | None:
+    def pre_iteration(self, *, host_streams: bool = False) -> Reply | None:
         """``agent_pre_iteration``, in the main shell; None when the script has none.
 
         `Reply.stdout` is what the user would have seen on the terminal: what it printed and what it logged.
+
+        Args:
+            host_streams: as in the controller: its stdin and stderr are this process's own, and the reply has no
+                stderr. Default: it can read nothing, and the reply has its stderr.
 
         Raises:
             HookExited: it called ``exit``, which ends the session.
             ShellDied: an unset variable (under nounset), or something else that ends bash; its globals are lost.
             HookTimeout: see there.
         """
-        return self.shell.call("agent_pre_iteration") if self.has("agent_pre_iteration") else None
+        return self._in_main_shell("agent_pre_iteration", host_streams)
 
-    def post_iteration(self) -> Reply | None:
+    def post_iteration(self, *, host_streams: bool = False) -> Reply | None:
         """``agent_post_iteration``; otherwise as `pre_iteration`."""
-        return self.shell.call("agent_post_iteration") if self.has("agent_post_iteration") else None
+        return self._in_main_shell("agent_post_iteration", host_streams)
+
+    def _in_main_shell(self, hook: str, host_streams: bool) -> Reply | None:
+        if not self.has(hook):
+            return None
+        return self.shell.call(hook, stdin=0 if host_streams else None, host_stderr=host_streams)
 
     def context(self) -> Context:
         """What the two hooks have told about the context since `reset_context`."""

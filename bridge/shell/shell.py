@@ -75,7 +75,7 @@ class Shell(Session):
             ``nounset``, ``pipefail``. Calls run in a condition, as the controllers call hooks, so errexit is
             visible in ``$-`` and does not act inside them.
         grace: seconds between the rungs of the kill ladder (INT, TERM, KILL).
-        host_streams: let bash inherit copies of this process's stdin and stderr, for jobs (see `start`). Without,
+        host_streams: let bash inherit copies of this process's stdin and stderr (see `start` and `call`). Without,
             the host passes on what a job writes to its stderr, which is then no terminal. Everything that
             scripts start inherits the copies, too.
         commands: programs for scripts to find when PATH has none of that name: by name, what gives the program
@@ -124,6 +124,7 @@ class Shell(Session):
         hook: str,
         *arguments: str,
         stdin: Stdin = None,
+        host_stderr: bool = False,
         timeout: float | None = UNSET,
         isolated: bool = False,
         read: Sequence[str] = (),
@@ -135,7 +136,10 @@ class Shell(Session):
         Args:
             hook: its name.
             arguments: one shell argument each, whatever they contain (no NUL).
-            stdin: bytes, a path, or a binary file (read to its end); default: nothing to read.
+            stdin: bytes, a path, or a binary file (read to its end); 0: this process's own stdin, of a shell with
+                `host_streams`; default: nothing to read.
+            host_stderr: in a shell with `host_streams`, its stderr is this process's own, at once and untouched,
+                and the reply has none: for hooks that talk with the user.
             timeout: seconds, None for no limit; default the shell's.
             isolated: run it in a forked subshell: `read` sees its globals, this shell stays as it was.
             read: names of globals to read back with the reply.
@@ -150,7 +154,9 @@ class Shell(Session):
         with self._lock:
             before = self.snapshot() if changes else None
             wants = ["__rb_f " + protocol.check_name(name) for name in read] if read else ()
-            head, frames, out, err = self._run(hook, arguments, wants, stdin, timeout, isolated)
+            head, frames, out, err = self._run(
+                hook, arguments, wants, stdin, timeout, isolated, host_stderr=host_stderr
+            )
             if isolated and read and not frames:
                 what = f"{hook} was killed in its subshell (status {head.status}); its globals are lost"
                 raise self._error(HookFailed, what, hook, arguments, head.status, out, err)
