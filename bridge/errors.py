@@ -22,6 +22,7 @@ __all__ = [
     "IncompleteInput",
     "InvalidName",
     "LineTooLong",
+    "LoopRefused",
     "OutputLimitExceeded",
     "OutputNotFound",
     "OutputUnreadable",
@@ -40,6 +41,7 @@ __all__ = [
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
+    "StateUnreadable",
     "UnknownAdapter",
     "UnknownAgent",
     "UnknownDriver",
@@ -274,6 +276,18 @@ class SessionRefused(BridgeError, ValueError):
     """A setup's own rules refuse to start a session; the exit code is the one of its controller."""
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class StateUnreadable(ConfigurationError):
+    """A loop's state file holds something that is no state."""
+
+
+class LoopRefused(BridgeError):
+    """A loop may not start as things are: its circuit is open, or the state is that of another task."""
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
 
