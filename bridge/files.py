@@ -1,13 +1,19 @@
-"""Files that others read while we write them."""
+"""Files: written so that others may read them meanwhile, and what refuses to be read or written."""
 
 from __future__ import annotations
 
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
-__all__ = ["write_atomic"]
+from bridge.errors import ProjectUnusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["usable", "write_atomic"]
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
@@ -45,3 +51,17 @@ def _mode(path: str) -> int:
         mask = os.umask(0o077)
         os.umask(mask)
         return 0o666 & ~mask
+
+
+@contextmanager
+def usable(what: str) -> Iterator[None]:
+    """Turn the system's refusal to read or write `what` into an error that names it.
+
+    Raises:
+        ProjectUnusable: the block raised an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        raise ProjectUnusable(f"{what} can't be used: {error.strerror or error}{where}") from error

@@ -89,10 +89,6 @@ def run(
     or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
     with guarded():
-        from bridge.loop.decide import Limits
-        from bridge.loop.prompt import find_prompt
-        from bridge.loop.runner import LoopSettings
-
         folder = Path(os.path.abspath(project))
         if not folder.is_dir():
             raise ConfigurationError(f"--project {project}: there is no such folder")
@@ -133,6 +129,10 @@ def run(
         if words:
             raise click.UsageError(f"{words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context)
         refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
+        from bridge.loop.decide import Limits
+        from bridge.loop.prompt import find_prompt
+        from bridge.loop.runner import LoopSettings
+
         loop_settings = LoopSettings(
             project=folder,
             prompt=os_text(find_prompt(folder, prompt and _seen_from(folder, os.path.abspath(prompt)))),

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.state import usable
+from bridge.files import usable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bridge.errors import ProjectUnusable
-from bridge.files import write_atomic
+from bridge.files import usable, write_atomic
 from bridge.loop.decide import State, Verdict
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, LoopInterrupted, Waiting
 from bridge.loop.outcome import failure_of
@@ -18,24 +17,10 @@ from bridge.loop.ports import RunLogs
 from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["ProjectFiles", "usable"]
-
-
-@contextmanager
-def usable(what: str) -> Iterator[None]:
-    """Turn the system's refusal to read or write `what` into an error that names it.
-
-    Raises:
-        ProjectUnusable: the block raised an OSError.
-    """
-    try:
-        yield
-    except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        raise ProjectUnusable(f"{what} can't be used: {error.strerror or error}{where}") from error
+__all__ = ["ProjectFiles"]
 
 
 class ProjectFiles:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectBusy
-from bridge.loop.state import usable
+from bridge.files import usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 
 from bridge.errors import ConfigurationError
-from bridge.loop.state import usable
+from bridge.files import usable
 from bridge.setups.model import Adopted
 
 __all__ = ["State", "adopt", "eject", "kept", "put", "state_of"]

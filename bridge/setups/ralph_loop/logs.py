@@ -6,7 +6,7 @@ import os
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bridge.loop.state import usable
+from bridge.files import usable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import SessionRefused
-from bridge.loop.state import usable
+from bridge.files import usable
 from bridge.setups import standin
 
 if TYPE_CHECKING:

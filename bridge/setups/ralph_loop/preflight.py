@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import SessionRefused
-from bridge.loop.state import usable
+from bridge.files import usable
 from bridge.setups.ralph_loop.arguments import LOOP_MODES
 from bridge.setups.ralph_loop.decide import COMPLETE
 from bridge.setups.ralph_loop.plan import parse, plan_type

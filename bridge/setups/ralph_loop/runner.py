@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, HookError, HookExited
-from bridge.loop.state import usable
+from bridge.files import usable
 from bridge.setups.ralph_loop import decide, logs
 from bridge.setups.ralph_loop.decide import Attempt, Context, Ending
 from bridge.setups.ralph_loop.events import Display, Ended, HookText, Line, Notice
