@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import signal
+import subprocess
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -281,6 +282,21 @@ def test_exit_can_be_repeated_and_traps_and_options_stay(shell: Shell) -> None:
     assert "extdebug" not in [
         line.split()[0] for line in shell.call("shopt").stdout.splitlines() if line.endswith("on")
     ]
+
+
+@pytest.mark.parametrize("code", [":", 'builtin() { command builtin "$@"; }'])
+def test_options_are_those_of_a_bash_that_runs_a_script(bash: str, code: str) -> None:
+    """Those of POSIX mode, too, in which the host's half is for a moment: inherit_errexit stays on behind it."""
+    command = [bash, "--noprofile", "--norc", "-c", "shopt; shopt -o"]
+    own = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    with Shell(bash=bash) as shell:
+        define(shell, code)
+        shell.call("true")
+        assert shell.execute("shopt; shopt -o").stdout == own
+        shell.execute("shopt -s inherit_errexit 2>/dev/null || :")
+        shell.call("true")
+        found = shell.execute("shopt inherit_errexit").stdout
+        assert "inherit_errexit" not in own or found.endswith("\ton\n")
 
 
 def test_a_script_that_exits_while_it_is_sourced(shell: Shell, tmp_path: Path) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pexpect
 import pytest
 
-from tests.cli.conftest import Project
+from tests.cli.conftest import MAIN, Project
+from tests.warm import Warm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CONFIG = """\
@@ -78,8 +83,16 @@ REPLAN = "<promise>REPLAN</promise>"
 RULE = "=" * 80
 
 
+@dataclass
 class Ralph(Project):
     """The project; `home` is its ``.ralph``."""
+
+    warm: Warm
+
+    def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        done = self.warm.run(arguments, cwd=self.folder, env=self.env | env)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
 
     @property
     def home(self) -> Path:
@@ -89,6 +102,17 @@ class Ralph(Project):
     def env(self) -> dict[str, str]:
         drop = ("AGENT", "PROCESS_DIR", "MAX_RETRIES", "RETRY_DELAY")
         return {name: value for name, value in super().env.items() if name not in drop}
+
+    @contextmanager
+    def terminal(self, *arguments: str) -> Iterator[pexpect.spawn[str]]:
+        """The command in a terminal of its own."""
+        child = pexpect.spawn(
+            MAIN[0], [*MAIN[1:], *arguments], cwd=self.folder, env=self.env, timeout=30, encoding="utf-8"
+        )
+        try:
+            yield child
+        finally:
+            child.close(force=True)
 
     def config(self, *lines: str) -> None:
         """The usual config with more lines, which win."""
@@ -122,9 +146,16 @@ class Ralph(Project):
         return str(line)
 
 
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    made = Warm()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def ralph(tmp_path: Path) -> Ralph:
-    made = Ralph(tmp_path / "project")
+def ralph(tmp_path: Path, warm: Warm) -> Ralph:
+    made = Ralph(tmp_path / "project", warm)
     made.write("specs/one.md", "# One\n")
     made.write(".ralph/ralph", CONTROLLER, 0o755)
     made.write(".ralph/lib/plan-filter.sh", "exit 9\n")

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from bridge.setups.lock import one_loop
-from tests.setups.ralph_loop.conftest import COMPLETE, PLAN, REPLAN
+from tests.setups.ralph_loop.conftest import COMPLETE, CONTROLLER, PLAN, REPLAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,6 +141,10 @@ def _no_config(ralph: Ralph) -> None:
     (ralph.home / "config").unlink()
 
 
+def _sandboxed(ralph: Ralph) -> None:
+    ralph.write(".ralph/ralph", CONTROLLER + 'source "$RALPH_DIR/lib/sandbox.sh"\n', 0o755)
+
+
 def _worktree_gone(ralph: Ralph) -> None:
     shutil.rmtree(ralph.folder / ".git")
 
@@ -185,6 +189,7 @@ def _scripted(*lines: str) -> Callable[[Ralph], None]:
     ("prepare", "words", "said"),
     [
         (_no_config, "plan", "Error: config file not found: "),
+        (_sandboxed, "plan", "lib/sandbox.sh is missing: the controller sources it"),
         (_configured("unset AGENT"), "plan", "Error: AGENT is not set in "),
         (_configured("false"), "plan", "/config failed while it was read"),
         (_configured('X="$NO_SUCH_VARIABLE"'), "plan", "NO_SUCH_VARIABLE: unbound variable"),
@@ -251,6 +256,7 @@ def test_a_second_loop_is_refused_and_told_who_is_at_work(ralph: Ralph) -> None:
     assert done.returncode == 1
     assert f"process {os.getpid()} holds its lock" in done.stderr
     assert ralph.run("run", "plan", "1").returncode == 0
+    assert [path.suffix for path in (ralph.home / "logs").iterdir()] == [".log"]
 
 
 def test_a_reader_that_goes_away(ralph: Ralph) -> None:

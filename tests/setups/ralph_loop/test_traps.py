@@ -6,6 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
+import pexpect
 import pytest
 
 from tests.setups.ralph_loop.conftest import COMPLETE, PLAN, REPLAN
@@ -212,6 +213,21 @@ def test_a7_stdin_is_the_users_and_stderr_goes_to_the_terminal(ralph: Ralph) -> 
     assert "login please" not in ralph.log()
 
 
+def test_a7_the_two_hooks_may_talk_with_the_user(ralph: Ralph) -> None:
+    """Their stdin and stderr are the terminal's at once: a prompt shows before its answer is read."""
+    ralph.agent(
+        'agent_pre_iteration() { read -r -p "sure? " answer; log "pre $answer rc $agent_rc"; }',
+        'agent_post_iteration() { read -r answer; log "post $answer"; [[ -t 2 ]] && log terminal; }',
+    )
+    with ralph.terminal("run", "plan", "1") as child:
+        child.expect_exact("sure? ")
+        child.sendline("yes")
+        child.expect_exact("pre yes rc 0")
+        child.sendline("too")
+        child.expect_exact("post too\r\nterminal\r\n")
+        child.expect(pexpect.EOF)
+
+
 def test_a7_the_temporary_prompt_is_removed_whatever_happens(ralph: Ralph) -> None:
     (ralph.folder / "tmp").mkdir()
     tmp = {"TMPDIR": str(ralph.folder / "tmp")}
@@ -228,6 +244,13 @@ def test_a8_options_as_hooks_see_them(ralph: Ralph) -> None:
     )
     assert ralph.run("run", "plan", "1").returncode == 0
     assert "\ne and u\nand pipefail\n" in ralph.log()
+
+
+def test_a8_command_substitutions_do_not_inherit_errexit(ralph: Ralph) -> None:
+    ralph.config("MINE=$(false; echo mine)")
+    ralph.agent("OURS=$(false; echo ours)", 'agent_post_iteration() { log "$MINE and $OURS"; }')
+    done = ralph.run("run", "plan", "1")
+    assert "\nmine and ours\n" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("percent", ["abc", "12.5"])
