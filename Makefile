@@ -16,7 +16,7 @@ lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash drivers/*.sh bridge/shell/prelude.bash .ci/run
+	$(BIN)/shellcheck --shell=bash drivers/*.sh agents/*.sh bridge/shell/prelude.bash .ci/run
 
 bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
 	$(BIN)/python -m compileall -q bridge

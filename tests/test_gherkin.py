@@ -10,8 +10,9 @@ import pytest
 from bridge import resources
 from bridge.contract import driver_contract
 from bridge.verify.checks import load
+from bridge.verify.gherkin.agents import minimal_agent
 from bridge.verify.gherkin.bash import array_after
-from bridge.verify.gherkin.selection import TAGS, applies, chosen
+from bridge.verify.gherkin.selection import TAGS, applies, chosen, kind_of
 from bridge.verify.gherkin.world import World, decoded, skeleton
 
 if TYPE_CHECKING:
@@ -56,6 +57,23 @@ def test_tags_choose_drivers(tags: list[str], names: list[str]) -> None:
     assert chosen(tags, DRIVERS.values()) == [DRIVERS[name] for name in names]
 
 
+AGENTS = sorted(resources.shipped("agents").glob("*.sh"))
+
+
+def test_agents_and_drivers_have_scenarios_of_their_own(tmp_path: Path) -> None:
+    everything = [*DRIVERS.values(), *AGENTS]
+    assert chosen(["agent"], everything) == AGENTS
+    assert chosen(["agent", "recorded"], everything) == AGENTS
+    assert chosen(["codex"], everything) == [DRIVERS["codex"]]
+    path = tmp_path / "my-agent.sh"
+    path.write_text(minimal_agent())
+    assert kind_of(path) == "agent"
+    assert applies(["agent"], path)
+    assert not applies(["agent", "recorded"], path)
+    path.write_text("true\n")
+    assert kind_of(path) == ""
+
+
 def test_a_scenario_with_its_own_script_runs_once() -> None:
     assert chosen(["once", "codex"], DRIVERS.values()) == [None]
 
@@ -92,10 +110,11 @@ def test_bash_itself_is_asked_in_a_process_of_its_own(tmp_path: Path) -> None:
         array_after(path, "exit 5", [], "A")
 
 
-def test_the_scenarios_of_the_clauses_leave_out_no_check_of_drivers() -> None:
-    text = next(path for path in FEATURES if path.stem == "clauses").read_text()
+@pytest.mark.parametrize(("kind", "feature"), [("driver", "clauses"), ("agent", "agent")])
+def test_the_scenarios_of_the_clauses_leave_out_no_check(kind: str, feature: str) -> None:
+    text = next(path for path in FEATURES if path.stem == feature).read_text()
     tens: set[int] = set()
-    for first, last in re.findall(r"(?<=\| )RB(\d\d)(?: to RB(\d\d))?", text):
+    for first, last in re.findall(r"(?:\| |checks )RB(\d\d)(?: to RB(\d\d))?", text):
         tens |= set(range(int(first), int(last or first) + 1))
-    left_out = [c.code for c in load().values() if "driver" in c.applies and int(c.code[2:4]) not in tens]
+    left_out = [c.code for c in load().values() if kind in c.applies and int(c.code[2:4]) not in tens]
     assert left_out == []

@@ -1,5 +1,7 @@
 """The pytest plugin: ``pytest --ralph-driver path.sh`` runs the features of the contract beside a project's tests.
 
+``--ralph-agent path.sh`` does the same for agents.
+
 Every pytest run of an environment that has ralph-bridge imports this module, so it defines options and imports
 nothing of ours; all else is in `bridge.verify.gherkin.scenarios`, for those who ask for it.
 """
@@ -16,7 +18,7 @@ __all__: list[str] = []
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Our options."""
-    group = parser.getgroup("ralph-bridge", "ralph-bridge: the driver contract")
+    group = parser.getgroup("ralph-bridge", "ralph-bridge: the contracts of drivers and agents")
     group.addoption(
         "--ralph-driver",
         dest="ralph_drivers",
@@ -26,6 +28,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the features of the driver contract on this script; may be repeated",
     )
     group.addoption(
+        "--ralph-agent",
+        dest="ralph_agents",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="run the features of the agent contract on this script; may be repeated",
+    )
+    group.addoption(
         "--ralph-only", action="store_true", help="the features of the contract only, not the project's own tests"
     )
     group.addoption("--ralph-results", metavar="FILE", help="write a line of JSON about each scenario to FILE")
@@ -33,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take part only when asked to."""
-    if config.getoption("ralph_drivers"):
+    if config.getoption("ralph_drivers") or config.getoption("ralph_agents"):
         from bridge.verify.gherkin.scenarios import Scenarios
 
         config.pluginmanager.register(Scenarios(config), "ralph-bridge-scenarios")

@@ -1,4 +1,4 @@
-"""The shipped features on the shipped drivers."""
+"""The shipped features on the shipped drivers and agents."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ if TYPE_CHECKING:
 
 globals().update(steps())
 
-SCRIPTS = [resources.shipped("drivers") / driver.file for driver in driver_contract().drivers.values()]
+SCRIPTS = [
+    *(resources.shipped("drivers") / driver.file for driver in driver_contract().drivers.values()),
+    *sorted(resources.shipped("agents").glob("*.sh")),
+]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "script" not in metafunc.fixturenames:
         return
     scripts = chosen([mark.name for mark in metafunc.definition.iter_markers()], SCRIPTS)
-    assert scripts, f"no driver for {metafunc.definition.nodeid}"
+    assert scripts, f"no script for {metafunc.definition.nodeid}"
     if scripts != [None]:
         metafunc.parametrize("script", scripts, indirect=True, ids=[path.stem for path in scripts if path])
 
 
 @pytest.fixture(autouse=True)
 def script(request: pytest.FixtureRequest) -> Path | None:
-    """The driver that a scenario runs with; None for scenarios that bring their own."""
+    """The driver or agent that a scenario runs with; None for scenarios that bring their own."""
     path: Path | None = getattr(request, "param", None)
     return path
 

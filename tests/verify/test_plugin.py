@@ -14,6 +14,7 @@ import pytest
 
 from bridge import resources
 from bridge.verify.gherkin import features
+from bridge.verify.gherkin.agents import minimal_agent
 from bridge.verify.model import Outcome, RunFinished, ScriptFinished
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +59,22 @@ def test_several_drivers_each_by_its_name(project: Path) -> None:
     assert "[my-platform] PASSED" in done.stdout
 
 
+def test_agents_have_scenarios_of_their_own(project: Path) -> None:
+    script = resources.shipped("agents") / "amp.sh"
+    done = run(
+        project,
+        f"--ralph-agent={script}",
+        f"--ralph-driver={CODEX}",
+        "-v",
+        "-k",
+        "can_be_loaded or starts_with_the",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test_it_can_be_loaded[amp] PASSED" in done.stdout
+    assert "test_it_starts_with_the_program[codex] PASSED" in done.stdout
+    assert done.stdout.count("PASSED") == 2
+
+
 def test_a_violation_fails_the_run(project: Path) -> None:
     (project / "codex.sh").write_text(CODEX.read_text().replace('    echo "codex"\n', '    echo "other"\n', 1))
     done = run(project, "--ralph-driver=codex.sh", "-k", "name_and_file_agree")
@@ -77,6 +94,7 @@ def test_a_driver_that_is_not_there_is_a_usage_error(project: Path) -> None:
     done = run(project, "--ralph-driver=nowhere.sh")
     assert done.returncode == 4
     assert "--ralph-driver nowhere.sh: there is no such file" in done.stderr
+    assert "--ralph-agent nowhere.sh: there is no such file" in run(project, "--ralph-agent=nowhere.sh").stderr
 
 
 def test_it_is_declared_and_so_is_what_it_needs() -> None:
@@ -100,6 +118,19 @@ def test_features_without_pytest_knowledge(tmp_path: Path) -> None:
     assert len(sound.results) > 60
     assert {result.outcome for result in sound.results} == {Outcome.PASSED}, sound.findings
     assert isinstance(events[-1], RunFinished)
+
+
+@pytest.mark.slow
+def test_the_features_of_agents_without_pytest_knowledge(tmp_path: Path) -> None:
+    script = tmp_path / "my-agent.sh"
+    script.write_text(minimal_agent())
+    [finished] = (event for event in features.run([script]) if isinstance(event, ScriptFinished))
+    assert finished.kind == "agent"
+    assert len(finished.results) > 15
+    assert {result.outcome for result in finished.results} == {Outcome.PASSED}, finished.findings
+    script.write_text(minimal_agent().replace('< "$1"', '2>&1 < "$1"', 1))
+    [finished] = (event for event in features.run([script]) if isinstance(event, ScriptFinished))
+    assert any("stdout is what the CLI printed" in str(f.expected) for f in finished.findings)
 
 
 @pytest.mark.slow
@@ -142,7 +173,7 @@ def test_a_project_that_keeps_its_environment_inside_collects_it_too(project: Pa
     (project / ".venv" / "pyvenv.cfg").touch()
     shipped = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "bridge", packages / "bridge", ignore=shipped)
-    for kind in ("drivers", "features"):
+    for kind in ("drivers", "agents", "features"):
         shutil.copytree(resources.shipped(kind), packages / "bridge" / "_shipped" / kind, ignore=shipped)
     done = run(
         project,

@@ -1,4 +1,4 @@
-"""The Gherkin scenarios on a driver, for people who don't know pytest: the same events as the checks give.
+"""The Gherkin scenarios on a script, for people who don't know pytest: the same events as the checks give.
 
 pytest runs in a process of its own with our plugin and nothing of the project around it (its settings and
 conftest files are not ours); each scenario becomes the result of a check whose code is its feature and line.
@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.contract import driver_contract
 from bridge.errors import BridgeError, ConfigurationError
+from bridge.verify.gherkin.selection import kind_of
 from bridge.verify.model import (
     CheckResult,
     Finding,
@@ -32,7 +32,7 @@ from bridge.verify.model import (
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from bridge.verify.model import Event
+    from bridge.verify.model import Event, Kind
 
 __all__ = ["FeaturesUnavailable", "run"]
 
@@ -44,7 +44,7 @@ class FeaturesUnavailable(BridgeError, ImportError):
 
 
 def run(paths: Iterable[str | os.PathLike[str]]) -> Generator[Event]:
-    """Run the scenarios on each driver; a folder's scripts that are no drivers are out of scope.
+    """Run the scenarios on each script; those of a folder that are no drivers and no agents are out of scope.
 
     Raises:
         FeaturesUnavailable: before anything has run.
@@ -60,7 +60,7 @@ def run(paths: Iterable[str | os.PathLike[str]]) -> Generator[Event]:
     yield RunStarted(scripts)
     severities: list[Severity] = []
     for script in scripts:
-        yield ScriptStarted(script, "driver" if _is_driver(script) else "out-of-scope")
+        yield ScriptStarted(script, _kind(script))
         finished = _run_one(script)
         severities += [finding.severity for finding in finished.findings]
         yield finished
@@ -77,25 +77,24 @@ def _scripts(paths: Iterable[str | os.PathLike[str]]) -> Iterable[Path]:
                 yield script
 
 
-def _is_driver(script: Path) -> bool:
-    # A look at the text is enough here: what only seems to be a driver fails its scenarios.
+def _kind(script: Path) -> Kind:
     try:
-        text = script.read_bytes()
+        return kind_of(script) or "out-of-scope"
     except OSError as error:
         raise ConfigurationError(f"{script} can't be read: {error.strerror}") from error
-    return any(name.encode() in text for name in driver_contract().required)
 
 
 def _run_one(script: Path) -> ScriptFinished:
     began = time.monotonic()
-    if not _is_driver(script):
-        reason = "it defines no required hook of a driver"
+    kind = _kind(script)
+    if kind == "out-of-scope":
+        reason = "it defines no required hook of a driver or an agent"
         return ScriptFinished(script, "out-of-scope", (), {}, "", time.monotonic() - began, reason)
-    results = tuple(_result(script, scenario) for scenario in _scenarios(script))
-    return ScriptFinished(script, "driver", results, {}, script.stem, time.monotonic() - began)
+    results = tuple(_result(script, scenario) for scenario in _scenarios(script, kind))
+    return ScriptFinished(script, kind, results, {}, script.stem, time.monotonic() - began)
 
 
-def _scenarios(script: Path) -> list[dict[str, Any]]:
+def _scenarios(script: Path, kind: str) -> list[dict[str, Any]]:
     """What the plugin wrote about each scenario, in the features' order."""
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-features-") as folder:
         written = Path(folder) / "scenarios.jsonl"
@@ -104,7 +103,7 @@ def _scenarios(script: Path) -> list[dict[str, Any]]:
         # Plugins are named one by one, so that nothing else that is installed takes part.
         command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin"]
         command += ["-p", "no:cacheprovider", "-c", str(settings), "--rootdir", folder, "-q", "--tb=short"]
-        command += [f"--basetemp={folder}/made", f"--ralph-driver={script.resolve()}", f"--ralph-results={written}"]
+        command += [f"--basetemp={folder}/made", f"--ralph-{kind}={script.resolve()}", f"--ralph-results={written}"]
         command += ["--ralph-only"]
         done = subprocess.run(
             command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False

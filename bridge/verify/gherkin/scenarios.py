@@ -1,4 +1,4 @@
-"""What ``pytest --ralph-driver`` adds to a run: the packaged scenarios, for each driver that they apply to."""
+"""What ``pytest --ralph-driver`` and ``--ralph-agent`` add to a run: the packaged scenarios, script by script."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class Scenarios:
     def __init__(self, config: pytest.Config) -> None:
         if find_spec("pytest_bdd") is None:
             raise pytest.UsageError("--ralph-driver needs pytest-bdd: pip install 'ralph-bridge[features]'")
-        for text in config.getoption("ralph_drivers"):
-            if not Path(text).is_file():
-                raise pytest.UsageError(f"--ralph-driver {text}: there is no such file")
+        for kind, texts in given(config).items():
+            for text in texts:
+                if not Path(text).is_file():
+                    raise pytest.UsageError(f"--ralph-{kind} {text}: there is no such file")
         for tag, meaning in TAGS.items():
             config.addinivalue_line("markers", f"{tag}: {meaning}")
         for name in driver_contract().drivers:
@@ -106,12 +107,17 @@ class Scenarios:
         }
 
 
+def given(config: pytest.Config) -> dict[str, list[str]]:
+    """The scripts of the command line, by what they are said to be."""
+    return {kind: config.getoption(f"ralph_{kind}s") for kind in ("driver", "agent")}
+
+
 def drivers_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
-    """The drivers of the command line that a scenario with these tags is about.
+    """The drivers and agents of the command line that a scenario with these tags is about.
 
     Scenarios that bring their own script are about ralph-bridge and not about anybody's driver.
     """
-    scripts = [Path(os.path.abspath(text)) for text in config.getoption("ralph_drivers")]
+    scripts = [Path(os.path.abspath(text)) for texts in given(config).values() for text in texts]
     return [] if ONCE in tags else [script for script in scripts if _applies(tags, script)]
 
 

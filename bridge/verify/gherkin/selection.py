@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import subprocess
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.contract import driver_contract
+from bridge.contract import agent_contract, driver_contract
 from bridge.driver import Driver
+from bridge.verify.probe.families import recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["ONCE", "TAGS", "applies", "chosen"]
+__all__ = ["AGENT", "ONCE", "TAGS", "applies", "chosen", "kind_of"]
 
 ONCE = "once"
 """The tag of scenarios that bring their own script: they run once, whatever the drivers are."""
 
+AGENT = "agent"
+"""The tag of features that are about agents; all others are about drivers."""
+
 TAGS = {
     "once": "runs once, on a script of its own",
+    "agent": "about what a loop needs of an agent",
+    "recorded": "applies to agents of programs whose output is recorded here",
+    "lifting": "about hooks that are run in process",
     "shipped": "applies to the drivers that the contract's matrix lists",
     "with_sessions": "applies to drivers that can resume sessions",
     "without_sessions": "applies to drivers that can't resume sessions",
@@ -63,9 +71,35 @@ def _facts(script: Path) -> _Facts:
         )
 
 
+def kind_of(script: Path) -> Literal["driver", "agent", ""]:
+    """``driver`` or ``agent``, or nothing; what only seems to be one fails its scenarios.
+
+    Raises:
+        OSError: the script can't be read.
+    """
+    text = script.read_bytes()
+    if any(name.encode() in text for name in driver_contract().required):
+        return "driver"
+    return "agent" if any(name.encode() in text for name in agent_contract().required) else ""
+
+
+@cache
+def _recorded(script: Path) -> bool:
+    """Whether there are recordings of the program of this agent."""
+    code = 'source "$1" >/dev/null 2>&1; printf "%s" "${AGENT_CLI-}"'
+    done = subprocess.run(
+        ["bash", "--norc", "-c", code, "bash", script], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    return bool(recordings_of(done.stdout.decode(errors="replace")))
+
+
 def applies(tags: Iterable[str], script: Path) -> bool:
-    """Whether a scenario with these tags is about this driver."""
+    """Whether a scenario with these tags is about this driver or this agent."""
     marked = set(tags)
+    if kind_of(script) == AGENT:
+        return AGENT in marked and ("recorded" not in marked or _recorded(script))
+    if AGENT in marked:
+        return False
     shipped = set(driver_contract().drivers)
     facts = _facts(script)
     if (named := marked & shipped) and facts.name not in named:

@@ -11,7 +11,17 @@ from typing import Final
 
 __all__ = ["steps"]
 
-_MODULES: Final = ("given", "when", "then_loaded", "then_command", "then_live", "then_session", "checked")
+_MODULES: Final = (
+    "given",
+    "when",
+    "then_loaded",
+    "then_command",
+    "then_live",
+    "then_session",
+    "checked",
+    "agents",
+    "lifting",
+)
 _PREFIX: Final = "pytestbdd_stepdef"
 
 

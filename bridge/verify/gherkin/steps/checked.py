@@ -29,3 +29,8 @@ def _run(world: World, first: str, last: str | None) -> list[Finding]:
 def _nothing(findings: list[Finding]) -> None:
     told = [f"{each.code}: {each.message}" for each in findings if each.severity is not Severity.INFO]
     assert told == []
+
+
+@then(parsers.parse("they find an error that names {name:w}"))
+def _error(findings: list[Finding], name: str) -> None:
+    assert [each for each in findings if each.severity is Severity.ERROR and name in each.message]

@@ -1,0 +1,193 @@
+"""What the ``jq`` command does with one line as its whole input: the text it prints, and its status.
+
+A line is a doubt (:class:`Doubt`) where that depends on the version of jq or isn't modelled; what was
+printed for it is taken back, and the caller asks the real command.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.stream.jsontext import pretty
+from bridge.stream.lift.faults import Doubt, JqError, NotLifted
+from bridge.stream.lift.jqprogram import Compiler
+from bridge.stream.lift.jqsyntax import parse
+from bridge.stream.lift.jqtree import Binary, Call, Index, Literal, Pipe
+from bridge.stream.lift.jqvalues import Value, scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.stream.lift.jqtree import Node
+
+__all__ = ["JqLine", "Options", "odd"]
+
+_BLANKS = " \t\r"
+_LONE = re.compile(r"\\u[dD][89a-fA-F]")
+_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+# A first word that starts so is no JSON in any version (n, i, s, t, f, digits, signs may be).
+_NO_JSON = re.compile(r"[A-EGHJ-MO-RU-Za-eghj-mo-ru-z#*=>(!?'/<~@$%^&_|;`\\]")
+_DEEPEST = 256
+_DEEP_LENGTH = 2 * _DEEPEST + 1
+_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\ufeff\ufffd]")
+
+
+class Options(NamedTuple):
+    """How jq prints: ``-r``, ``-j``, ``-c``."""
+
+    raw: bool = False
+    join: bool = False
+    compact: bool = False
+
+
+def odd(text: str) -> bool:
+    """Whether a line holds what versions read differently: byte 0x1E, half of a surrogate pair."""
+    if "\x1e" in text or "\0" in text:
+        return True
+    return ("\\ud" in text or "\\uD" in text) and _LONE.search(_PAIR.sub("", text)) is not None
+
+
+@dataclass(slots=True)
+class JqLine:
+    """One ``jq`` program with its options.
+
+    Attributes:
+        each: (value, emit): the compiled program.
+        leaky: an error that leaves the program is a doubt.
+        needle: a text without which a line prints nothing at all, in every version ("" if unknown).
+        parts: what was printed since the caller last took it.
+    """
+
+    each: Callable[[Value, Callable[[Value], Any]], Any]
+    emit: Callable[[Value], Any]
+    leaky: bool
+    needle: str
+    writer: Any
+    parts: list[str]
+    scan: Any
+
+    @classmethod
+    def compile(cls, program: str, options: Options, arguments: Mapping[str, Value]) -> JqLine:
+        """Compile a program.
+
+        Raises:
+            NotLifted: with the reason.
+        """
+        compiler = Compiler(arguments)
+        tree = parse(program)
+        try:
+            code = compiler.compile(tree)
+        except RecursionError:
+            raise NotLifted("jq: the program is nested too deeply") from None
+        parts: list[str] = []
+        emit = _emitter(compiler.writer, options, parts)
+        return cls(code.each, emit, compiler.leaky, _needle(tree), compiler.writer, parts, scanner())
+
+    def line(self, text: str) -> int:
+        """Add to `parts` what jq prints for this line.
+
+        Returns:
+            jq's exit status: 0, 2 (not JSON), 5 (the last value's error).
+
+        Raises:
+            Doubt: nothing was added.
+        """
+        mark = len(self.parts)
+        try:
+            if len(text) >= _DEEP_LENGTH and text.count("{") + text.count("[") > _DEEPEST:
+                raise Doubt
+            try:
+                value, end = self.scan(text, 0)
+            except (StopIteration, ValueError, RecursionError):
+                return self._garbage(text, 0, 0)
+            if end != len(text):
+                return self._garbage(text, 0, 0)
+            return self._value(value)
+        except RecursionError:
+            del self.parts[mark:]
+            raise Doubt from None
+        except Doubt:
+            del self.parts[mark:]
+            raise
+
+    def _value(self, value: Value) -> int:
+        try:
+            self.each(value, self.emit)
+        except JqError:
+            if self.leaky:
+                raise Doubt from None
+            return 5
+        return 0
+
+    def _garbage(self, text: str, at: int, status: int) -> int:
+        """A line that isn't exactly one value: blank, several values, or no JSON from some point on."""
+        while True:
+            rest = text[at:].lstrip(_BLANKS)
+            if not rest:
+                return status
+            at = len(text) - len(rest)
+            try:
+                value, end = self.scan(text, at)
+            except (StopIteration, ValueError, RecursionError):
+                break
+            if text[at] not in '{["' and text[end : end + 1] not in ("", " ", "\t", "\r"):
+                break
+            status = self._value(value)
+            at = end
+        if _NO_JSON.match(rest) or _refused(rest):
+            return 2
+        raise Doubt
+
+
+def _refused(rest: str) -> bool:
+    """Whether jq refuses the first value of this text, whatever its version."""
+    if _ODD.search(rest):
+        return False
+    import jq
+
+    try:
+        for _ in jq.compile("1").input_text(rest):
+            return False
+    except ValueError:
+        return True
+    return False
+
+
+def _emitter(writer: Any, options: Options, parts: list[str]) -> Callable[[Value], Any]:
+    append = parts.append
+    end = "" if options.join else "\n"
+    raw = options.raw or options.join
+
+    def emit(value: Value) -> None:
+        if raw and type(value) is str:
+            append(value)
+        else:
+            text = writer.to_json(value)
+            append(text if options.compact else pretty(text))
+        append(end)
+
+    return emit
+
+
+def _needle(tree: Node) -> str:
+    """The constant of a program ``select(.name == "constant") | …``.
+
+    Other lines print nothing: a select that gives nothing, or an error. JSON may spell the constant with
+    ``\\u``, so the caller looks for that, too.
+    """
+    first = tree.left if isinstance(tree, Pipe) else tree
+    if isinstance(first, Call) and first.name == "select" and len(first.arguments) == 1:
+        test = first.arguments[0]
+        if (
+            isinstance(test, Binary)
+            and test.operator == "=="
+            and isinstance(test.left, Index)
+            and test.left.of is None
+            and isinstance(test.right, Literal)
+            and isinstance(test.right.value, str)
+            and re.fullmatch(r"[A-Za-z0-9_.:-]+", test.right.value)
+        ):
+            return test.right.value
+    return ""
