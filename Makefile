@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DRIVER ?= claude-code
+# A real CLI takes up to 600 MB: as many at a time as there are cores, and memory for.
+REAL_JOBS ?= auto
 
-.PHONY: demo test lint bench limits lock clean
+.PHONY: demo test test-real real-clis lint bench limits lock clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -12,11 +14,17 @@ demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVE
 test: $(VENV)/.dev lint   ## linters, then every test (PYTEST_ARGS=-k... for some)
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
+real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
+	vendor/install
+
+test-real: $(VENV)/.dev real-clis ## the scripts and the loop with the real CLIs, offline (PYTEST_ARGS=-k... for some)
+	$(BIN)/python -m pytest tests/real -m real -n $(REAL_JOBS) $(PYTEST_ARGS)
+
 lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash drivers/*.sh agents/*.sh bridge/shell/prelude.bash .ci/run
+	$(BIN)/shellcheck --shell=bash drivers/*.sh agents/*.sh bridge/shell/prelude.bash .ci/run vendor/install
 
 bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
 	$(BIN)/python -m compileall -q bridge
