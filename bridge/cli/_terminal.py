@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def guarded() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say("interrupted: the CLI and everything it had started were ended")
+        with suppress(OSError):
+            say("interrupted: the CLI and everything it had started were ended")
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not try to flush to them at its exit.

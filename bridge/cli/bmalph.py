@@ -84,7 +84,6 @@ _WATCH = (
 
 def _run(folder: Folder, plan: Plan) -> int:
     """Check everything, then start the loop."""
-    from bridge.setups.bmalph.start import ready
+    from bridge.cli._run_bmalph import Wanted, stand_in
 
-    ready(folder, env=os.environ, options=plan.options)
-    raise BridgeError("the loop itself is not wired to this command yet")
+    return stand_in(folder, Wanted(options=plan.options, live=plan.live))

@@ -18,11 +18,13 @@ from bridge.errors import ConfigurationError
 if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.runner import LoopSettings
+    from bridge.setups.bmalph.settings import Given
 
 __all__ = ["run"]
 
 
 _DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "timeout", "no_continue")
+_BMALPH_ONLY = ("calls",)
 _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 
 
@@ -32,7 +34,13 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @click.option("--driver", metavar="NAME|PATH", help="Driver script, or the name of one.  [default: claude-code]")
 @click.option("--prompt", metavar="FILE", help="Prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
 @click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
-@click.option("--max-iterations", type=click.IntRange(1), default=50, show_default=True, help="Then give up.")
+@click.option(
+    "--max-iterations",
+    type=click.IntRange(1),
+    help="Then give up.  [default: 50; none in a bmalph setup]",
+)
+@click.option("--max-minutes", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Then give up.")
+@click.option("--calls", metavar="N", help="Runs that may succeed per clock hour (bmalph setup).")
 @click.option("--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]")
 @click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
@@ -54,7 +62,9 @@ def run(
     driver: str | None,
     prompt: str | None,
     project: str,
-    max_iterations: int,
+    max_iterations: int | None,
+    max_minutes: float | None,
+    calls: str | None,
     live: bool,
     completion_promise: str | None,
     timeout: float | None,
@@ -90,13 +100,43 @@ def run(
 
             refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
+        if setup is not None and setup.name == "bmalph":
+            from bridge.cli._run_bmalph import Wanted, run_here
+            from bridge.setups.bmalph.folder import locate
+
+            refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
+            if words:
+                raise click.UsageError(
+                    f"{words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context
+                )
+            wanted = Wanted(
+                options=_options(
+                    platform_driver=("--driver", driver and _as_given(driver)),
+                    prompt_file=("--prompt", prompt and _seen_from(folder, os.path.abspath(prompt))),
+                    max_calls_per_hour=("--calls", calls),
+                    timeout_minutes=("--timeout", None if timeout is None else f"{timeout:g}"),
+                    session_continuity=("--no-continue", "false" if no_continue else None),
+                ),
+                live=live,
+                max_iterations=max_iterations,
+                max_seconds=None if max_minutes is None else max_minutes * 60,
+                promise=completion_promise,
+                extra=settings,
+                dry_run=dry_run,
+                quiet=quiet,
+            )
+            return run_here(locate(folder), wanted)
+        refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
         if words:
             raise click.UsageError(f"{words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context)
         refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
         loop_settings = LoopSettings(
             project=folder,
             prompt=os_text(find_prompt(folder, prompt and _seen_from(folder, os.path.abspath(prompt)))),
-            limits=Limits(max_iterations=max_iterations),
+            limits=Limits(
+                max_iterations=max_iterations or 50,
+                max_seconds=None if max_minutes is None else max_minutes * 60,
+            ),
             live=live,
             promise=completion_promise,
             timeout=None if timeout is None else timeout * 60,
@@ -106,6 +146,17 @@ def run(
             if dry_run:
                 return _dry_run(script, loop_settings)
             return _loop(script, loop_settings, quiet=quiet)
+
+
+def _options(**given: tuple[str, str | None]) -> dict[str, Given]:
+    from bridge.setups.bmalph.settings import Given
+
+    return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}
+
+
+def _as_given(driver: str) -> str:
+    """A name as it is; a path so that it leads to the same file from the project's folder."""
+    return os.path.abspath(driver) if "/" in driver or driver.endswith(".sh") else driver
 
 
 def _seen_from(folder: Path, path: str) -> str:

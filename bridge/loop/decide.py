@@ -145,8 +145,8 @@ def begin(
     state: State,
     plan: Plan | None,
     *,
-    limits: Limits = Limits(),  # noqa: B008 (frozen)
-    rules: Rules = Rules(),  # noqa: B008
+    limits: Limits = Limits(),
+    rules: Rules = Rules(),
     now: datetime | None = None,
     elapsed: float = 0.0,
 ) -> Decision:
@@ -177,7 +177,7 @@ def decide(
     outcome: Outcome,
     limits: Limits,
     *,
-    rules: Rules = Rules(),  # noqa: B008 (frozen)
+    rules: Rules = Rules(),
     now: datetime | None = None,
     elapsed: float = 0.0,
 ) -> tuple[State, Decision]:

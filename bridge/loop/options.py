@@ -71,7 +71,7 @@ class LoopSettings:
         env: environment of the CLI; None for this process's own.
         measure: ask git what a run changed.
         track: compare what a run claims with the boxes that it ticked.
-        write_timeout: seconds without a written file after which a run is ended, or None. Not in live mode.
+        write_timeout: seconds without a written file after which a run is ended, or None.
         heartbeat_seconds: how often to look for written files.
         poll_seconds: how often :class:`~bridge.loop.events.RunProgress` comes.
         gates, review: see there.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop import breaker as breakers
 from bridge.loop.checking import check
@@ -241,12 +241,17 @@ class _Loop:
             self._filtered = True
         turn = Turn(self.settings, self.store, iteration, (self._show or (lambda _line: b"")) if live else None)
         run = None
-        events = turn.run(argv, logs, live=live)
+        events = turn.run(argv, logs)
         try:
             while True:
                 yield self._told(next(events))
         except StopIteration as stop:
             run = stop.value
+        except (ProgramNotFound, ProgramNotStarted) as error:
+            if not self.state.iteration:
+                raise
+            # It was there before, and may be again: CLIs replace themselves when they update.
+            run = turn.not_started(str(error))
         finally:
             events.close()
         assert run is not None

@@ -73,7 +73,7 @@ class Turn:
         self._result: bytes | None = None
         self._ticks = 0
 
-    def run(self, argv: list[str], logs: RunLogs, *, live: bool) -> Generator[LoopEvent, None, Run]:
+    def run(self, argv: list[str], logs: RunLogs) -> Generator[LoopEvent, None, Run]:
         """Run it to its end, or until its time is up."""
         from bridge.stream.analysis import Analyzer
 
@@ -81,7 +81,7 @@ class Turn:
         analyzer = Analyzer()
         timed_out = False
         writes = None
-        if settings.write_timeout is not None and not live:
+        if settings.write_timeout is not None:
             writes = Writes(settings.project, timeout=settings.write_timeout, every=settings.heartbeat_seconds)
         env = dict(os.environ if settings.env is None else settings.env)
         program = Program(
@@ -120,6 +120,12 @@ class Turn:
         assert program.status is not None
         stderr = _tail(logs.stderr)
         return Run(program.status, timed_out, self._idle, analyzer, stderr, self._result, self._shown)
+
+    def not_started(self, why: str) -> Run:
+        """Say that it could not be started, as a shell would."""
+        from bridge.stream.analysis import Analyzer
+
+        return Run(127, False, False, Analyzer(), why.encode("utf-8", "replace"), None, False)
 
     def _take(self, line: bytes) -> Generator[LoopEvent, None, None]:
         if may_name_tool(line):

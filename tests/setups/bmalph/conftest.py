@@ -13,6 +13,7 @@ import pytest
 
 from bridge.setups.bmalph.folder import Folder, locate
 from bridge.setups.bmalph.keys import KEYS
+from tests.setups.bmalph.agents import CLIS
 
 ROOT = Path(__file__).resolve().parents[3]
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
@@ -79,6 +80,23 @@ class Project:
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
+    def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*MAIN, *words],
+            cwd=self.path,
+            env=self.environment(**more),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finished(self, process: subprocess.Popen[str]) -> int:
+        """Wait for its end; its exit code."""
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err, err
+        return process.returncode
+
     def files(self) -> set[str]:
         return {str(path.relative_to(self.path)) for path in self.path.rglob("*") if ".git" not in path.parts}
 
@@ -106,3 +124,18 @@ def installed(project: Project) -> Project:
     project.cli("claude", "echo 2.1.9 '(Claude Code)'")
     project.repository()
     return project
+
+
+@pytest.fixture
+def looping(installed: Project) -> Project:
+    """A project with three open tasks, and no waits."""
+    for name in CLIS:
+        source = ROOT / "drivers" / f"{name}.sh"
+        (installed.path / ".ralph/drivers" / source.name).write_bytes(source.read_bytes())
+    installed.write(".ralph/@fix_plan.md", "".join(f"- [ ] Story 1.{n}: task {n}\n  > as a user\n" for n in (1, 2, 3)))
+    installed.write(".gitignore", "bin/\n.ralph/logs/\n")
+    for name in ("PAUSE", "RETRY", "LIMIT_WAIT"):
+        installed.env[f"RALPH_BRIDGE_{name}_SECONDS"] = "0"
+    installed.git("add", "-A")
+    installed.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "installed")
+    return installed

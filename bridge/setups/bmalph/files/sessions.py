@@ -154,3 +154,9 @@ def save_agent_session(folder: Folder, session_id: str, now: float) -> None:
 def drop_agent_session(folder: Folder) -> None:
     """Forget the agent's id: the CLI doesn't know it any more (trap T20). The loop's session goes on."""
     delete(folder / _AGENT)
+
+
+def peek(folder: Folder) -> str | None:
+    """Return the agent's id as it lies there, however old; nothing is deleted."""
+    found = id_in(read_text(folder / _AGENT) or "")
+    return found if validate_session_id(found) else None

@@ -1,0 +1,216 @@
+"""The loop of a bmalph project, for ``run`` and for the stand-in of ``ralph_loop.sh``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bridge.cli._terminal import say
+from bridge.cli.common import os_text, write
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.driver import Driver
+    from bridge.loop.events import LoopEnded, LoopEvent
+    from bridge.loop.options import LoopSettings
+    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.settings import Given, Settings
+    from bridge.setups.bmalph.store import BmalphStore
+
+__all__ = ["Wanted", "dry_run", "open_driver", "run_here", "stand_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a command line asks of a run.
+
+    Attributes:
+        options: settings by field.
+        live: show events as they come.
+        max_iterations, max_seconds: when to give up; None: never.
+        promise: a completion promise, or None.
+        extra: globals for the driver, from ``--set``.
+        dry_run: print what would run, and stop.
+        quiet: no line per step.
+    """
+
+    options: Mapping[str, Given] = field(default_factory=dict)
+    live: bool = False
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    promise: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+    dry_run: bool = False
+    quiet: bool = False
+
+
+def run_here(folder: Folder, wanted: Wanted) -> int:
+    """``ralph-bridge run`` in a bmalph project: 0 complete, 1 ended incomplete."""
+    from bridge.cli._render import Renderer
+    from bridge.cli._view import view
+    from bridge.loop.decide import Verdict
+    from bridge.setups.bmalph.start import ready
+
+    settings = ready(folder, env=os.environ, options=wanted.options)
+    for notice in settings.notices:
+        say(f"note: {notice}")
+    with open_driver(folder, settings, wanted.extra) as script:
+        _check_tools(script, settings, say)
+        loop = _loop_settings(folder, settings, wanted)
+        if wanted.dry_run:
+            return dry_run(script, settings, loop, folder)
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+        if not wanted.quiet:
+            most = f" · at most {wanted.max_iterations} iterations" if wanted.max_iterations else ""
+            say(f"{script.display_name()} · driver {script.script} · prompt {loop.prompt}{most}")
+        renderer = Renderer(max_iterations=wanted.max_iterations, quiet=wanted.quiet)
+        store = _store(folder, settings, script, wanted)
+        with view(renderer, settings, quiet=wanted.quiet) as show:
+            end = _run(script, loop, store, show)
+        _explain(script, settings, end, say)
+        return 0 if end.verdict is Verdict.COMPLETE else 1
+
+
+def stand_in(folder: Folder, wanted: Wanted) -> int:
+    """The run of ``ralph_loop.sh``: 0 for every orderly end, whose reason is in ``status.json``.
+
+    Raises:
+        bridge.errors.BridgeError: it did not start, or the environment failed it.
+    """
+    from bridge.cli._mouth import Mouth
+    from bridge.cli._terminal import Style
+    from bridge.loop.events import OutputText
+    from bridge.setups.bmalph.start import ready
+
+    out, err = Mouth(sys.stdout), Mouth(sys.stderr)
+    style = Style(sys.stderr)
+    colours = {"ERROR": "red", "WARN": "yellow", "SUCCESS": "green", "LOOP": "cyan"}
+    settings = ready(folder, env=os.environ, options=wanted.options)
+    for notice in settings.notices:
+        err.say(f"Warning: {notice}\n")
+    with open_driver(folder, settings, wanted.extra) as script:
+        _check_tools(script, settings, lambda line: err.say(f"Warning: {line}\n"))
+
+        def on_log(level: str, line: str) -> None:
+            colour = colours.get(level)
+            err.say((style(line, colour) if colour else line) + "\n")
+
+        def show(event: LoopEvent) -> None:
+            if isinstance(event, OutputText) and wanted.live:
+                out.say(event.text)
+
+        store = _store(folder, settings, script, wanted, on_log)
+        end = _run(script, _loop_settings(folder, settings, wanted), store, show)
+        _explain(script, settings, end, lambda line: out.say(line + "\n"))
+    return 0
+
+
+def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) -> Driver:
+    """Load the driver that the settings name: the project's own, else the shipped one of that name."""
+    from bridge.driver import Driver
+
+    return Driver.load(
+        settings.platform_driver,
+        folders=[folder / "drivers"],
+        cwd=folder.project,
+        settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
+    )
+
+
+def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Folder) -> int:
+    """Print the first command on stdout, and on stderr the settings with their sources. Touches nothing."""
+    import shlex
+
+    from bridge.loop.decide import State
+    from bridge.loop.plan import parse_plan
+    from bridge.loop.runner import context_for, prepare_command
+    from bridge.setups.bmalph.files import records, sessions
+    from bridge.setups.bmalph.layout import fix_plan
+
+    session = None
+    if loop.resume and script.supports_sessions():
+        session = sessions.peek(folder)
+    path = fix_plan(folder)
+    text = records.read_text(path) if path else None
+    context = context_for(State(), None if text is None else parse_plan(text), resumed=session is not None)
+    argv, live = prepare_command(script, loop, context=context, session_id=session)
+    say(f"driver: {script.script}")
+    say(f"live: {'yes' if live else 'no'}")
+    for name, value, origin in settings.shown():
+        say(f"{name}={value!r} ({origin})")
+    write(os.fsencode(shlex.join(argv)) + b"\n")
+    return 0
+
+
+def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSettings:
+    from bridge.setups.bmalph.engine import loop_settings
+
+    return loop_settings(
+        folder,
+        settings,
+        env=os.environ,
+        live=wanted.live,
+        max_iterations=wanted.max_iterations,
+        max_seconds=wanted.max_seconds,
+        promise=wanted.promise,
+    )
+
+
+def _store(
+    folder: Folder,
+    settings: Settings,
+    script: Driver,
+    wanted: Wanted,
+    on_log: Callable[[str, str], None] = lambda _level, _line: None,
+) -> BmalphStore:
+    from bridge.setups.bmalph.store import BmalphStore, command_line
+
+    live = wanted.live and script.supports_live_output()
+    return BmalphStore(
+        folder, settings, driver=script.script.stem, command=command_line(), live=live, on_log=on_log
+    )
+
+
+def _run(script: Driver, loop: LoopSettings, store: BmalphStore, show: Callable[[LoopEvent], None]) -> LoopEnded:
+    from bridge.loop.events import LoopEnded
+    from bridge.loop.runner import run_loop
+
+    end: LoopEnded | None = None
+    with closing(run_loop(script, loop, store=store)) as events:
+        for event in events:
+            show(event)
+            if isinstance(event, LoopEnded):
+                end = event
+    assert end is not None
+    return end
+
+
+def _check_tools(script: Driver, settings: Settings, warn: Callable[[str], None]) -> None:
+    """An allowlist of the command line must name tools that the driver knows (section 1.1)."""
+    from bridge.setups.bmalph.start import unknown_tools
+
+    source = settings.sources["allowed_tools"]
+    if source.kind == "default":
+        return
+    if not script.supports_tool_allowlist():
+        warn(f"{source.name} {source.where} has no effect: {script.display_name()} has no list of allowed tools")
+    elif source.kind == "option" and (unknown := unknown_tools(settings.allowed_tools, script.valid_tools())):
+        raise ConfigurationError(
+            f"{source.name} names tools that {script.display_name()} doesn't have: {', '.join(unknown)}"
+            f"\n  next: use some of {', '.join(script.valid_tools())}"
+        )
+
+
+def _explain(script: Driver, settings: Settings, end: LoopEnded, tell: Callable[[str], None]) -> None:
+    """Say what people can do about refused tools."""
+    if end.reason != "permission_denied":
+        return
+    for line in script.permission_denial_help().rstrip("\n").split("\n"):
+        tell(line)
+    if script.supports_tool_allowlist():
+        tell(f"ALLOWED_TOOLS now: {settings.allowed_tools}")

@@ -1,0 +1,314 @@
+"""From the engine's events to the files of section 3 and the lines of ``ralph.log``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bridge.files import write_atomic
+from bridge.loop import exits
+from bridge.loop.decide import Verdict
+from bridge.loop.gates import outcome_of, write_results
+from bridge.loop.metrics import MetricsFacts, metrics_line
+from bridge.loop.outcome import failure_of
+from bridge.loop.tracking import collapse_plan
+from bridge.setups.bmalph.files import breaker, counters, logs, records, results, sessions
+from bridge.setups.bmalph.files.status import Status, exit_label, write_finished, write_status
+from bridge.setups.bmalph.layout import fix_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.loop.decide import State
+    from bridge.loop.events import (
+        IterationEnded,
+        IterationStarted,
+        LoopEnded,
+        LoopInterrupted,
+        ReviewEnded,
+        Waiting,
+    )
+    from bridge.loop.metrics import LoopOutcome
+    from bridge.setups.bmalph.files.logs import Level
+    from bridge.setups.bmalph.files.status import State as StatusWord
+    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.settings import Settings
+
+__all__ = ["DONE", "Recorder"]
+
+DONE = "Ralph has completed the project"
+_BREAKER = ("stagnation_detected", "read_only_timeouts")
+_EVERY = 60.0
+"""Seconds between two writes of status.json while the loop waits: a sign of life, no more."""
+
+
+class Recorder:
+    """Writes what follows from each event.
+
+    Args:
+        folder: the loop's folder.
+        settings: of the project.
+        driver: name of the driver, for metrics.
+        started: when this run of the loop began; the run id of its metrics.
+        log: writes one line to ``ralph.log``.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        settings: Settings,
+        *,
+        driver: str,
+        started: str,
+        log: Callable[[Level, str], None],
+    ) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._driver = driver
+        self._started = started
+        self._log = log
+        self._session = ""
+        self._written = 0.0
+
+    def started_run(self, event: IterationStarted, now: float) -> None:
+        """A run is about to start."""
+        folder = self._folder
+        counters.write_line(folder, ".loop_start_sha", event.head)
+        if event.state.breaker is not None and event.state.transition is not None:  # a cooldown is over
+            breaker.save(folder, event.state.breaker, event.state.transition)
+            self._log("INFO", f"Circuit breaker: {event.state.breaker.reason}")
+        self._session = event.session_id or ""
+        self._log("LOOP", f"=== Starting Loop #{event.iteration} ===")
+        resumes = f", resumes session {event.session_id}" if event.session_id else ""
+        most = self._settings.timeout_minutes
+        self._log("INFO", f"Calling the agent (timeout {most} min{resumes})")
+        self._status(event.state, event.iteration, "executing", "running", now)
+
+    def ended_run(self, event: IterationEnded, now: float) -> None:
+        """A run is over."""
+        folder, outcome, state = self._folder, event.outcome, event.state
+        failure = failure_of(outcome)
+        write_finished(folder, succeeded=failure is None, now=now)
+        if failure is None:
+            self._keep(event)
+        else:
+            results.delete_analysis(folder)
+        self._keep_session(event, now)
+        if state.breaker is not None and event.decision.reason != "api_limit":
+            breaker.save(folder, state.breaker, state.transition)
+            if state.transition is not None:
+                moved = state.transition
+                self._log("WARN", f"Circuit breaker: {moved.from_state} -> {moved.to_state}: {moved.reason}")
+        logs.append_metrics(folder, self._metrics(event, now))
+        self._tell(event, failure)
+        if event.decision.verdict is Verdict.CONTINUE:
+            self._ended_status(event, failure, now)
+
+    def _keep(self, event: IterationEnded) -> None:
+        """Keep what a run that ended well leaves."""
+        folder, outcome, state = self._folder, event.outcome, event.state
+        records.write_text(folder / ".call_count", f"{state.calls.count}\n")
+        records.write_text(folder / ".last_reset", f"{state.calls.stamp}\n")
+        if outcome.analysis is not None:
+            analysis = outcome.analysis.denials_handled() if outcome.denied else outcome.analysis
+            analysis = replace(analysis, output_file=folder.name_of(event.log))
+            records.write_text(folder / ".response_analysis", analysis.to_json())
+            if analysis.output_format == "text":
+                counters.write_line(folder, ".last_output_length", analysis.output_length)
+        records.write_text(folder / ".exit_signals", exits.write_signals(state.signals))
+        if outcome.gates is not None:
+            records.write_text(folder / ".quality_gate_results", write_results(outcome.gates))
+        if state.changed:
+            counters.write_line(folder, ".loop_diff_summary", state.changed)
+        else:
+            records.delete(folder / ".loop_diff_summary")
+        if not outcome.denied:
+            results.delete_findings(folder)
+        if outcome.ticked > 0 and (path := fix_plan(folder)) is not None:
+            text = records.read_text(path) or ""
+            if (collapsed := collapse_plan(text)) != text:
+                with records.usable(path):
+                    write_atomic(path, collapsed)
+
+    def _keep_session(self, event: IterationEnded, now: float) -> None:
+        if not event.sessions:
+            return
+        if event.state.session_id:
+            if failure_of(event.outcome) is None or event.state.session_id != self._session:
+                sessions.save_agent_session(self._folder, event.state.session_id, now)
+        elif self._session:
+            sessions.drop_agent_session(self._folder)
+            self._log("WARN", f"Session {self._session} is dropped: {event.decision.detail}")
+
+    def _metrics(self, event: IterationEnded, now: float) -> dict[str, object]:
+        outcome, state = event.outcome, event.state
+        word: LoopOutcome = "success"
+        if state.breaker is not None and state.breaker.is_open:
+            word = "circuit_breaker_trip"
+        elif event.decision.reason == "api_limit":
+            word = "api_limit"
+        elif outcome.idle:
+            word = "read_only_timeout"
+        elif failure_of(outcome) is not None:
+            word = "error"
+        facts = MetricsFacts(
+            run_id=self._started,
+            loop=event.iteration,
+            now=datetime.fromtimestamp(now).astimezone(),
+            driver=self._driver,
+            outcome=word,
+            session_id=state.session_id or "",
+            files_changed=outcome.files_changed,
+            quality_gate_result=outcome_of(outcome.gates)[1],
+            circuit=state.breaker.state.value if state.breaker else "CLOSED",
+        )
+        record: dict[str, object] = json.loads(metrics_line(facts, outcome.reported))
+        return record
+
+    def _tell(self, event: IterationEnded, failure: str | None) -> None:
+        outcome, decision = event.outcome, event.decision
+        if decision.reason == "api_limit":
+            self._log("WARN", f"API limit: {decision.detail}")
+        elif failure is not None:
+            label = "write timeout" if outcome.idle else exit_label(_code(event))
+            self._log("ERROR", f"Run {label}: {failure}; stderr: {self._folder.name_of(event.log)}")
+            for line in _last_lines(event):
+                self._log("ERROR", f"  stderr: {line}")
+        elif outcome.denied:
+            commands = outcome.analysis.denied_commands if outcome.analysis else ()
+            self._log("WARN", f"Permission denied for {', '.join(commands) or 'a tool'}")
+        else:
+            ran_out = " (it ran out of time, with work done)" if outcome.productive else ""
+            files = f"{outcome.files_changed} files changed"
+            self._log("SUCCESS", f"Completed Loop #{event.iteration}: {files} in {event.seconds:.0f} s{ran_out}")
+        analysis = outcome.analysis
+        if failure is None and analysis is not None and analysis.has_progress_tracking_mismatch:
+            claimed, delta = analysis.tasks_completed_this_loop, analysis.fix_plan_completed_delta
+            self._log("WARN", f"Progress mismatch: {claimed} tasks claimed, {delta} boxes ticked in the fix plan")
+        if outcome.gates is not None:
+            level: Level = "INFO" if outcome.gates.overall_status == "pass" else "WARN"
+            self._log(level, f"Quality gates: {outcome.gates.overall_status} (mode {outcome.gates.mode})")
+
+    def _ended_status(self, event: IterationEnded, failure: str | None, now: float) -> None:
+        state, loop = event.state, event.iteration
+        match event.decision.reason:
+            case "api_limit":
+                self._status(state, loop, "api_limit", "paused", now)
+            case "write_timeout":  # the original's "retrying" is no word of its readers (trap T22)
+                self._status(state, loop, "write_timeout", "running", now, code=_code(event))
+            case "permission_denied":
+                self._status(state, loop, "permission_denied", "running", now)
+            case _ if failure is not None:
+                code = _code(event)
+                reason = exit_label(code) if code else "error"
+                self._status(state, loop, "failed", "error", now, reason=reason, code=code)
+            case _:
+                self._status(state, loop, "completed", "success", now, code=_code(event) or None)
+
+    def waiting(self, event: Waiting, now: float) -> None:
+        """The loop waits: status.json says so, and is written anew once a minute."""
+        if not event.first and now - self._written < _EVERY:
+            return
+        if event.first and event.reason in ("api_limit", "rate_limit", "retry"):
+            until = event.until.strftime("%Y-%m-%d %H:%M:%S")
+            self._log("INFO", f"Waiting until {until} ({event.reason}): {event.detail}")
+        if event.reason in ("api_limit", "rate_limit"):
+            until_seconds = event.until.timestamp()
+            self._status(event.state, event.iteration, event.reason, "paused", now, reset=until_seconds)
+
+    def reviewed(self, event: ReviewEnded) -> None:
+        """A review has run."""
+        folder = self._folder
+        path = folder.logs / f"review_loop_{event.iteration}.log"
+        with records.usable(path):
+            path.write_bytes(event.output)
+        counters.write_line(folder, ".review_last_sha", event.head)
+        if event.findings:
+            results.write_findings(folder, json.loads(event.findings))
+        outcome = "with findings" if event.findings else f"without findings (exit status {event.status})"
+        self._log("INFO", f"Review of loop #{event.iteration} ended {outcome}")
+
+    def ended(self, event: LoopEnded, now: float) -> None:
+        """The loop is over."""
+        loop = event.iterations
+        if event.verdict is Verdict.COMPLETE:
+            self._reset("project_complete", loop, now)
+            self._status(event.state, loop, "graceful_exit", "completed", now, reason=event.reason)
+            self._log("SUCCESS", f"{DONE}: {event.reason}")
+            self._log("INFO", f"Loops: {loop}")
+            self._log("INFO", f"Calls in this hour: {event.state.calls.count}")
+            self._log("INFO", f"Why: {event.detail}")
+            return
+        circuit = event.state.breaker
+        if circuit is not None and circuit.is_open:
+            tripped = circuit.current_loop == loop and loop > 0
+            self._reset("circuit_breaker_trip" if tripped else "circuit_breaker_open", loop, now)
+            # The breaker's own doings reach the file here when a loop never ran.
+            breaker.save(self._folder, circuit, None)
+            self._status(event.state, loop, "circuit_breaker_open", "halted", now, reason=event.reason)
+            self._log("ERROR", f"Circuit breaker is open: {circuit.reason}")
+            self._log("INFO", "Next: look at the last output, then --reset-circuit, or wait for the cooldown")
+        elif event.reason == "permission_denied":
+            self._reset("permission_denied", loop, now)
+            self._status(event.state, loop, "permission_denied", "halted", now, reason="permission_denied")
+            self._log("ERROR", f"Halted: {event.detail}")
+        else:
+            halted = event.reason == "consecutive_failures"
+            self._status(
+                event.state, loop, event.reason, "halted" if halted else "stopped", now, reason=event.reason
+            )
+            self._log("ERROR" if halted else "INFO", f"Ended incomplete: {event.detail}")
+
+    def interrupted(self, event: LoopInterrupted, now: float) -> None:
+        """The loop was ended in the middle."""
+        if event.action == "interrupted":
+            self._log("INFO", f"Interrupted ({event.reason}); the agent has been ended")
+            if event.reason.startswith("SIG"):
+                self._reset("manual_interrupt", event.iteration, now)
+            self._finish(now)
+            self._status(event.state, event.iteration, "interrupted", "stopped", now, reason=event.reason)
+            return
+        said = str(event.error).splitlines()[0] if event.error is not None and str(event.error) else event.reason
+        self._log("ERROR", f"Unexpected end: {said}")
+        self._finish(now)
+        self._status(event.state, event.iteration, "unexpected_exit", "stopped", now, reason=event.reason)
+
+    def _finish(self, now: float) -> None:
+        if (records.read_object(self._folder / "progress.json") or {}).get("status") == "executing":
+            write_finished(self._folder, succeeded=False, now=now)
+
+    def _reset(self, reason: str, loop: int, now: float) -> None:
+        sessions.reset_session(self._folder, reason, now, loop=loop)
+
+    def _status(
+        self,
+        state: State,
+        loop: int,
+        action: str,
+        word: StatusWord,
+        now: float,
+        *,
+        reason: str = "",
+        code: int | None = None,
+        reset: float | None = None,
+    ) -> None:
+        calls = state.calls.at(datetime.fromtimestamp(now)).count
+        most = self._settings.max_calls_per_hour
+        self._written = now
+        write_status(self._folder, Status(loop, calls, most, action, word, reason, code, reset), now)
+
+
+def _code(event: IterationEnded) -> int:
+    """Give the exit code as the original's shell would have it: 124 after a timeout, 128 + N after a signal."""
+    status = event.outcome.status
+    if event.outcome.timed_out or event.outcome.idle:
+        return 124
+    return 128 - status if status < 0 else status
+
+
+def _last_lines(event: IterationEnded) -> list[str]:
+    """Give the last three lines of stderr."""
+    text = records.read_text(event.stderr) if event.stderr is not None else None
+    return [line for line in (text or "").splitlines() if line.strip()][-3:]

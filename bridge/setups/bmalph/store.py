@@ -1,0 +1,219 @@
+"""The files of a bmalph project as the engine's store: every file of section 3, written as the loop goes."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.loop import exits
+from bridge.loop.calls import read_calls
+from bridge.loop.events import (
+    IterationEnded,
+    IterationStarted,
+    LoopEnded,
+    LoopInterrupted,
+    Notice,
+    ReviewEnded,
+    RunProgress,
+    Waiting,
+)
+from bridge.loop.plan import Plan, parse_plan
+from bridge.loop.ports import RunLogs
+from bridge.setups.bmalph import orphans
+from bridge.setups.bmalph.files import breaker, counters, logs, records, results, runs, sessions, stamps, status
+from bridge.setups.bmalph.layout import fix_plan
+from bridge.setups.bmalph.lock import one_loop
+from bridge.setups.bmalph.recording import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import BinaryIO
+
+    from bridge.loop.decide import State
+    from bridge.loop.events import LoopEvent
+    from bridge.setups.bmalph.files.logs import Level
+    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.settings import Settings
+
+__all__ = ["BmalphStore"]
+
+
+class BmalphStore:
+    """The store of one run of the loop; holds the project's lock from :meth:`begin` to :meth:`end`.
+
+    Args:
+        folder: the loop's folder.
+        settings: of the project.
+        driver: name of the driver, for metrics.
+        command: the command line of this process, for whoever finds the project locked.
+        live: runs are live: the whole stream is kept beside the output.
+        on_log: is given each line of ``ralph.log`` with its level.
+        now: the time, in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        settings: Settings,
+        *,
+        driver: str,
+        command: Sequence[str],
+        live: bool = False,
+        on_log: Callable[[Level, str], None] = lambda _level, _line: None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self._command = command
+        self._live = live
+        self._on_log = on_log
+        self._now = now
+        self._held = ExitStack()
+        self._live_log: BinaryIO | None = None
+        self._run: runs.Run | None = None
+        self._end = ""
+        self._recorder = Recorder(folder, settings, driver=driver, started=stamps.iso(now()), log=self.log)
+
+    # -- the engine's questions ----------------------------------------------------------------------
+
+    def begin(self) -> Iterable[str]:
+        """Take the lock, sort what a crashed run left, end its agents, start the session."""
+        with records.usable(self.folder.logs):
+            self.folder.logs.mkdir(parents=True, exist_ok=True)
+        self._held.enter_context(one_loop(self.folder))
+        now = self._now()
+        before = runs.read_run(self.folder)
+        told = orphans.end(self.folder, before)
+        self._run, sorted_out = runs.begin_run(self.folder, command=self._command, now=now)
+        sessions.start_session(self.folder, now)
+        logs.prune_run_logs(self.folder, self.settings.run_logs_keep)
+        for line in (*told, *sorted_out):
+            self.log("INFO", line)
+        return (*told, *sorted_out)
+
+    def load(self, state: State) -> tuple[State, Iterable[str]]:
+        """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
+        folder, now = self.folder, self._now()
+        sessions.touch_session(folder, now)
+        counters.reset_calls(folder, now)
+        signals = folder / ".exit_signals"
+        if not signals.exists():
+            counters.clear_exit_signals(folder)
+        circuit = breaker.load(folder, now)
+        if not (folder / breaker.FILE).exists():
+            breaker.save(folder, circuit)
+        if not (folder / breaker.HISTORY).exists():
+            breaker.save_history(folder, [])
+        resumed = sessions.Resume(None)
+        if self.settings.session_continuity:
+            resumed = sessions.resume_id(folder, expiry_hours=self.settings.session_expiry_hours, now=now)
+        analysis = results.read_analysis(folder)
+        findings = results.read_findings(folder)
+        wrong = [f"the session is not resumed: {resumed.dropped}"] if resumed.dropped else []
+        for line in wrong:
+            self.log("WARN", line)
+        calls = read_calls(*(records.read_text(folder / name) for name in (".call_count", ".last_reset")))
+        loaded = replace(
+            state,
+            session_id=resumed.session_id,
+            signals=exits.read_signals(records.read_text(signals)),
+            exit_signal=analysis.get("exit_signal") is True,
+            breaker=circuit,
+            calls=calls,
+            previous=str(analysis.get("work_summary") or ""),
+            changed=counters.read_diff_summary(folder),
+            findings=records.to_json(findings, compact=True) if findings else None,
+            output_length=records.read_number(folder / ".last_output_length"),
+        )
+        return loaded, wrong
+
+    def read_plan(self) -> Plan | None:
+        """Read the fix plan."""
+        path = fix_plan(self.folder)
+        text = records.read_text(path) if path else None
+        return None if text is None else parse_plan(text)
+
+    def new_logs(self, iteration: int) -> RunLogs:  # noqa: ARG002
+        """Return the names of a run's logs; they carry the time."""
+        made = logs.new_run_logs(self.folder, self._now())
+        return RunLogs(made.output, made.stderr, made.stream if self._live else None)
+
+    # -- what the engine tells -----------------------------------------------------------------------
+
+    def agent(self, pid: int | None) -> None:
+        """Note the agent's process, so that the next run can end it should this one be killed."""
+        if self._run is not None:
+            self._run = runs.note_agent(self.folder, self._run, pid)
+
+    def show(self, data: bytes) -> None:
+        """Append to ``live.log``."""
+        if self._live_log is not None:
+            with records.usable(self.folder / "live.log"):
+                self._live_log.write(data)
+
+    def record(self, event: LoopEvent) -> None:
+        """Write what follows from an event."""
+        now = self._now()
+        match event:
+            case IterationStarted():
+                self._open_live_log(event.iteration, now)
+                self._recorder.started_run(event, now)
+            case RunProgress():
+                status.write_running(
+                    self.folder, poll=event.count, elapsed=event.elapsed, last_line=event.last_line, now=now
+                )
+                if self.settings.verbose:
+                    self.log("INFO", f"{int(event.elapsed)} s: {event.tool or event.last_line}"[:300])
+            case IterationEnded():
+                self._close_live_log()
+                self._recorder.ended_run(event, now)
+            case Waiting():
+                self._recorder.waiting(event, now)
+            case ReviewEnded():
+                self._recorder.reviewed(event)
+            case Notice():
+                self.log("WARN", event.text)
+            case LoopEnded():
+                self._end = event.reason
+                self._recorder.ended(event, now)
+            case LoopInterrupted():
+                self._close_live_log()
+                self._end = event.reason if event.action == "interrupted" else ""
+                self._recorder.interrupted(event, now)
+
+    def end(self) -> None:
+        """Let go of the project."""
+        self._close_live_log()
+        try:
+            if self._run is not None and self._end:
+                runs.end_run(self.folder, self._run, self._end)
+        finally:
+            self._held.close()
+
+    def log(self, level: Level, message: str) -> None:
+        """Write one line to ``ralph.log``."""
+        most = self.settings.log_max_mb * 1024 * 1024
+        line = logs.log(self.folder, level, message, self._now(), max_bytes=most, keep=self.settings.log_keep)
+        self._on_log(level, line)
+
+    def _open_live_log(self, iteration: int, now: float) -> None:
+        self._close_live_log()
+        path = logs.start_live_log(self.folder, iteration, now)
+        with records.usable(path):
+            # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
+            self._live_log = open(path, "ab", buffering=0)  # noqa: SIM115
+
+    def _close_live_log(self) -> None:
+        if self._live_log is not None:
+            self._live_log.close()
+            self._live_log = None
+
+
+def command_line() -> list[str]:
+    """Return the command line of this process, for people."""
+    import sys
+
+    return [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]

@@ -1,0 +1,108 @@
+"""A loop inside the test's own process: real driver, real agent, real git, real files; only the time is made up."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from bridge.driver import Driver
+from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
+from bridge.loop.runner import run_loop
+from bridge.setups.bmalph.engine import loop_settings
+from bridge.setups.bmalph.folder import locate
+from bridge.setups.bmalph.start import ready
+from bridge.setups.bmalph.store import BmalphStore
+
+if TYPE_CHECKING:
+    from tests.setups.bmalph.conftest import Project
+
+START = datetime(2026, 1, 2, 8, 8, 9).astimezone()
+
+
+@dataclass
+class Time:
+    """A clock that stands still, except when somebody waits."""
+
+    moment: datetime = START
+    waits: list[float] = field(default_factory=list)
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def seconds(self) -> float:
+        return self.moment.timestamp()
+
+    def monotonic(self) -> float:
+        return self.moment.timestamp()
+
+    def wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.moment += timedelta(seconds=seconds)
+
+    @property
+    def waited(self) -> float:
+        return sum(self.waits)
+
+
+@dataclass
+class Loop:
+    """What a loop came to."""
+
+    events: list[LoopEvent]
+    time: Time
+
+    @property
+    def end(self) -> LoopEnded:
+        last = self.events[-1]
+        assert isinstance(last, LoopEnded)
+        return last
+
+    @property
+    def reason(self) -> str:
+        return self.end.reason
+
+    @property
+    def iterations(self) -> list[IterationEnded]:
+        return [event for event in self.events if isinstance(event, IterationEnded)]
+
+    @property
+    def waits(self) -> list[tuple[str, float]]:
+        found = [(event.reason, event.left) for event in self.events if isinstance(event, Waiting) and event.first]
+        return [(reason, round(left)) for reason, left in found]
+
+    @property
+    def notices(self) -> str:
+        return "\n".join(event.text for event in self.events if isinstance(event, Notice))
+
+
+def run(
+    project: Project,
+    driver: str = "codex",
+    *,
+    live: bool = False,
+    max_iterations: int | None = 5,
+    max_seconds: float | None = None,
+    timeout: float | None = None,
+    time: Time | None = None,
+    **env: str,
+) -> Loop:
+    """Run a loop to its end; `env` has settings."""
+    clock = time or Time()
+    full = project.environment(PLATFORM_DRIVER=driver, **env)
+    folder = locate(project.path, full)
+    settings = ready(folder, env=full)
+    options = loop_settings(
+        folder, settings, env=full, live=live, max_iterations=max_iterations, max_seconds=max_seconds
+    )
+    # Patience is for real agents; scripted ones obey at once, or are meant not to.
+    options = replace(options, heartbeat_seconds=0.05, timeout=timeout or options.timeout)
+    store = BmalphStore(folder, settings, driver=driver, command=["test"], live=live, now=clock.seconds)
+    with (
+        Driver.load(
+            driver, folders=[folder / "drivers"], cwd=project.path, env=full, settings=settings.shell_globals()
+        ) as script,
+        closing(run_loop(script, options, store=store, clock=clock)) as events,
+    ):
+        return Loop(list(events), clock)

@@ -1,0 +1,211 @@
+"""The traps of the original's loop, by number: each test shows one gone."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import ProjectBusy
+from bridge.setups.bmalph.lock import one_loop
+from tests.setups.bmalph import inside, readers
+from tests.setups.bmalph.agents import SESSION, Agent
+
+if TYPE_CHECKING:
+    from tests.setups.bmalph.conftest import Project
+
+FAILS = "echo 'Error: no such model' >&2; exit 1"
+
+
+def context(call: list[str]) -> str:
+    return call[-1]
+
+
+def test_t1_a_failed_run_is_repeated_with_a_growing_pause(looping: Project) -> None:
+    agent = Agent(looping, "codex").runs(FAILS, FAILS, FAILS, "change; working", FAILS)
+    looping.env["RALPH_BRIDGE_RETRY_SECONDS"] = "30"
+    looping.env["RALPH_BRIDGE_RETRY_MAX_SECONDS"] = "100"
+    loop = inside.run(looping, max_iterations=5)
+    assert loop.waits == [("retry", 30), ("retry", 60), ("retry", 100)]
+    assert len(agent.calls) == 5
+    log = looping.read(".ralph/logs/ralph.log")
+    assert "exit status 1: Error: no such model" in log
+    outcomes = [json.loads(line)["loop_outcome"] for line in looping.read(".ralph/logs/metrics.jsonl").splitlines()]
+    assert outcomes == ["error", "error", "error", "success", "error"]
+
+
+def test_t1_failures_in_a_row_have_a_cap(looping: Project) -> None:
+    Agent(looping, "codex").otherwise(FAILS)
+    loop = inside.run(looping, RALPH_BRIDGE_RETRY_LIMIT="2", max_iterations=None)
+    assert (loop.reason, loop.end.iterations) == ("consecutive_failures", 2)
+    assert readers.status(looping.path / ".ralph")["status"] == "halted"
+
+
+def test_t4_the_status_block_of_a_stream_is_read_with_its_newlines(looping: Project) -> None:
+    Agent(looping, "codex").otherwise('change; say "Everything is done and complete.\\\\n$(block IN_PROGRESS false 0)"')
+    loop = inside.run(looping, max_iterations=3)
+    assert loop.reason == "max_iterations"
+    analysis = readers.analysis(looping.path / ".ralph")
+    assert (analysis["exit_signal"], analysis["tests_status"]) == (False, "PASSING")
+
+
+def test_t5_opencode_as_it_is_today(looping: Project) -> None:
+    agent = Agent(looping, "opencode").otherwise("change; complete")
+    assert inside.run(looping, "opencode").reason == "completion_signals"
+    assert [("ses_1" in call) for call in agent.calls] == [False, True]
+
+
+def test_t6_tracked_state_files_are_no_progress(looping: Project) -> None:
+    Agent(looping, "codex").runs("git add -A -f .ralph; commit; working").otherwise("working")
+    loop = inside.run(looping, max_iterations=9)
+    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 4)
+    assert looping.git("ls-files", ".ralph/status.json")
+
+
+def test_t7_what_a_crashed_run_left_does_not_end_the_next(looping: Project) -> None:
+    agent = Agent(looping, "codex").otherwise("change; working")
+    looping.write(".ralph/.exit_signals", '{"test_only_loops":[],"done_signals":[1,2],"completion_indicators":[1,2]}\n')
+    loop = inside.run(looping, max_iterations=1)
+    assert len(agent.calls) == 1
+    assert "exit signals" in loop.notices
+
+
+def test_t8_findings_and_warnings_travel_in_the_context(looping: Project) -> None:
+    agent = Agent(looping, "codex").otherwise("change; working")
+    looping.write(
+        ".ralph/.review_findings.json", '{"severity":"HIGH","issues_found":1,"summary":"a leak","details":[]}\n'
+    )
+    inside.run(looping, max_iterations=2)
+    assert "a leak" in context(agent.calls[0])
+    assert all("--append-system-prompt" not in call for call in agent.calls)
+    assert "a leak" not in context(agent.calls[1])  # dealt with
+    assert not (looping.path / ".ralph/.review_findings.json").exists()
+
+
+def test_t9_the_rate_limit_at_eight_minutes_nine_seconds(looping: Project) -> None:
+    agent = Agent(looping, "codex").otherwise("change; working")
+    time = inside.Time()
+    loop = inside.run(looping, max_iterations=3, MAX_CALLS_PER_HOUR="2", time=time)
+    assert loop.waits == [("rate_limit", 51 * 60 + 51)]
+    assert len(agent.calls) == 3
+    assert [event.iteration for event in loop.iterations] == [1, 2, 3]  # no number is used up by waiting
+    assert time.moment.minute == 0
+    assert looping.read(".ralph/.call_count") == "1\n"
+
+
+def test_t10_progress_is_json_whatever_the_agent_prints(looping: Project) -> None:
+    agent = Agent(looping, "codex")
+    gate = agent.fifo("gate")
+    agent.otherwise(f'printf \'{{"type":"x","text":"\\\\"q\\\\" \\\\\\\\ \\t"}}\\n\'; read -r _ < {gate}; working')
+    process = looping.start("run", "--no-live", "--max-iterations", "1", "--driver", "codex", RALPH_BRIDGE_POLL_SECONDS="0.01")
+    path = looping.path / ".ralph/progress.json"
+    while process.poll() is None:
+        if path.exists() and readers.progress(path.parent).get("last_output"):
+            break
+    assert readers.progress(path.parent)["last_output"].startswith('{"type":"x","text":"\\"q\\"')
+    with open(gate, "w") as pipe:
+        pipe.write("\n")
+    assert looping.finished(process) == 1
+
+
+def test_t11_words_about_limits_are_no_limit(looping: Project) -> None:
+    text = "We hit the 5 hour limit: usage limit reached, try again in 2 hours"
+    Agent(looping, "codex").runs(f'say "{text}"; exit 7').otherwise("change; working")
+    loop = inside.run(looping, max_iterations=2)
+    assert [event.decision.reason for event in loop.iterations] == ["retry", "max_iterations"]
+
+
+def test_t12_without_sessions_the_context_stays(looping: Project) -> None:
+    agent = Agent(looping, "codex").otherwise("change; working")
+    inside.run(looping, max_iterations=2, SESSION_CONTINUITY="false")
+    assert all("Remaining tasks: 3. Next: Story 1.1" in context(call) for call in agent.calls)
+    assert SESSION not in agent.calls[1]
+    assert not (looping.path / ".ralph/.claude_session_id").exists()  # trap T20, too
+
+
+def test_t13_a_line_that_is_no_json_costs_itself(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("echo 'warning: {not json'; change; complete")
+    loop = inside.run(looping, live=True)
+    assert loop.reason == "completion_signals"
+    assert "All of it." in looping.read(".ralph/live.log")
+
+
+def test_t14_nothing_waits_for_a_heartbeat(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("change; working")
+    time = inside.Time()
+    inside.run(looping, max_iterations=3, WRITE_TIMEOUT_MINUTES="8", time=time)
+    assert time.waits == []
+
+
+def test_t16_two_loops_never_share_a_project(looping: Project) -> None:
+    agent = Agent(looping, "codex")
+    (looping.path / ".ralph/logs").mkdir()
+    with one_loop(looping.folder), pytest.raises(ProjectBusy):
+        inside.run(looping)
+    assert agent.calls == []
+    assert not (looping.path / ".ralph/status.json").exists()
+
+
+def test_t17_two_runs_within_a_second_keep_their_logs(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("change; working")
+    inside.run(looping, max_iterations=3)
+    logs = sorted(name for name in os.listdir(looping.path / ".ralph/logs") if name.startswith("claude_output"))
+    assert [name.removeprefix("claude_output_2026-01-02_08-08-09") for name in logs] == ["-2.log", "-3.log", ".log"]
+
+
+def test_t19_a_run_out_of_time_with_work_done_is_analysed(looping: Project) -> None:
+    agent = Agent(looping, "codex").runs("change; commit; tick; working 1; exec sleep 60").otherwise("change; working")
+    loop = inside.run(looping, max_iterations=2, timeout=1.5)
+    first = loop.iterations[0]
+    assert first.outcome.timed_out
+    assert (first.decision.reason, first.outcome.files_changed) == ("", 2)
+    assert SESSION in agent.calls[1]
+    assert "Changed: " in context(agent.calls[1])
+    assert looping.read(".ralph/.call_count") == "2\n"
+
+
+def test_t19_a_run_out_of_time_without_any_is_repeated(looping: Project) -> None:
+    Agent(looping, "codex").runs("exec sleep 60").otherwise("change; working")
+    loop = inside.run(looping, max_iterations=2, timeout=0.5)
+    assert [event.decision.reason for event in loop.iterations] == ["retry", "max_iterations"]
+
+
+def test_t20_a_session_that_the_cli_does_not_know_is_dropped(looping: Project) -> None:
+    looping.write(".ralph/.claude_session_id", "dead-1\n")
+    looping.env["RALPH_BRIDGE_RETRY_SECONDS"] = "30"
+    fails = "echo 'Error: thread/resume failed: no rollout found for thread id dead-1' >&2; exit 1"
+    agent = Agent(looping, "codex").runs(fails).otherwise("change; working")
+    loop = inside.run(looping, max_iterations=2)
+    assert ["dead-1" in call for call in agent.calls] == [True, False]
+    assert loop.waits == []
+    assert looping.read(".ralph/.claude_session_id") == f"{SESSION}\n"
+
+
+def test_t20_other_failures_keep_it_once(looping: Project) -> None:
+    looping.write(".ralph/.claude_session_id", "kept-1\n")
+    agent = Agent(looping, "codex").runs(FAILS, FAILS).otherwise("change; working")
+    inside.run(looping, max_iterations=3)
+    assert ["kept-1" in call for call in agent.calls] == [True, True, False]
+
+
+def test_t22_and_t2_a_run_that_only_reads_is_ended_with_all_it_started(looping: Project) -> None:
+    agent = Agent(looping, "codex").runs("sleep 300 & echo $! >> $kept/pids; wait").otherwise("change; working")
+    loop = inside.run(looping, max_iterations=2, WRITE_TIMEOUT_MINUTES="8", _HEARTBEAT_TIMEOUT_SECS_OVERRIDE="0.3")
+    assert [event.decision.reason for event in loop.iterations] == ["write_timeout", "max_iterations"]
+    assert "wrote no file" in context(agent.calls[1])
+    assert not any(os.path.exists(f"/proc/{pid}/cmdline") and _lives(pid) for pid in agent.pids)
+    outcomes = [json.loads(line)["loop_outcome"] for line in looping.read(".ralph/logs/metrics.jsonl").splitlines()]
+    assert outcomes == ["read_only_timeout", "success"]
+
+
+def _lives(pid: int) -> bool:
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] not in "ZX"
+
+
+def test_t31_what_changed_reaches_the_next_run(looping: Project) -> None:
+    agent = Agent(looping, "codex").runs("change a.txt; commit; working").otherwise("change; working")
+    inside.run(looping, max_iterations=2)
+    assert "Changed: a.txt (+1/-0)" in context(agent.calls[1])
