@@ -13,7 +13,7 @@ from bridge.errors import BridgeError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop import breaker as breakers
 from bridge.loop.checking import check
-from bridge.loop.commands import prepare_command
+from bridge.loop.commands import prepare_command, stdin_of
 from bridge.loop.context import ContextFacts, loop_context
 from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
@@ -187,7 +187,7 @@ class _Loop:
         yield self._told(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
-        run = yield from self._run(iteration, argv, logs, live=live)
+        run = yield from self._run(iteration, argv, logs, live=live, stdin=stdin_of(self.driver))
         outcome = heard(
             run,
             replace(self.state, session_id=session),
@@ -234,14 +234,14 @@ class _Loop:
         return decision
 
     def _run(
-        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool
+        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool, stdin: bytes | None
     ) -> Generator[LoopEvent, None, Run]:
         if live and not self._filtered:
             self._show = yield from live_filter(self.driver.stream_filter)
             self._filtered = True
         turn = Turn(self.settings, self.store, iteration, (self._show or (lambda _line: b"")) if live else None)
         run = None
-        events = turn.run(argv, logs)
+        events = turn.run(argv, logs, stdin=stdin)
         try:
             while True:
                 yield self._told(next(events))
