@@ -93,7 +93,7 @@ class Run:
             return f"it did not end within {_TIMEOUT:g} s"
         text = self.stderr or b"".join(self.lines).decode("utf-8", "replace")
         words = [line.strip() for line in text.splitlines() if line.strip()]
-        told = next((line for line in words if "error" in line.lower()), words[0] if words else "it said nothing")
+        told = next((line for line in words if "error" in line.lower() and line[0] != "-"), words[0] if words else "it said nothing")
         return f"status {self.status}: {told[:240]}" if self.status else f"it never asked the model: {told[:240]}"
 
 

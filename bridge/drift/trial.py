@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["tried"]
 
-_TIMEOUT = 300.0
+_TIMEOUT = 600.0
 _MAIN = (
     "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.inside import main; main(sys.argv[2], sys.argv[3])"
 )
