@@ -2,7 +2,7 @@
 # Agent for Amp (amp), as a ralph loop sources it.
 #
 # Settings, from the loop's config or the environment:
-#   AMP_MODE   mode of the agent, such as smart or rush
+#   AMP_MODE   mode of the agent: low, medium, high, ultra
 #   AMP_ARGS   all arguments in place of those below, split at blanks
 #
 # Sets AGENT_CLI, AGENT_ARGS, AGENT_INSTALL and AGENT_ENV_KEYS; the hooks around an iteration keep

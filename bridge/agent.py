@@ -17,6 +17,7 @@ from bridge.contract.loading import check_parses, missing_hooks
 from bridge.errors import HookFailed, ShellDied, UnknownAgent
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.stream.display import Display
+from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,6 +47,8 @@ set) \\builtin echo "$*" >>"$SESSION_LOG" ;;
 esac
 }}"""
 
+_FILTERS = ("agent_extract_response", "agent_format_display")
+
 _CONTEXT = ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX")
 
 
@@ -73,12 +76,14 @@ class Agent:
         script: absolute path of the script.
         shell: the shell, for everything that has no method here.
         contract: what the script is held against.
+        sourced: how sourcing it went, with what that printed.
     """
 
     def __init__(self, script: Path, shell: Shell, contract: Contract, *, lift: bool = True) -> None:
         self.script = script
         self.shell = shell
         self.contract = contract
+        self.sourced: Reply | None = None
         self._lift = lift
         self._defined = frozenset(shell.functions())
 
@@ -98,6 +103,7 @@ class Agent:
         strict: bool = True,
         lift: bool = True,
         before: Sequence[str | os.PathLike[str]] = (),
+        provide_jq: bool = True,
         shell: Shell | None = None,
     ) -> Self:
         """Load an agent as its controller does: the controller's variables and functions, `before`, the script.
@@ -114,8 +120,9 @@ class Agent:
                 look at a script that is not to contract yet).
             lift: run hooks that are filters in this process, where their output is certain to be the same.
             before: files that are sourced first, such as a setup's ``config``.
+            provide_jq: where PATH has no jq, let the scripts find ours.
             shell: made by `open_shell`, perhaps with files sourced into it; the agent closes it. `env`, `cwd`,
-                `bash` and `timeout` are its own then.
+                `bash`, `timeout` and `provide_jq` are its own then.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownAgent: see there.
@@ -125,7 +132,8 @@ class Agent:
             HookExited, HookTimeout: sourcing ended this way.
         """
         path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
-        shell = shell or open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout)
+        if shell is None:
+            shell = open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout, provide_jq=provide_jq)
         try:
             code = [
                 protocol.assignment(name, values.plain(name, value)) for name, value in (settings or {}).items()
@@ -134,6 +142,7 @@ class Agent:
             for each in (*before, path):
                 reply = _source(shell, Path(each), strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
+            agent.sourced = reply
             agent._check(reply, strict=strict)
         except BaseException:
             shell.close()
@@ -191,6 +200,16 @@ class Agent:
         value = self.shell.get("AGENT_CLI", "")
         # As the controller's "$AGENT_CLI": of an array, the first element.
         return value if isinstance(value, str) else next(iter(value or ()), "")
+
+    @property
+    def lifted(self) -> dict[str, str]:
+        """For each filter of the script: ``lifted`` when it runs in this process, else why bash runs it."""
+        found = {name: self._filter(name) for name in _FILTERS if self.has(name)}
+        return {name: lifted if isinstance(lifted, str) else "lifted" for name, lifted in found.items()}
+
+    def _filter(self, hook: str) -> str:  # noqa: ARG002
+        """The seam for `bridge.stream.lift`: the filter that stands in for a hook, or why there is none."""
+        return "filters are not lifted yet" if self._lift else "lifting is turned off"
 
     # -- beside the main shell -----------------------------------------------------------------------
 
@@ -295,9 +314,18 @@ def open_shell(
     cwd: str | os.PathLike[str] | None = None,
     bash: str | None = None,
     timeout: float | None = DEFAULT_TIMEOUT,
+    provide_jq: bool = True,
 ) -> Shell:
     """A bash as the controller has it before it sources anything: its options are on, and `log` is defined."""
-    shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, options=OPTIONS, host_streams=True)
+    shell = Shell(
+        env=env,
+        cwd=cwd,
+        bash=bash,
+        timeout=timeout,
+        options=OPTIONS,
+        host_streams=True,
+        commands=COMMANDS if provide_jq else None,
+    )
     try:
         shell.execute(_LOG)
     except BaseException:

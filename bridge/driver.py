@@ -14,6 +14,7 @@ from bridge.contract import driver_contract
 from bridge.contract.loading import check_parses, missing_hooks
 from bridge.errors import HookExited, HookFailed, UnknownDriver
 from bridge.shell import DEFAULT_TIMEOUT, Shell
+from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,6 +74,7 @@ class Driver:
         bash: str | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
         strict: bool = True,
+        provide_jq: bool = True,
     ) -> Self:
         """Load a driver in the sequence of the contract: default stubs, the script, then valid tools, CLI
         binary and display name into their globals.
@@ -85,6 +87,7 @@ class Driver:
             env, cwd, bash, timeout: of the shell.
             strict: with False, missing required hooks and failing ones among the last three are tolerated
                 (to look at a script that is not to contract yet).
+            provide_jq: where PATH has no jq, let the script find ours.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownDriver: nothing has run.
@@ -93,7 +96,7 @@ class Driver:
         """
         path = _locate(script, folders)
         contract = driver_contract()
-        shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout)
+        shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
             for name, hook in contract.hooks.items():
                 if hook.default_stub is not None:

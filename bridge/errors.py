@@ -140,6 +140,7 @@ class HookError(BridgeError, RuntimeError):
         stdout: what it had written to stdout until then (text with surrogateescape).
         stderr: the same for stderr.
         state_lost: True when bash had to be replaced: globals set by earlier calls are gone.
+        provided: commands that PATH has none of, so that scripts found those of ralph-bridge.
     """
 
     def __init__(
@@ -154,6 +155,7 @@ class HookError(BridgeError, RuntimeError):
         stderr: str = "",
         state_lost: bool = False,
         hint: str = "",
+        provided: tuple[str, ...] = (),
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -165,6 +167,7 @@ class HookError(BridgeError, RuntimeError):
         self.stderr = stderr
         self.state_lost = state_lost
         self.hint = hint
+        self.provided = provided
 
     def __str__(self) -> str:
         lines = [self.what]
@@ -177,6 +180,7 @@ class HookError(BridgeError, RuntimeError):
                 lines.append(f"  {label}: " + _text(data).replace("\n", "\n    "))
         if self.state_lost:
             lines.append("  bash was replaced: globals set by earlier calls are gone, the script is sourced again")
+        lines += [f"  {name}: none on PATH; ralph-bridge's own is in use" for name in self.provided]
         if self.hint:
             lines.append(f"  next: {self.hint}")
         return "\n".join(lines)

@@ -16,8 +16,12 @@ from bridge import Shell
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ALLOWED_SKIPS: tuple[str, ...] = ("this bash has no associative arrays",)
+NO_JQ = "no jq command to compare with"
+ALLOWED_SKIPS: tuple[str, ...] = ("this bash has no associative arrays", NO_JQ)
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
+
+needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason=NO_JQ)
+"""For tests that hold something against the jq command."""
 
 
 _SYSTEM = shutil.which("bash")
@@ -63,6 +67,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def shell(bash: str) -> Iterator[Shell]:
     with Shell(bash=bash, timeout=20, grace=0.3) as living:
         yield living
+
+
+@pytest.fixture
+def without_jq(tmp_path: Path) -> str:
+    """A PATH that leads to everything but a jq."""
+    folder = tmp_path / "without-jq"
+    folder.mkdir()
+    for place in os.environ["PATH"].split(":"):
+        for name in os.listdir(place) if os.path.isdir(place) else ():
+            if name != "jq" and not os.path.lexists(folder / name):
+                os.symlink(os.path.join(place, name), folder / name)
+    return str(folder)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ FLOORS = (
 )
 FLOOR_OF = {room: -number for number, rooms in enumerate(FLOORS) for room in rooms}
 PUBLIC_NAMES = "__init__"  # bridge/__init__.py hands out names of any floor below the command line
-PROGRAMS = {"bridge.demo.standin"}  # run as a process of its own, in the place of a CLI: printing is what it does
+PROGRAMS = {"bridge.demo.standin", "bridge.stream.jq_command"}  # processes of their own: they print
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
 
 

@@ -33,6 +33,7 @@ class Wanted:
         options: settings by field.
         live: show events as they come.
         max_iterations, max_seconds: when to give up; None: never.
+        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
         promise: a completion promise, or None.
         extra: globals for the driver, from ``--set``.
         dry_run: print what would run, and stop.
@@ -43,6 +44,7 @@ class Wanted:
     live: bool = False
     max_iterations: int | None = None
     max_seconds: float | None = None
+    timeout: float | None = None
     promise: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     dry_run: bool = False
@@ -70,7 +72,12 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
             say(f"{script.display_name()} · driver {script.script} · prompt {loop.prompt}{most}")
         renderer = Renderer(max_iterations=wanted.max_iterations, quiet=wanted.quiet)
         store = _store(folder, settings, script, wanted)
-        with view(renderer, settings, quiet=wanted.quiet) as show:
+        with view(
+            renderer,
+            calls_per_hour=settings.max_calls_per_hour,
+            max_iterations=wanted.max_iterations,
+            quiet=wanted.quiet,
+        ) as show:
             end = _run(script, loop, store, show)
         _explain(script, settings, end, say)
         return 0 if end.verdict is Verdict.COMPLETE else 1
@@ -148,9 +155,11 @@ def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Fold
 
 
 def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSettings:
+    from dataclasses import replace
+
     from bridge.setups.bmalph.engine import loop_settings
 
-    return loop_settings(
+    found = loop_settings(
         folder,
         settings,
         env=os.environ,
@@ -159,6 +168,7 @@ def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSe
         max_seconds=wanted.max_seconds,
         promise=wanted.promise,
     )
+    return found if wanted.timeout is None else replace(found, timeout=wanted.timeout)
 
 
 def _store(

@@ -52,10 +52,13 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guarded(told: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
     """End the block in order when a signal comes, or the reader of our output leaves.
 
     TERM and HUP end the process the way Ctrl-C does: everything that was started goes first.
+
+    Args:
+        told: what people are told after Ctrl-C.
     """
 
     def leave(number: int, _frame: Any) -> None:
@@ -66,7 +69,7 @@ def guarded() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         with suppress(OSError):
-            say("interrupted: the CLI and everything it had started were ended")
+            say(told)
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not try to flush to them at its exit.

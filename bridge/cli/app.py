@@ -31,6 +31,7 @@ COMMANDS = {
     "session-id": ("bridge.cli.session_id", "Find the session id in a CLI's output."),
     "status": ("bridge.cli.status", "Show where this project's loop stands."),
     "verify": ("bridge.cli.verify", "Verify that drivers and agents are to contract."),
+    "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
 }
 """Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""
 

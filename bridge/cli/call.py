@@ -5,18 +5,23 @@ from __future__ import annotations
 import difflib
 import math
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._terminal import guarded
 from bridge.cli.common import as_shell, os_text, print_json, settings_option, write
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, HookTimeout
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
+    from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.shell import Reply
+    from bridge.shell.jobs import Input
+    from bridge.shell.session import Stdin
 
 
 def _seconds(_ctx: click.Context, _parameter: click.Parameter, value: float) -> float:
@@ -55,28 +60,42 @@ def call(
     isolated: bool,
     as_json: bool,
 ) -> int:
-    """Call HOOK of SCRIPT (a path, or the name of a shipped driver) with the given arguments.
+    """Call HOOK of SCRIPT (a path, or the name of a shipped driver or agent) with the given arguments.
 
     Prints what the hook printed, then the globals that it answers in. The exit code is 0 when the hook
     returned 0, and 1 otherwise; --json has the exact status. Put "--" before arguments that look like options.
-    """
-    from bridge.driver import Driver
 
-    with Driver.load(script, strict=False, timeout=timeout) as driver:
-        _check_hook(driver, hook)
-        driver.shell.update({name: os_text(value) for name, value in settings.items()})
-        known = driver.contract.hooks.get(hook)
+    What an agent runs in a pipeline (agent_invoke, agent_format_display, agent_extract_response) has this
+    command's own stdin and stderr, prints while it runs, and has no deadline unless --timeout says so.
+    """
+    from bridge.agent import Agent
+    from bridge.cli._scripts import load
+
+    chosen = {name: os_text(value) for name, value in settings.items()}
+    with load(script, settings=chosen, timeout=timeout) as loaded:
+        _check_hook(loaded, hook)
+        known = loaded.contract.hooks.get(hook)
+        words = [os_text(argument) for argument in arguments]
+        given = Path(stdin_file) if stdin_file else None
+        beside = isinstance(loaded, Agent) and known is not None and known.subshell
+        if beside and not (as_json or names):
+            limit = timeout if _was_given("timeout") else None
+            return _stream(loaded, hook, words, given or 0, limit)
+        if beside and given is None and known is not None and known.stdin:
+            stdin: Stdin = sys.stdin.buffer
+        else:
+            stdin = given
         read = list(dict.fromkeys([*(known.writes if known else ()), *names]))
-        reply = driver.shell.call(
+        reply = loaded.shell.call(
             hook,
-            *map(os_text, arguments),
-            stdin=Path(stdin_file) if stdin_file else None,
-            isolated=isolated,
+            *words,
+            stdin=stdin,
+            isolated=isolated or beside,
             read=read,
-            changes=as_json and not isolated,
+            changes=as_json and not isolated and not beside,
         )
         if as_json:
-            _print_json(driver, hook, arguments, reply)
+            _print_json(loaded, hook, arguments, reply)
         else:
             write(reply.stdout)
             sys.stderr.write(reply.stderr.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
@@ -85,7 +104,34 @@ def call(
     return 0 if reply.ok else 1
 
 
-def _check_hook(driver: Driver, hook: str) -> None:
+def _was_given(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not None and source is not click.core.ParameterSource.DEFAULT
+
+
+def _stream(script: Driver | Agent, hook: str, arguments: list[str], stdin: Input, limit: float | None) -> int:
+    """Run a hook beside the main shell and show what it prints while it runs."""
+    with guarded(), script.shell.start(hook, *arguments, stdin=stdin) as job:
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            job.terminate()
+
+        clock = threading.Timer(limit or 0, end)
+        if limit is not None:
+            clock.start()
+        try:
+            while piece := job.read():
+                write(piece)
+        finally:
+            clock.cancel()
+    if late.is_set():
+        raise HookTimeout(f"{hook} did not end within {limit:g} s", hook=hook, script=str(script.script))
+    return 0 if job.status == 0 else 1
+
+
+def _check_hook(driver: Driver | Agent, hook: str) -> None:
     if driver.has(hook):
         return
     defined = driver.shell.functions()
@@ -99,7 +145,7 @@ def _check_hook(driver: Driver, hook: str) -> None:
     raise ConfigurationError(f"{driver.script} has no function {hook!r}.{meant} It has: {', '.join(defined)}")
 
 
-def _print_json(driver: Driver, hook: str, arguments: tuple[str, ...], reply: Reply) -> None:
+def _print_json(driver: Driver | Agent, hook: str, arguments: tuple[str, ...], reply: Reply) -> None:
     changed: dict[str, object] = {}
     if reply.changes is not None:
         changed = {name: v.value for name, v in reply.changes.added.items()}

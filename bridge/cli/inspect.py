@@ -1,4 +1,4 @@
-"""``ralph-bridge inspect``: what a driver script offers."""
+"""``ralph-bridge inspect``: what a driver or agent script offers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._hooks import hook_lines, jq_lines, jq_of, unknown_hooks
 from bridge.cli.common import print_json, write
 
 if TYPE_CHECKING:
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
 @click.argument("script")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def inspect(script: str, as_json: bool) -> int:
-    """Show what SCRIPT (a path, or the name of a shipped driver) offers against the driver contract.
+    """Show what SCRIPT (a path, or the name of a shipped driver or agent) offers against its contract.
 
-    Exit code 1 when a required hook is missing.
+    Exit code 1 when a required hook (of an agent: or AGENT_CLI) is missing.
     """
-    from bridge.driver import Driver
+    from bridge.agent import Agent
+    from bridge.cli import _inspect_agent
+    from bridge.cli._scripts import load
 
-    with Driver.load(script, strict=False) as driver:
-        facts = _facts(driver)
+    with load(script) as loaded:
+        agent = isinstance(loaded, Agent)
+        facts = _inspect_agent.facts_of(loaded) if isinstance(loaded, Agent) else _facts(loaded)
+        facts["jq"] = jq_of(loaded)
     if as_json:
         print_json(facts)
     else:
-        write(_render(facts))
+        write(_inspect_agent.render(facts) if agent else _render(facts))
     return 1 if facts["missing"] else 0
 
 
@@ -61,11 +66,7 @@ def _facts(driver: Driver) -> dict[str, object]:
         "valid_tools": driver.shell.get("VALID_TOOL_PATTERNS"),
         "hooks": hooks,
         "missing": [name for name in contract.required if name not in defined],
-        "unknown": {
-            name: contract.suggest(name)
-            for name in sorted(own)
-            if name.startswith("driver_") and name not in contract.hooks
-        },
+        "unknown": unknown_hooks(contract, own),
         "helpers": sorted(name for name in own if not name.startswith("driver_")),
     }
 
@@ -98,12 +99,8 @@ def _render(facts: dict[str, object]) -> str:
         f"  CLI            {facts['cli_binary'] or 'unknown'}, {facts['cli_found'] or 'not found on PATH'}"
         + (f", needs {facts['min_version']} or newer" if facts["min_version"] else ""),
         *(f"  {name.replace('_', ' '):<14} {'yes' if value else 'no'}" for name, value in capabilities.items()),
+        *jq_lines(facts),
         "",
+        *hook_lines(hooks, unknown),
     ]
-    width = max(map(len, hooks))
-    for name, hook in hooks.items():
-        note = "" if hook["present"] == "own" else hook["absent_means"]
-        lines.append(f"  {hook['present']:<8}{hook['class']:<11}{name:<{width}}  {note}".rstrip())
-    for name, meant in unknown.items():
-        lines.append(f"  unknown  {name}: no hook of the contract" + (f"; did you mean {meant}?" if meant else ""))
     return "\n".join(lines) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from contextlib import closing
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.runner import LoopSettings
     from bridge.setups.bmalph.settings import Given
+    from bridge.setups.model import Setup
 
 __all__ = ["run"]
 
@@ -98,9 +100,9 @@ def run(
         if setup is not None and setup.name == "ralph-loop":
             from bridge.cli.ralph_loop import run_in_setup
 
-            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
+            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
-        if setup is not None and setup.name == "bmalph":
+        if setup is not None and (setup_name or not _is_bare(setup)):
             from bridge.cli._run_bmalph import Wanted, run_here
             from bridge.setups.bmalph.folder import locate
 
@@ -114,12 +116,13 @@ def run(
                     platform_driver=("--driver", driver and _as_given(driver)),
                     prompt_file=("--prompt", prompt and _seen_from(folder, os.path.abspath(prompt))),
                     max_calls_per_hour=("--calls", calls),
-                    timeout_minutes=("--timeout", None if timeout is None else f"{timeout:g}"),
+                    timeout_minutes=("--timeout", None if timeout is None else str(math.ceil(timeout))),
                     session_continuity=("--no-continue", "false" if no_continue else None),
                 ),
                 live=live,
                 max_iterations=max_iterations,
                 max_seconds=None if max_minutes is None else max_minutes * 60,
+                timeout=None if timeout is None else timeout * 60,
                 promise=completion_promise,
                 extra=settings,
                 dry_run=dry_run,
@@ -146,6 +149,14 @@ def run(
             if dry_run:
                 return _dry_run(script, loop_settings)
             return _loop(script, loop_settings, quiet=quiet)
+
+
+def _is_bare(setup: Setup) -> bool:
+    """Whether there is a prompt in ``.ralph`` and nothing else of a setup: the plain loop is for that."""
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.layout import look
+
+    return look(locate(setup.project)).flavour == "bare"
 
 
 def _options(**given: tuple[str, str | None]) -> dict[str, Given]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,10 @@ from bridge.cli._terminal import Style, duration, guarded
 from bridge.cli.common import print_json, write
 from bridge.errors import ConfigurationError
 
-__all__ = ["status"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["status", "status_lines"]
 
 
 @click.command()
@@ -35,12 +38,13 @@ def status(*, project: str, as_json: bool) -> int:
         if as_json:
             print_json(seen)
         else:
-            text = "".join(f"{line}\n" for line in _lines(seen, now, Style(sys.stdout)))
+            text = "".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout)))
             write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
         return 0
 
 
-def _lines(seen: dict[str, Any], now: float, style: Style) -> list[str]:
+def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) -> list[str]:
+    """Return an overview as lines for people; `style` colours a text by the names of colours."""
     from bridge.setups.bmalph.files.stamps import parse_iso
 
     rows: list[tuple[str, str]] = [("loop", _loop(seen))]

@@ -13,6 +13,7 @@ from bridge.contract.model import (
     RecoveryStep,
     agent_contract,
     driver_contract,
+    kind_of,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "RecoveryStep",
     "agent_contract",
     "driver_contract",
+    "kind_of",
 ]

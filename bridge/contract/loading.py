@@ -3,35 +3,56 @@
 from __future__ import annotations
 
 import difflib
+import re
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.errors import ContractViolation, ScriptInvalid
+from bridge.contract.model import kind_of
+from bridge.errors import BridgeError, ContractViolation, ScriptInvalid
+from bridge.shell import script
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection
-    from pathlib import Path
+    from typing import Literal
 
     from bridge.contract.model import Contract
 
-__all__ = ["check_parses", "missing_hooks"]
+__all__ = ["check_parses", "kind_of_file", "missing_hooks", "names_in"]
+
+_DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_\w+)[ \t]*\([ \t]*\)", re.MULTILINE)
 
 
-def check_parses(script: Path, bash: str) -> None:
+def names_in(source: bytes) -> frozenset[str]:
+    """Names of the hooks that a script seems to define, as its lines look: nothing of it is run or parsed."""
+    return frozenset(name.decode() for name in _DEFINED.findall(source))
+
+
+def kind_of_file(path: str | os.PathLike[str]) -> Literal["driver", "agent"] | None:
+    """What a script means to be; None when it can't be read or defines no hook (it may source its hooks)."""
+    try:
+        names = names_in(Path(script.check(path)).read_bytes())
+    except (BridgeError, OSError):
+        return None
+    if not any(name.startswith("agent_") for name in names):
+        return "driver" if names else None  # without loading a contract
+    return kind_of(names)
+
+
+def check_parses(path: Path, bash: str) -> None:
     """To be asked when sourcing failed or hooks are missing: bash defines what stands before a syntax error.
 
     Raises:
         ScriptInvalid: bash can't parse it.
     """
-    parsed = subprocess.run(
-        [bash, "-n", str(script)], capture_output=True, text=True, errors="replace", check=False
-    )
+    parsed = subprocess.run([bash, "-n", str(path)], capture_output=True, text=True, errors="replace", check=False)
     if parsed.returncode:
-        raise ScriptInvalid(f"{script} is not valid bash:\n{parsed.stderr.rstrip()}")
+        raise ScriptInvalid(f"{path} is not valid bash:\n{parsed.stderr.rstrip()}")
 
 
 def missing_hooks(
-    script: Path, contract: Contract, defined: Collection[str], *, noun: str, example: str, more: str, said: str
+    path: Path, contract: Contract, defined: Collection[str], *, noun: str, example: str, more: str, said: str
 ) -> ContractViolation | None:
     """The error that names every required hook (and variable) which is missing; None when nothing is.
 
@@ -46,7 +67,7 @@ def missing_hooks(
     if not missing and not more:
         return None
     own = [name for name in defined if name.startswith(contract.prefix)]
-    lines = [f"{script} is not {noun}: required hooks are missing" if missing else f"{script} is not {noun}"]
+    lines = [f"{path} is not {noun}: required hooks are missing" if missing else f"{path} is not {noun}"]
     for name in missing:
         meant = difflib.get_close_matches(name, own, 1, 0.85)
         lines.append(f"  {name}" + (f" (there is {meant[0]}: a slip of the pen?)" if meant else ""))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 HookClass = Literal["required", "default", "capability", "metadata", "optional"]
 Answer = Literal["stdout", "status", "globals"]
@@ -180,6 +180,25 @@ def driver_contract() -> Contract:
 def agent_contract() -> Contract:
     """Return the contract of agents, read once per process."""
     return _load(_FOLDER / "agent.yaml")
+
+
+def kind_of(functions: Iterable[str]) -> Literal["driver", "agent"] | None:
+    """Tell by the names of its functions what a script means to be; misspelt hooks count, too.
+
+    When it has hooks of both, more hooks of an agent than of a driver make it an agent.
+    """
+    names = set(functions)
+    counts = [
+        sum(1 for name in names if name.startswith(prefix) and _is_meant(contract(), name))
+        for prefix, contract in (("driver_", driver_contract), ("agent_", agent_contract))
+    ]
+    if not any(counts):
+        return None
+    return "agent" if counts[1] > counts[0] else "driver"
+
+
+def _is_meant(contract: Contract, name: str) -> bool:
+    return name in contract.hooks or contract.suggest(name) is not None
 
 
 def _load(path: Path) -> Contract:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Decision", "Limits", "Outcome", "Rules", "State", "Verdict", "begin", "decide", "failure_of"]
 
 
+_NO_CALLS = Calls(0, "")
+
+
 class Verdict(Enum):
     """The three ways to go on after an iteration."""
 
@@ -104,7 +107,7 @@ class State:
     exit_signal: bool = False
     breaker: Breaker | None = None
     transition: Transition | None = None
-    calls: Calls = Calls(0, "")
+    calls: Calls = _NO_CALLS
     limits: int = 0
     wrote_nothing: bool = False
     previous: str = ""

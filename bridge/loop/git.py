@@ -45,8 +45,8 @@ class Changes:
 
     @property
     def count(self) -> int:
-        """How many files count as the run's work: a commit is work even if it leaves no file different."""
-        return len(self.paths) or int(self.committed)
+        """How many files count as the run's work. A commit of the loop's own state alone is none."""
+        return len(self.paths)
 
 
 class Repository:

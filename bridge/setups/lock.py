@@ -34,10 +34,10 @@ def one_loop(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / ".ralph-bridge.lock", timeout=0)
         holder = folder / ".ralph-bridge.pid"
-        try:
+        with suppress(Timeout):
             lock.acquire()
-        except Timeout:
-            raise ProjectBusy(_busy(folder, holder)) from None
+    if not lock.is_locked:
+        raise ProjectBusy(_busy(folder, holder))
     try:
         with usable("the folder for logs"):
             write_atomic(holder, f"{os.getpid()}\n")

@@ -188,13 +188,11 @@ def _kept_line(original: Path, beginning: bytes) -> bytes:
 
 
 def _text(controller: Path, setup: str, line: bytes) -> bytes:
-    import bridge
-
     body = _BODY.format(
         name=shlex.quote(controller.name),
         original=shlex.quote(kept(controller).name),
         python=shlex.quote(os.path.abspath(sys.executable)),
-        package=shlex.quote(str(Path(bridge.__file__).resolve().parents[1])),
+        package=shlex.quote(str(Path(__file__).resolve().parents[2])),
         setup=shlex.quote(setup),
         start=shlex.quote(_START),
     )

@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import os
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ from bridge.errors import ShellStartFailed
 from bridge.shell import guardian, processes, protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _read, _write = os.read, os.write
 __all__ = ["Coprocess", "Died", "Exchange", "TimedOut", "private"]
@@ -209,8 +210,11 @@ class Coprocess:
         output_limit: int,
         grace: float,
         host_streams: bool = False,
+        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
     ) -> None:
         self.number = 0
+        self.provided: frozenset[str] = frozenset()
+        """Commands that PATH had none of, so that scripts find those of the host."""
         self.jobs: set[int] = set()
         """Process groups that a call's kill ladder spares: they have one of their own."""
         self.streams: dict[int, int] = {}
@@ -230,7 +234,7 @@ class Coprocess:
             undo.callback(self._o.close)
             self._e = _Output(f"{self.folder}/e", output_limit)
             undo.callback(self._e.close)
-            self._process = self._start(bash, env, cwd, host_streams)
+            self._process = self._start(bash, env, cwd, host_streams, commands or {})
             self._alive = True
             guardian.watch(self.pid, self.folder)
             if hasattr(os, "pidfd_open"):
@@ -254,10 +258,16 @@ class Coprocess:
         return fd
 
     def _start(
-        self, bash: str, env: Mapping[str, str] | None, cwd: str | None, host_streams: bool
+        self,
+        bash: str,
+        env: Mapping[str, str] | None,
+        cwd: str | None,
+        host_streams: bool,
+        commands: Mapping[str, Callable[[], Sequence[str]]],
     ) -> subprocess.Popen[bytes]:
         given = os.environ if env is None else env
         environment = {name: value for name, value in given.items() if not _unsafe(name)}
+        self.provided = frozenset(self._provide(commands, environment))
         script = f"{self.folder}/prelude"
         # By these names bash would start in POSIX mode or restricted.
         folder, name = os.path.split(bash)
@@ -268,8 +278,8 @@ class Coprocess:
         copies: list[int] = []
         try:
             if host_streams:
-                for stream in (0, 2):
-                    with contextlib.suppress(OSError):  # a daemon may have none
+                for stream in filter(processes.host_has, (0, 2)):
+                    with contextlib.suppress(OSError):  # it was closed meanwhile
                         copies.append(fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, _COPIES_FROM))
                         self.streams[stream] = copies[-1]
             return subprocess.Popen(
@@ -292,6 +302,23 @@ class Coprocess:
         finally:
             for copy in copies:
                 os.close(copy)
+
+    def _provide(
+        self, commands: Mapping[str, Callable[[], Sequence[str]]], environment: dict[str, str]
+    ) -> Iterator[str]:
+        """Put launchers at the end of PATH for commands that it has none of."""
+        path = environment.get("PATH")
+        if not path:
+            return
+        folder = f"{self.folder}/bin"
+        for name, command in commands.items():
+            if shutil.which(name, path=path) is None and (words := command()):
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+                with open(f"{folder}/{name}", "wb", opener=private) as file:
+                    file.write(protocol.encode(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'))
+                os.chmod(f"{folder}/{name}", 0o700)
+                environment["PATH"] = f"{path}:{folder}"
+                yield name
 
     @property
     def pid(self) -> int:

@@ -66,6 +66,17 @@ class _Place(NamedTuple):
         others = self.process.jobs - {self.group}
         return processes.of_job(self.group, self.process.pid, older=self.older, others=others)
 
+    def send(self, number: signal.Signals) -> bool:
+        """Signal everything; False when there is nothing left. The group at once: one that bash is just about to
+        fork would be missed, and bash doesn't give in to an INT that its child survives.
+        """
+        left = self.members()
+        for step in (number, signal.SIGCONT) if left else ():
+            with contextlib.suppress(OSError):
+                os.killpg(self.group, step)
+            processes.send(step, (pid for pid in left if _group_of(pid) != self.group))
+        return bool(left)
+
     def kill(self, *, patience: float = 2.0) -> None:
         """End everything at once; the keeper only when it doesn't by itself, so that it can tell the status."""
         begun = time.monotonic()
@@ -90,6 +101,8 @@ class _Ends:
         self.stdout = stdout
         self.stdin = self.stderr = -1
         self.source: Source | None = None
+        self.alone = False
+        """Whether nothing of the job was running any more when it was last looked for."""
 
     def close_stdin(self) -> None:
         fd, self.stdin = self.stdin, -1
@@ -148,6 +161,9 @@ class Job:
         self._place = place
         self._ends = ends
         self._errors_to = errors_to
+        self._errors = memoryview(b"")  # for there
+        self._target = select.poll()
+        self._target.register(max(errors_to, 0), select.POLLOUT)
         self._tee = tee
         self._end_line = end_line
         self._grace = grace
@@ -157,7 +173,7 @@ class Job:
         self._status: int | None = None
         self._until = 0.0  # when those that still hold its stdout have held it for long enough
         self._open = True  # stdout may bring more
-        self._done = self._lost = False
+        self._done = self._swept = False
         self._words = bytearray()  # read while it was being ended
         self._line: list[bytes] = []  # begun and not given out yet
         self._last = b"\n"  # byte of its output
@@ -182,6 +198,14 @@ class Job:
             ShellDied: bash ended, and the job with it.
             Exception: what the iterable that feeds it raised.
         """
+        piece = None
+        while piece is None:
+            piece = self.read_within(None)
+        return piece
+
+    def read_within(self, seconds: float | None) -> bytes | None:
+        """As `read`, but None when there is nothing for so long."""
+        end = None if seconds is None else time.monotonic() + seconds
         while True:
             with self._lock:
                 piece = self.take()
@@ -189,7 +213,12 @@ class Job:
                     return piece
                 poll = select.poll()
                 ready = self.watch(poll)
-            poll.poll(0 if ready else self._patience())
+                patience = 0.0 if ready else self._patience()
+            if end is not None:
+                if (left := (end - time.monotonic()) * 1000) <= 0:
+                    return None
+                patience = left if patience is None else min(left, patience)
+            poll.poll(patience)
 
     def __iter__(self) -> Iterator[bytes]:
         while piece := self.read():
@@ -219,6 +248,10 @@ class Job:
         self._feed()
         self._relay()
         self._look()
+        if self._status is not None and self._open and time.monotonic() >= self._until:
+            self._end_leftovers()
+            if self._words:
+                return self.take()
         piece = self._read()
         if piece:
             return self._copied(piece)
@@ -226,12 +259,8 @@ class Job:
             if self._bash.ended():
                 raise self._bereft()
             return None
-        if piece is None and time.monotonic() < self._until:
-            return None
         if piece is None:
-            self._end_leftovers()
-            if self._words:
-                return self.take()
+            return None
         if self._ends.source is not None:
             return None
         return self._finished()
@@ -242,7 +271,7 @@ class Job:
         ready = bool(self._words) or self._done
         for fd, events in (
             (ends.stdout if self._open else -1, select.POLLIN),
-            (ends.stderr, select.POLLIN),
+            (self._errors_to, select.POLLOUT) if self._errors else (ends.stderr, select.POLLIN),
             (self._keeper.fd if self._status is None else -1, select.POLLIN),
             (self._bash.fd if self._status is None else -1, select.POLLIN),
         ):
@@ -306,22 +335,27 @@ class Job:
             self._pending = memoryview(b"")
             ends.close_stdin()
 
-    def _relay(self) -> bool:
-        """Its stderr, where the host has to pass it on. True when there may be more."""
+    def _relay(self) -> None:
+        """Its stderr, where the host has to pass it on: as far as that doesn't make the host wait."""
+        ends = self._ends
         try:
             for _ in range(_TURN):
-                if self._ends.stderr < 0:
-                    return False
-                data = memoryview(os.read(self._ends.stderr, _CHUNK))
-                if not data:
-                    self._ends.close_stderr()
-                while data:
-                    data = data[os.write(self._errors_to, data) :]
+                if self._errors:
+                    if not self._target.poll(0):
+                        return
+                    # So much goes into a pipe that poll() finds writable.
+                    self._errors = self._errors[os.write(self._errors_to, self._errors[: select.PIPE_BUF]) :]
+                elif ends.stderr < 0:
+                    return
+                else:
+                    self._errors = memoryview(os.read(ends.stderr, _CHUNK))
+                    if not self._errors:
+                        ends.close_stderr()
         except BlockingIOError:
-            return False
+            return
         except OSError:  # nobody wants it: the job gets SIGPIPE, as it would without us
-            self._ends.close_stderr()
-        return self._ends.stderr >= 0
+            ends.close_stderr()
+            self._errors = memoryview(b"")
 
     # -- its end -------------------------------------------------------------------------------------
 
@@ -342,10 +376,13 @@ class Job:
         self._drain()
         self._open = False
 
-    def _finished(self) -> bytes:
-        self._ladder(((signal.SIGTERM, LEFTOVER),))
-        while self._relay():
-            pass
+    def _finished(self) -> bytes | None:
+        if not self._swept:
+            self._ladder(((signal.SIGTERM, LEFTOVER),))
+            self._swept = True
+        self._relay()
+        if self._errors:
+            return None
         self._done = True
         self._free()
         if self._end_line and self._last != b"\n":
@@ -354,7 +391,7 @@ class Job:
 
     def _bereft(self) -> HookError:
         """bash has died: what is left of the job ends, too."""
-        self._done = self._lost = True
+        self._done = True
         self._free()
         return self._died(self.hook)
 
@@ -368,20 +405,21 @@ class Job:
                 self._ends.close_source()
                 self._ends.close_stdin()
                 self._ladder(((signal.SIGINT, self._grace), (signal.SIGTERM, self._grace)))
+                self._relay()
+                self._errors = memoryview(b"")  # whoever reads them doesn't: that must not keep us
+                self._ends.close_stderr()
                 self._look()
 
     def _ladder(self, rungs: Iterable[tuple[signal.Signals, float]]) -> None:
+        self._ends.alone = False
         try:
             for number, grace in rungs:
-                left = self._place.members()
-                if not left:
-                    return
-                processes.send(number, left)
-                processes.send(signal.SIGCONT, left)
-                if self._gone_within(grace):
+                if not self._place.send(number) or self._gone_within(grace):
+                    self._ends.alone = True
                     return
         finally:  # Ctrl-C again: no more patience
-            self._place.kill()
+            if not self._ends.alone:
+                self._place.kill()
 
     def _gone_within(self, grace: float) -> bool:
         end = time.monotonic() + grace
@@ -400,7 +438,10 @@ class Job:
         return True
 
     def _drain(self) -> None:
-        while piece := self._read():
+        for _ in range(_TURN):  # no more than a pipe holds: who goes on writing may be out of our reach
+            piece = self._read()
+            if not piece:
+                break
             self._copied(piece)
             if len(self._words) < _KEPT:
                 self._words += piece
@@ -453,6 +494,13 @@ class _AsSource(Source):
         return self._job.watch(poll)
 
 
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
+
+
 _KILLED = 128 + signal.SIGKILL
 
 
@@ -466,7 +514,8 @@ def _status(folder: str) -> int:
 
 
 def _dispose(place: _Place, ends: _Ends, keeper: processes.Watch, bash: processes.Watch) -> None:
-    place.kill()
+    if not ends.alone:
+        place.kill()
     place.forget()
     keeper.close()
     bash.close()
@@ -564,7 +613,7 @@ def _reader(path: str) -> int:
 
 def _input(stdin: Input, folder: str, streams: Mapping[int, int]) -> tuple[str, Source | None]:
     """What bash opens as the job's stdin, and what the host feeds into it."""
-    if stdin is None:
+    if stdin is None or (stdin == 0 and not processes.host_has(0)):
         return "/dev/null", None
     if isinstance(stdin, os.PathLike):
         return protocol.quote(os.path.abspath(os.fspath(stdin))), None
@@ -588,5 +637,7 @@ def _errors(stderr: Errors, folder: str, ends: _Ends, streams: Mapping[int, int]
     target = 2 if stderr is None else stderr if isinstance(stderr, int) else stderr.fileno()
     if target in streams:
         return f"&{streams[target]}", -1
+    if target == 2 and not processes.host_has(2):
+        return "/dev/null", -1
     ends.stderr = _reader(f"{folder}/e")
     return protocol.quote(f"{folder}/e"), target

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,7 @@ from bridge.shell import guardian
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-__all__ = ["Process", "Watch", "end_session", "members", "of_job", "send", "table"]
+__all__ = ["Process", "Watch", "end_session", "host_has", "members", "of_job", "send", "table"]
 
 
 class Process(NamedTuple):
@@ -40,6 +41,11 @@ def table() -> dict[int, Process]:
         int(pid): Process(int(parent), int(group), _session(int(pid)))
         for pid, parent, group in map(bytes.split, listing)
     }
+
+
+def host_has(stream: int) -> bool:
+    """Whether descriptor 0 or 2 of this process is its stdin or stderr: else it may be anything by now."""
+    return (sys.__stdin__ if stream == 0 else sys.__stderr__) is not None
 
 
 def _session(pid: int) -> int:

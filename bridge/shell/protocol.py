@@ -176,8 +176,10 @@ def job(
     away = " ".join(f"{number}>&-" for number in closed)
     return (
         "(\n\\builtin enable set trap printf eval 2>&-\n\\builtin set -m\n"
+        # The next call may replace the file while the hook's own subshell is still on its way.
+        "case $__rb_B in '') ;; *) __rb_B=$(<\"$__rb_d/b\") ;; esac\n"
         # The keeper. The hook sees one subshell, as a stage of a pipeline does.
-        "(\n\\builtin set +m\n\\builtin trap : HUP INT QUIT TERM\n__rb_c=0 BASH_SUBSHELL=0\n"
+        "(\n\\builtin set +m\n\\builtin trap : ALRM HUP INT PIPE QUIT TERM USR1 USR2\n__rb_c=0 BASH_SUBSHELL=0\n"
         f"(\n{{ {BUILTIN_BACK}}} 2>/dev/null\n{call(hook, arguments)}\n) 2>&{stderr} {away} || __rb_c=$?\n"
         f"\\builtin printf '%s\\n' \"$__rb_c\" >|{quote(folder + '/status')}\n"
         f") 2>/dev/null &\n\\builtin printf '%s\\n' \"$!\" >|{quote(folder + '/pid')}\n"

@@ -25,7 +25,7 @@ from bridge.shell import guardian, protocol
 from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
@@ -63,6 +63,7 @@ class Session:
         options: Sequence[str],
         grace: float,
         host_streams: bool = False,
+        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
     ) -> None:
         self._lock = threading.RLock()
         self._timeout = timeout
@@ -81,6 +82,7 @@ class Session:
             output_limit=output_limit,
             grace=grace,
             host_streams=host_streams,
+            commands=commands,
         )
         self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
         self._process = self._spawn()
@@ -93,6 +95,11 @@ class Session:
     def pid(self) -> int:
         """Process id of the present bash."""
         return self._process.pid
+
+    @property
+    def provided(self) -> frozenset[str]:
+        """Which of the ``commands`` are in use, because PATH has none of that name."""
+        return self._process.provided
 
     @property
     def closed(self) -> bool:
@@ -339,6 +346,7 @@ class Session:
             stderr=protocol.decode(stderr),
             state_lost=lost,
             hint=hint,
+            provided=tuple(sorted(self._process.provided)),
         )
 
 

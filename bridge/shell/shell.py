@@ -13,7 +13,7 @@ from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import IO
 
     from bridge.shell.jobs import Errors, Input, Job
@@ -76,6 +76,8 @@ class Shell(Session):
         host_streams: let bash inherit copies of this process's stdin and stderr, for jobs (see `start`). Without,
             the host passes on what a job writes to its stderr, which is then no terminal. Everything that
             scripts start inherits the copies, too.
+        commands: programs for scripts to find when PATH has none of that name: by name, what gives the program
+            and its first arguments (nothing when there is none). They lie behind everything else on PATH.
 
     Attributes:
         bash: absolute path of the program.
@@ -96,6 +98,7 @@ class Shell(Session):
         options: Sequence[str] = (),
         grace: float = 0.5,
         host_streams: bool = False,
+        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
     ) -> None:
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
@@ -109,6 +112,7 @@ class Shell(Session):
             options=options,
             grace=grace,
             host_streams=host_streams,
+            commands=commands,
         )
 
     # -- calls ---------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Display", "Filtering"]
 
+_PAUSE = 0.03  # s: after which the beginning of a line is shown
+
 
 class Filtering(Protocol):
     """A filter at work."""
@@ -22,12 +24,16 @@ class Filtering(Protocol):
     def read(self) -> bytes:
         """The next piece of output, as soon as there is one; b"" at the end."""
 
+    def read_within(self, seconds: float | None) -> bytes | None:
+        """The same; None when there is nothing for so long."""
+
     def close(self) -> None:
         """End it and free everything. May be repeated."""
 
 
 class Display:
-    """An iterator over text (str with surrogateescape): whole lines, and at once what comes without a newline.
+    """An iterator over text (str with surrogateescape): whole lines at once, and what comes without a newline
+    when nothing has followed it for some milliseconds.
 
     It closes itself at its end; before that, `close` or a ``with`` block does.
     """
@@ -49,10 +55,23 @@ class Display:
 
     def _texts(self) -> Iterator[str]:
         decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-        for piece in self.pieces():
-            yield from _lines(decode(piece))
-        if rest := decode(b"", final=True):
-            yield rest
+        begun: list[str] = []  # a line that is not whole yet: many lines at once come in pieces that end anywhere
+        piece: bytes | None = None
+        try:
+            while piece != b"":
+                piece = self._filtering.read_within(_PAUSE if begun else None)
+                # Not splitlines(): a carriage return or a form feed ends no line.
+                *lines, rest = decode(piece or b"", final=piece == b"").split("\n")
+                for line in lines:
+                    yield "".join((*begun, line, "\n"))
+                    begun.clear()
+                if rest:
+                    begun.append(rest)
+                if not piece and begun:
+                    yield "".join(begun)
+                    begun.clear()
+        finally:
+            self._filtering.close()
 
     def pieces(self) -> Iterator[bytes]:
         """The same as bytes, in pieces as they come. Read either this or the text."""
@@ -73,12 +92,3 @@ class Display:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _lines(text: str) -> Iterator[str]:
-    """Not splitlines(): a carriage return or a form feed ends no line."""
-    *whole, rest = text.split("\n")
-    for line in whole:
-        yield line + "\n"
-    if rest:
-        yield rest

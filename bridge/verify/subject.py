@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import time
@@ -11,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.contract import agent_contract, driver_contract
+from bridge.contract import agent_contract, driver_contract, kind_of
+from bridge.contract.loading import names_in
 from bridge.errors import BridgeError
 from bridge.shell import script
 from bridge.verify.facts import effects_of, facts_of
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bridge.verify.probe import Probe
 
 __all__ = ["Subject"]
-
-_DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_\w+)[ \t]*\([ \t]*\)", re.MULTILINE)
 
 
 class Subject:
@@ -87,15 +85,12 @@ class Subject:
             return "out-of-scope"
         names = self.facts.names
         if not names and not self.facts.top.known:
-            names = frozenset(name.decode() for name in _DEFINED.findall(self.source))
-        drivers, agents = (
-            sum(1 for name in names if name.startswith(contract.prefix) and _is_meant(contract, name))
-            for contract in (driver_contract(), agent_contract())
-        )
-        if not drivers and not agents:
+            names = names_in(self.source)
+        kind = kind_of(names)
+        if kind is None:
             self.reason = self.refused or "defines no hook of a driver or an agent"
             return "out-of-scope"
-        return "agent" if agents > drivers else "driver"
+        return kind
 
     # -- what is known without running it ------------------------------------------------------------
 
@@ -179,7 +174,3 @@ class Subject:
             expected,
             hint,
         )
-
-
-def _is_meant(contract: Contract, name: str) -> bool:
-    return name in contract.hooks or contract.suggest(name) is not None

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
+_IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 
 
@@ -34,6 +35,11 @@ class Project:
         path.write_text(text)
         path.chmod(mode)
         return path
+
+    def repository(self) -> None:
+        """Make it a git repository with a commit, which a bmalph setup needs."""
+        for words in (["init", "-q"], [*_IDENTITY, "commit", "-q", "--allow-empty", "-m", "first"]):
+            subprocess.run(["git", *words], cwd=self.folder, check=True)
 
     def cli(self, name: str, code: str) -> None:
         """Put a bash program on PATH."""

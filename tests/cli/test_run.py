@@ -93,6 +93,7 @@ def test_dry_run_starts_and_writes_nothing(project: Project) -> None:
 
 
 def test_a_driver_of_the_project_wins_and_is_named_by_the_settings_file(project: Project) -> None:
+    project.repository()
     project.write(".ralph/drivers/codex.sh", MINE)
     project.write(".ralph/.ralphrc", 'PLATFORM_DRIVER="codex"\nALLOWED_TOOLS="Read,Edit"\nX=$(touch executed)\n')
     done = project.run("run", "--dry-run")
@@ -222,6 +223,7 @@ def test_a_reader_that_goes_away(project: Project) -> None:
 
 @pytest.mark.parametrize("code", ["CLAUDE_CMD_ARGS=()", "unset CLAUDE_CMD_ARGS"])
 def test_a_driver_that_builds_no_command(project: Project, code: str) -> None:
+    project.repository()
     project.write(".ralph/drivers/mine.sh", MINE + f"driver_build_command() {{ {code}; }}\n")
     done = project.run("run", "--driver", "mine")
     assert done.returncode == 2

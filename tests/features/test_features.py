@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from pytest_bdd import scenarios
 
-from bridge import resources
+from bridge.verify.gherkin.selection import script_features
 
-scenarios(str(resources.shipped("features")))
+scenarios(*script_features())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable
 
-__all__ = ["DEFAULTS", "RETRY_DELAY", "Config", "read_config", "source_file"]
+__all__ = ["DEFAULTS", "RETRY_DELAY", "Config", "read_config", "said", "source_file"]
 
 DEFAULTS: Mapping[str, str] = {"DEFAULT_MAX_ITERATIONS": "10", "MAX_RETRIES": "3", "SPECS_DIR": "specs"}
 """Set before ``config`` is sourced, whatever the environment says."""
@@ -136,16 +136,17 @@ def source_file(shell: Shell, path: Path) -> Reply:
     try:
         return shell.source(path, errexit=True)
     except HookExited as left:
-        raise SessionRefused(_said(f"Error: {path} called exit {left.status}", left), left.status or 0) from left
+        raise SessionRefused(said(f"Error: {path} called exit {left.status}", left), left.status or 0) from left
     except (ShellDied, HookTimeout) as died:
-        raise SessionRefused(_said(f"Error: {path} failed while it was read", died)) from died
+        raise SessionRefused(said(f"Error: {path} failed while it was read", died)) from died
     except ScriptUnreadable as error:
         raise SessionRefused(f"Error: {error}") from error
 
 
-def _said(what: str, error: HookExited | ShellDied | HookTimeout) -> str:
-    said = (error.stdout + error.stderr).rstrip("\n")
-    return f"{what}\n{said}" if said else what
+def said(what: str, error: HookExited | ShellDied | HookTimeout) -> str:
+    """An error with all that the script had printed until then."""
+    output = (error.stdout + error.stderr).rstrip("\n")
+    return f"{what}\n{output}" if output else what
 
 
 def _seconds(text: str) -> float:

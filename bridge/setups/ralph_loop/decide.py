@@ -120,7 +120,8 @@ class Context:
             return ""
         low, high = min(self.percents), max(self.percents)
         average = sum(self.percents) // len(self.percents)
-        return f"Context: min {low}% / avg {average}% / max {high}%  (window: {self.window} tokens)"
+        window = f"  (window: {self.window} tokens)" if self.window else ""
+        return f"Context: min {low}% / avg {average}% / max {high}%{window}"
 
 
 def context(so_far: Context, percent: str, window: str) -> Context | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.setups.ralph_loop.arguments import MODES
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -37,7 +39,11 @@ def help_text(home: Path, topic: str) -> tuple[str, str]:
     if not topic:
         return usage(home), ""
     text = _texts(home).get(topic)
-    return (usage(home), f"Unknown help topic: {topic}") if text is None else (text, "")
+    if text is not None:
+        return text, ""
+    # Our usage has a line on each mode, so where the setup has no texts they are no unknown topics.
+    known = topic in MODES and not _texts(home)
+    return usage(home), "" if known else f"Unknown help topic: {topic}"
 
 
 def _texts(home: Path) -> dict[str, str]:

@@ -73,7 +73,7 @@ class _Run:
             if self.session.strict:  # the original is simply gone
                 yield Ended(ending.code, ending.reason)
                 return
-        except BridgeError as error:
+        except (BridgeError, OSError) as error:
             yield Notice(f"Error: {error}")
             ending = Ending(1, f"{error.hook} failed" if isinstance(error, HookError) else "error")
             if self.session.strict:
@@ -156,9 +156,10 @@ class _Run:
     def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, int]:
         """The agent, through its own display filter; the status is that of the rightmost stage that failed."""
         whole = not self.session.strict
+        with usable("last_agent_output"):
+            capture = open(self._capture(), "wb", buffering=0)  # noqa: SIM115
         with (
-            usable("last_agent_output"),
-            open(self._capture(), "wb", buffering=0) as raw,
+            capture as raw,
             self.agent.invoke(prompt, tee=raw, end_line=whole) as running,
             self.agent.format_display(running, end_line=whole) as display,
         ):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.errors import SessionRefused
+from bridge.errors import HookExited, SessionRefused
 from bridge.setups.lock import one_loop
 from bridge.setups.ralph_loop import preflight
-from bridge.setups.ralph_loop.config import read_config, source_file
+from bridge.setups.ralph_loop.config import read_config, said, source_file
 from bridge.setups.ralph_loop.events import HookText
 from bridge.setups.ralph_loop.session import Limits, Session
 
@@ -79,7 +79,7 @@ def ready(
         )
         _tell(tell, config.output)
         _sandbox(shell, home, tell)
-        agent = _agent(shell, home, config, options)
+        agent = _agent(shell, home, config, options, tell)
         preflight.repository(folder, strict=options.strict)
         _program(agent)
         preflight.specs(folder, config)
@@ -107,11 +107,17 @@ def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
         _tell(tell, source_file(shell, path))
 
 
-def _agent(shell: Shell, home: Path, config: Config, options: Options) -> Agent:
+def _agent(shell: Shell, home: Path, config: Config, options: Options, tell: Tell) -> Agent:
     from bridge.agent import Agent
 
     script = preflight.agent_script(home, config.agent) if options.agent is None else options.agent
-    return Agent.load(script, shell=shell, folders=[home / "agents"], lift=options.lift)
+    try:
+        agent = Agent.load(script, shell=shell, folders=[home / "agents"], lift=options.lift)
+    except HookExited as left:
+        raise SessionRefused(said(f"Error: {script} called exit {left.status}", left), left.status or 0) from left
+    if agent.sourced is not None:
+        _tell(tell, agent.sourced)
+    return agent
 
 
 def _program(agent: Agent) -> None:

@@ -46,9 +46,15 @@ _VERSION = re.compile(r"jq-1\.[5-8](?:\.[0-9]+)?(?:[-+].*)?")
 
 @dataclass(frozen=True, slots=True)
 class JqFacts:
-    """The ``jq`` that the hook would find: what ``jq --version`` says."""
+    """The ``jq`` that the hook would find.
+
+    Attributes:
+        version: what ``jq --version`` says.
+        not_json: its status after a line that is no JSON (1.6 ends with another than the others).
+    """
 
     version: str
+    not_json: int | None = None
 
     @classmethod
     def of(cls, command: str = "jq") -> JqFacts | None:
@@ -57,9 +63,10 @@ class JqFacts:
 
         try:
             done = subprocess.run([command, "--version"], capture_output=True, text=True, check=False, timeout=10)
-        except OSError:
+            bad = subprocess.run([command, "."], input=b"no", capture_output=True, check=False, timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
             return None
-        return cls((done.stdout or done.stderr).strip())
+        return cls((done.stdout or done.stderr).strip(), bad.returncode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,7 @@ class Lifted:
     reads: frozenset[str]
     file: int | None
     _hook: Hook
+    _not_json: int | None
 
     def run(
         self,
@@ -143,7 +151,7 @@ class Lifted:
 
         def start(loop: Loop, oracle: Callable[[bytes], Outcome]) -> LoopRun:
             engines: list[JqLine] = []
-            compiled = Body(values, "pipefail" in options, engines).per_line(loop.body)
+            compiled = Body(values, "pipefail" in options, self._not_json, engines).per_line(loop.body)
 
             def body(line: dict[str, str], given: str | None, out: list[str]) -> int:
                 return compiled({**values, **line}, given, out)
@@ -213,7 +221,7 @@ def lift(definition: str, *, functions: Collection[str] = (), jq: JqFacts | None
         file = _checked(hook)
     except NotLifted as error:
         return Refused(str(error))
-    return Lifted(hook.reads, file, hook)
+    return Lifted(hook.reads, file, hook, None if jq is None else jq.not_json)
 
 
 def _checked(hook: Hook) -> int | None:
@@ -236,7 +244,7 @@ def _trial(hook: Hook, loop: Loop) -> None:
     for name in (*hook.reads, *map(str, range(1, 10))):
         known.setdefault(name, "")
     try:
-        Body(known, False, []).per_line(loop.body)
+        Body(known, False, None, []).per_line(loop.body)
     except Doubt:
         raise NotLifted("a doubt") from None
 

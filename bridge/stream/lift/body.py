@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bridge.stream.lift import shelltree as tree
 from bridge.stream.lift.faults import Doubt, NotLifted
 from bridge.stream.lift.jqline import JqLine, odd
-from bridge.stream.lift.tools import tool
+from bridge.stream.lift.tools import on_text, tool
 from bridge.stream.lift.words import Word, expand, names
 
 if TYPE_CHECKING:
@@ -48,11 +48,13 @@ class Body:
     Attributes:
         fixed: variables that don't change from line to line (arguments, globals, locals set before).
         pipefail: the option of the shell.
+        not_json: jq's status after what is no JSON.
         engines: every jq in it, to tell them what text is at hand.
     """
 
     fixed: Mapping[str, str]
     pipefail: bool
+    not_json: int | None
     engines: list[JqLine]
     _fed: bool = False
 
@@ -66,7 +68,9 @@ class Body:
 
     def jq(self, node: tree.Jq) -> JqLine:
         """The engine of a jq command, whose program and arguments don't change."""
-        return engine(node, self.fixed, self.engines)
+        made = engine(node, self.fixed, self.engines)
+        made.not_json = self.not_json
+        return made
 
     def _jq(self, node: tree.Jq) -> Run:
         if node.file is not None or (node.here is None and not self._fed):
@@ -84,7 +88,7 @@ class Body:
             status = line.line(text)
             out += line.parts
             line.parts.clear()
-            if status and not quiet:
+            if line.failed and not quiet:
                 out.clear()
                 raise Doubt  # its message goes to stderr
             return status
@@ -130,7 +134,7 @@ class Body:
         def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
             if given is None:
                 raise Doubt
-            text, status = work(given)
+            text, status = on_text(work, given)
             out.append(text)
             return status
 

@@ -31,7 +31,7 @@ _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _NO_JSON = re.compile(r"[A-EGHJ-MO-RU-Za-eghj-mo-ru-z#*=>(!?'/<~@$%^&_|;`\\]")
 _DEEPEST = 256
 _DEEP_LENGTH = 2 * _DEEPEST + 1
-_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\ufeff\ufffd]")
+_ODD = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\x85\ufeff\ufffd]")
 
 
 class Options(NamedTuple):
@@ -58,6 +58,9 @@ class JqLine:
         leaky: an error that leaves the program is a doubt.
         needle: a text without which a line prints nothing at all, in every version ("" if unknown).
         parts: what was printed since the caller last took it.
+        not_json: the status of the installed jq after what is no JSON (2 or 4: versions differ); None if it
+            isn't known, then such a line is a doubt.
+        failed: some value of the last line had an error, which the command says on stderr.
     """
 
     each: Callable[[Value, Callable[[Value], Any]], Any]
@@ -67,6 +70,8 @@ class JqLine:
     writer: Any
     parts: list[str]
     scan: Any
+    not_json: int | None = None
+    failed: bool = False
 
     @classmethod
     def compile(cls, program: str, options: Options, arguments: Mapping[str, Value]) -> JqLine:
@@ -89,12 +94,13 @@ class JqLine:
         """Add to `parts` what jq prints for this line.
 
         Returns:
-            jq's exit status: 0, 2 (not JSON), 5 (the last value's error).
+            jq's exit status: 0, 5 (the last value's error), or `not_json`.
 
         Raises:
             Doubt: nothing was added.
         """
         mark = len(self.parts)
+        self.failed = False
         try:
             if len(text) >= _DEEP_LENGTH and text.count("{") + text.count("[") > _DEEPEST:
                 raise Doubt
@@ -118,6 +124,7 @@ class JqLine:
         except JqError:
             if self.leaky:
                 raise Doubt from None
+            self.failed = True
             return 5
         return 0
 
@@ -136,8 +143,11 @@ class JqLine:
                 break
             status = self._value(value)
             at = end
-        if _NO_JSON.match(rest) or _refused(rest):
-            return 2
+        if _NO_JSON.match(rest) or _refused(rest.rstrip(_BLANKS)):
+            self.failed = True
+            if self.not_json is None:
+                raise Doubt
+            return self.not_json
         raise Doubt
 
 

@@ -57,6 +57,7 @@ class Compiler:
     leaky: bool = False
     _cells: dict[str, list[Value]] = field(default_factory=dict)
     _trying: bool = False
+    _breaking: bool = False
 
     def compile(self, node: tree.Node) -> Code:
         """The code of a node.
@@ -128,9 +129,34 @@ class Compiler:
             )
         return _branched(test.one, yes, no)
 
-    def attempt(self, node: tree.Try) -> Code:
+    def breaking(self, node: tree.Node) -> Code:
+        """The code of what `first`, `limit`, `any` or `all` end early: jq 1.6 does it wrongly after a `?` or
+        `try` has dropped an error."""
         if self._trying:
-            raise NotLifted("jq: a `try` within a `try`, which differs between versions")
+            raise NotLifted("jq: first, limit, any or all within a `try`, which differs between versions")
+        outer, self._breaking = self._breaking, True
+        code = self.compile(node)
+        self._breaking = outer
+        return code
+
+    def lenient(self, step: One) -> Code:
+        """A step of a path whose own error is dropped."""
+        strict = self._breaking
+
+        def each(value: Value, emit: Emit) -> None:
+            try:
+                out = step(value)
+            except JqError:
+                if strict:
+                    raise Doubt from None
+                return
+            emit(out)
+
+        return Code(each)
+
+    def attempt(self, node: tree.Try) -> Code:
+        if self._trying or self._breaking:
+            raise NotLifted("jq: a `try` within a `try`, `first`, `limit`, `any`, `all`: versions differ")
         self.leaky = self._trying = True
         body = self.compile(node.body).each
         self._trying = False
@@ -215,7 +241,7 @@ class Compiler:
         of = self._of(node.of)
         if isinstance(node.key, tree.Literal):
             step = get(node.key.value)
-            return piped(of, _lenient(step) if node.optional else scalar(step))
+            return piped(of, self.lenient(step) if node.optional else scalar(step))
         key = self.one(node.key, "an index")
 
         def each(value: Value, emit: Emit) -> None:
@@ -235,16 +261,20 @@ class Compiler:
 
     def slice(self, node: tree.Slice) -> Code:
         step = slice_of(node.start, node.stop)
-        return piped(self._of(node.of), _lenient(step) if node.optional else scalar(step))
+        return piped(self._of(node.of), self.lenient(step) if node.optional else scalar(step))
 
     def iteration(self, node: tree.Iterate) -> Code:
         def each(value: Value, emit: Emit) -> None:
             for item in iterate(value):
                 emit(item)
 
+        strict = self._breaking
+
         def each_optional(value: Value, emit: Emit) -> None:
             if type(value) in (list, dict):
                 each(value, emit)
+            elif strict:
+                raise Doubt
 
         return piped(self._of(node.of), Code(each_optional if node.optional else each))
 
@@ -275,8 +305,8 @@ class Compiler:
         write = self.writer.to_json if node.as_json else self.writer.text
         parts: list[One] = []
         for part in node.parts:
-            if isinstance(part, tree.Literal) and isinstance(part.value, str):
-                parts.append(_constantly(part.value))
+            if isinstance(part, str):
+                parts.append(_constantly(part))
             else:
                 parts.append(_written(self.one(part, "a `\\( )`"), write))
         return scalar(lambda value: "".join([part(value) for part in parts]))
@@ -330,19 +360,6 @@ def piped(left: Code, right: Code) -> Code:
     if second is None:
         return Code(lambda value, emit: right.each(first(value), emit))
     return scalar(lambda value: second(first(value)))
-
-
-def optional(step: One, value: Value, emit: Emit) -> None:
-    """The step of a path whose own error is dropped."""
-    try:
-        out = step(value)
-    except JqError:
-        return
-    emit(out)
-
-
-def _lenient(step: One) -> Code:
-    return Code(lambda value, emit: optional(step, value, emit))
 
 
 def _careful(code: Code) -> Callable[[Value, Emit], Any]:

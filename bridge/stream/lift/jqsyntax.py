@@ -392,7 +392,7 @@ class _Parser:
 
     def string(self, *, as_json: bool = False) -> Node:
         """A string literal; `at` stands behind its opening quote."""
-        parts: list[Node] = []
+        parts: list[str | Node] = []
         text = ""
         while True:
             if plain := _PLAIN.match(self.program, self.at):
@@ -407,7 +407,7 @@ class _Parser:
                 node = inner.pipe()
                 if inner.word != ")":
                     raise inner.unexpected(")")
-                parts += [Literal(text), node] if text else [node]
+                parts += [text, node]
                 text, self.at = "", inner.at
                 continue
             piece = re.compile(r'\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})').match(self.program, self.at)
@@ -418,7 +418,7 @@ class _Parser:
         self.advance()
         if not parts:
             return Literal(text)
-        return Text((*parts, Literal(text)) if text else tuple(parts), as_json)
+        return Text((*parts, text), as_json)
 
 
 _ATOMS: dict[str, Callable[[_Parser], Node]] = {

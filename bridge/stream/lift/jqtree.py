@@ -153,7 +153,7 @@ class Number:
 class Text:
     r"""A string with ``\(…)`` in it; `as_json` for ``@json "…"``."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[str | Node, ...]
     as_json: bool
 
 

@@ -46,9 +46,9 @@ def _constant(name: str) -> Value:
 
 
 class _Context:
-    """What the C scanner of json asks its decoder for: control characters in strings are allowed."""
+    """What the C scanner of json asks its decoder for."""
 
-    strict = False
+    strict = True
     object_hook = None
     object_pairs_hook = None
     parse_float = Fraction

@@ -123,7 +123,7 @@ def _tonumber(value: Value) -> Value:
 
 def _fromjson(value: Value) -> Value:
     if type(value) is not str:
-        raise JqError
+        raise Doubt  # null is null before 1.7
     if value[:1] not in ("{", "[", '"') or re.search(r"\\u[dD]|\x00", value):
         raise Doubt
     if value.count("[") + value.count("{") > 250:
@@ -238,7 +238,7 @@ def _has(value: Value, argument: Value) -> Value:
         return argument in value
     if type(value) is list and type(argument) is int:
         return 0 <= argument < len(value)
-    raise JqError
+    raise Doubt if value is None else JqError  # false before 1.7
 
 
 _WITH_VALUE: dict[str, Callable[[Value, Value], Value]] = {
@@ -324,7 +324,7 @@ def _limit(compiler: Compiler, count: tree.Node, source: tree.Node) -> Code:
     most = count.value if isinstance(count, tree.Literal) else 0
     if type(most) is not int or most < 1:
         raise NotLifted("jq: `limit` whose number isn't a constant above 0")
-    each_source = compiler.compile(source).each
+    each_source = compiler.breaking(source).each
     wanted = most
 
     def each(value: Value, emit: Emit) -> None:
@@ -367,7 +367,7 @@ def _quantified(wanted: bool) -> Callable[..., Code]:
     def made(compiler: Compiler, *arguments: tree.Node) -> Code:
         items: tree.Node = arguments[0] if len(arguments) == 2 else tree.Iterate(None, optional=False)
         test: tree.Node = arguments[-1] if arguments else tree.Call(".")
-        source = piped(compiler.compile(items), compiler.compile(test)).each
+        source = piped(compiler.breaking(items), compiler.breaking(test)).each
 
         def stop(out: Value) -> None:
             if truthy(out) is wanted:

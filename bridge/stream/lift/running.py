@@ -111,7 +111,9 @@ class LoopRun:
         if needle and needle not in text and "\\u" not in text:
             return
         options, loud = say.options, not jq.quiet
-        status = 0
+        status = self.status
+        if ignored:
+            engine.not_json = 0
         for line in self._split(block):
             if needle and needle not in line and "\\u" not in line:
                 continue
@@ -123,7 +125,7 @@ class LoopRun:
                     status = parse(echoed(line))
                 else:
                     status = parse(line)
-                if loud and status:
+                if loud and engine.failed:
                     del parts[mark:]
                     raise Doubt
             except Doubt:

@@ -43,7 +43,7 @@ def parse_word(source: str) -> Word:
     parts: list[str | Variable] = []
     at = 0
     while at < len(source):
-        if found := _BARE.match(source, at) or None:
+        if found := _BARE.match(source, at):
             parts.append(found.group())
         elif found := _SINGLE.match(source, at):
             parts.append(found[1])

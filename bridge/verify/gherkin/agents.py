@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import time
@@ -52,9 +53,12 @@ class Said(NamedTuple):
     shown: str
 
 
-def minimal_agent() -> str:
-    """The smallest agent."""
-    return (resources.shipped("features") / "data" / "my-agent.sh").read_text(encoding="utf-8")
+def minimal_agent(more: str = "", *, without: str = "") -> str:
+    """The smallest agent, with more of its own, or without one of its functions."""
+    text = (resources.shipped("features") / "data" / "my-agent.sh").read_text(encoding="utf-8")
+    if without:
+        text = re.sub(rf"^{without}\(\) \{{\n.*?^\}}\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    return f"{text}\n{more}\n" if more else text
 
 
 def promising(recording: Recording, promise: str, *, place: str = "", count: int = 0) -> bytes:

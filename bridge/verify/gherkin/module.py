@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pytest_bdd import scenarios
 
-from bridge import resources
 from bridge.verify.gherkin.scenarios import drivers_for
+from bridge.verify.gherkin.selection import script_features
 from bridge.verify.gherkin.steps import steps
 from bridge.verify.gherkin.world import World
 
@@ -43,4 +43,4 @@ def world(tmp_path: Path, script: Path | None) -> Iterator[World]:
         here.finish()
 
 
-scenarios(str(resources.shipped("features")))
+scenarios(*script_features())

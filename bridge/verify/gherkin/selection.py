@@ -6,6 +6,7 @@ import subprocess
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bridge import resources
 from bridge.contract import agent_contract, driver_contract
 from bridge.driver import Driver
 from bridge.verify.probe.families import recordings_of
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["AGENT", "ONCE", "TAGS", "applies", "chosen", "kind_of"]
+__all__ = ["AGENT", "ONCE", "TAGS", "applies", "chosen", "kind_of", "script_features"]
 
 ONCE = "once"
 """The tag of scenarios that bring their own script: they run once, whatever the drivers are."""
@@ -48,6 +49,11 @@ TAGS = {
     "skeleton": "about the smallest driver",
 }
 """Every tag of the features and what it means; the names of the shipped drivers are tags as well."""
+
+
+def script_features() -> list[str]:
+    """The features about single scripts; those in folders beside them are about other things, as the loop."""
+    return sorted(str(path) for path in resources.shipped("features").glob("*.feature"))
 
 
 class _Facts(NamedTuple):

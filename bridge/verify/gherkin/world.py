@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
-from bridge.verify.gherkin.agents import AgentBench, minimal_agent
+from bridge.verify.gherkin.agents import AgentBench
 from bridge.verify.gherkin.bash import Answer, array_after
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ class World:
         self.shown: bytes | None = None
         self.results: dict[str, object] = {}
         self._driver: Driver | None = None
-        self._agent: AgentBench | None = None
         self._error: BridgeError | None = None
         self.bin.mkdir()
 
@@ -93,18 +93,11 @@ class World:
         path.chmod(mode)
         return path
 
-    def minimal_agent(self, more: str = "", without: str = "") -> None:
-        """Make the smallest agent the one that the scenario is about."""
-        text = re.sub(_HOOK.format(without or "-"), "", minimal_agent(), flags=re.MULTILINE | re.DOTALL)
-        self.script = self.file("agents/my-agent.sh", f"{text}\n{more}\n")
-
-    @property
+    @cached_property
     def agent(self) -> AgentBench:
-        """The scenario's script as an agent, made when it is first asked for."""
-        if self._agent is None:
-            assert self.script is not None, "the scenario names no agent"
-            self._agent = AgentBench(self.folder, self.script, self.env)
-        return self._agent
+        """The scenario's script as an agent."""
+        assert self.script is not None, "the scenario names no agent"
+        return AgentBench(self.folder, self.script, self.env)
 
     def minimal(self, more: str = "", without: str = "", folder: str = "drivers") -> None:
         """Make the minimal driver the one that the scenario is about."""

@@ -67,7 +67,7 @@ class Agent:
         self.name = CLIS[driver]
         self.kept = project.path.parent / "agent"
         self.kept.mkdir(exist_ok=True)
-        library = f"say() {{ printf {shlex.quote(SAYS[self.name])} \"$1\"; }}\n{_LIBRARY}"
+        library = f'say() {{ printf {shlex.quote(SAYS[self.name])} "$1"; }}\n{_LIBRARY}'
         (self.kept / "library").write_text(library)
         kept = shlex.quote(str(self.kept))
         project.cli(
@@ -115,3 +115,15 @@ class Agent:
         path = self.kept / name
         os.mkfifo(path)
         return str(path)
+
+
+def heard(fifo: str) -> str:
+    """Wait until an agent writes to a FIFO, and return all that it wrote: one that is left alone gets SIGPIPE."""
+    with open(fifo) as pipe:
+        return pipe.read()
+
+
+def let_go(fifo: str) -> None:
+    """Let an agent go on that reads a line from a FIFO."""
+    with open(fifo, "w") as pipe:
+        pipe.write("\n")

@@ -132,7 +132,9 @@ def looping(installed: Project) -> Project:
     for name in CLIS:
         source = ROOT / "drivers" / f"{name}.sh"
         (installed.path / ".ralph/drivers" / source.name).write_bytes(source.read_bytes())
-    installed.write(".ralph/@fix_plan.md", "".join(f"- [ ] Story 1.{n}: task {n}\n  > as a user\n" for n in (1, 2, 3)))
+    installed.write(
+        ".ralph/@fix_plan.md", "".join(f"- [ ] Story 1.{n}: task {n}\n  > as a user\n" for n in (1, 2, 3))
+    )
     installed.write(".gitignore", "bin/\n.ralph/logs/\n")
     for name in ("PAUSE", "RETRY", "LIMIT_WAIT"):
         installed.env[f"RALPH_BRIDGE_{name}_SECONDS"] = "0"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.setups.bmalph import readers
-from tests.setups.bmalph.agents import CLIS, Agent
+from tests.setups.bmalph.agents import CLIS, Agent, heard
 from tests.setups.bmalph.conftest import MAIN
 from tests.setups.bmalph.test_run import Watched
 
@@ -116,8 +116,7 @@ def test_t2_a_signal_ends_the_agent_and_all_that_it_started(
     up = agent.fifo("up")
     agent.otherwise(f"sleep 300 & echo $! >> $kept/pids; echo x > {up}; wait")
     process = looping.start("run", "--driver", "codex", "--no-live")
-    with open(up):
-        pass
+    assert heard(up)
     process.send_signal(number)
     assert looping.finished(process) == code
     assert len(agent.pids) == 2
@@ -134,18 +133,16 @@ def test_a_second_ctrl_c_spares_the_patience(looping: Project) -> None:
     up = agent.fifo("up")
     agent.otherwise(f"trap 'echo heard > {up}' INT TERM; echo x > {up}; while :; do sleep 0.05; done")
     process = looping.start("run", "--driver", "codex", "--no-live", RALPH_BRIDGE_KILL_GRACE_SECONDS="1000")
-    with open(up):
-        pass
+    assert heard(up)
     process.send_signal(signal.SIGINT)
-    with open(up) as pipe:  # it has heard, and goes on
-        assert pipe.read() == "heard\n"
+    assert heard(up) == "heard\n"  # and it goes on
     process.send_signal(signal.SIGINT)
     assert looping.finished(process) == 130
     assert not any(map(lives, agent.pids))
 
 
 def test_a_signal_while_it_waits(looping: Project) -> None:
-    agent = Agent(looping, "copilot").otherwise("echo \"You've hit your session limit\"; exit 1")
+    agent = Agent(looping, "copilot").otherwise('echo "You\'ve hit your session limit"; exit 1')
     process = looping.start("run", "--driver", "copilot", RALPH_BRIDGE_LIMIT_WAIT_SECONDS="5000")
     path = looping.path / ".ralph/status.json"
     while not (path.exists() and readers.status(path.parent)["last_action"] == "api_limit"):
@@ -208,8 +205,11 @@ def killed_at_random(project: Project, times: int, seed: int) -> None:
     """Kill the loop at random moments; after each: nothing torn, no agent, and the next one goes on."""
     chance = random.Random(seed)
     agent = Agent(project, "codex")
-    agent.otherwise("sleep 300 & echo $! >> $kept/pids; change; commit; working; sleep 0.0$((RANDOM % 10)); kill $!")
+    agent.otherwise(
+        "sleep 300 & echo $! >> $kept/pids; change; commit; working; sleep 0.0$((RANDOM % 10)); kill $!"
+    )
     folder = project.path / ".ralph"
+    project.env["MAX_CALLS_PER_HOUR"] = "1000000"
     done = 0
     for _ in range(times):
         process = subprocess.Popen(
@@ -255,8 +255,7 @@ def test_after_a_kill_the_next_run_resumes(looping: Project) -> None:
     up = agent.fifo("up")
     agent.runs("change; commit; working", f"echo x > {up}; sleep 300").otherwise("change; complete")
     process = looping.start("run", "--driver", "codex", "--no-live")
-    with open(up):
-        pass
+    assert heard(up)
     process.kill()
     looping.finished(process)
     while any(map(lives, agent.pids)):

@@ -42,8 +42,8 @@ def reset_reason(project: Project) -> object:
 
 def test_a_limit_is_waited_out_and_costs_no_iteration(looping: Project) -> None:
     limited = (
-        'echo \'{"type":"turn.failed","error":{"message":"You’ve hit your usage limit. '
-        'Upgrade to Pro or try again at 10:30 AM."}}\'; exit 1'
+        'echo \'{"type":"turn.failed","error":{"message":"You\u2019ve hit your usage limit. '
+        "Upgrade to Pro or try again at 10:30 AM.\"}}'; exit 1"
     )
     agent = Agent(looping, "codex").runs("change; working", limited).otherwise("change; working")
     time = inside.Time()
@@ -58,9 +58,10 @@ def test_a_limit_is_waited_out_and_costs_no_iteration(looping: Project) -> None:
 
 def test_a_weekly_limit_too(looping: Project) -> None:
     until = inside.START.timestamp() + 6 * 86_400
-    event = '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d,"rateLimitType":"seven_day"}}'
+    info = f'{{"status":"rejected","resetsAt":{until:.0f},"rateLimitType":"seven_day"}}'
+    event = f'{{"type":"rate_limit_event","rate_limit_info":{info}}}'
     failed = '{"type":"result","is_error":true,"api_error_status":429,"result":"weekly limit","session_id":"s-1"}'
-    Agent(looping, "claude-code").runs(f"echo '{event % until}'; echo '{failed}'; exit 1").otherwise("change; working")
+    Agent(looping, "claude-code").runs(f"echo '{event}'; echo '{failed}'; exit 1").otherwise("change; working")
     loop = inside.run(looping, "claude-code", live=True, max_iterations=1)
     [(reason, seconds)] = loop.waits
     assert (reason, abs(seconds - 6 * 86_400) <= 6) == ("api_limit", True)
@@ -68,14 +69,14 @@ def test_a_weekly_limit_too(looping: Project) -> None:
 
 
 def test_a_limit_without_an_end_waits_as_set(looping: Project) -> None:
-    limited = "echo \"You've hit your session limit\"; exit 1"
+    limited = 'echo "You\'ve hit your session limit"; exit 1'
     Agent(looping, "copilot").runs(limited).otherwise("change; working")
     loop = inside.run(looping, "copilot", max_iterations=1, RALPH_BRIDGE_LIMIT_WAIT_SECONDS="1800")
     assert loop.waits == [("api_limit", 1800)]
 
 
 def test_while_it_waits_it_says_so(looping: Project) -> None:
-    Agent(looping, "copilot").runs("echo \"You've hit your session limit\"; exit 1").otherwise("change; working")
+    Agent(looping, "copilot").runs('echo "You\'ve hit your session limit"; exit 1').otherwise("change; working")
     seen: list[tuple[str, str]] = []
 
     class Looking(inside.Time):
@@ -190,7 +191,9 @@ def test_a_claim_that_the_plan_contradicts_does_not_count(looping: Project) -> N
 def test_finished_stories_are_collapsed(looping: Project) -> None:
     Agent(looping, "codex").otherwise("change; tick; working 1")
     inside.run(looping, max_iterations=1)
-    assert looping.read(".ralph/@fix_plan.md").startswith("- [x] Story 1.1: task 1\n- [ ] Story 1.2: task 2\n  > as")
+    assert looping.read(".ralph/@fix_plan.md").startswith(
+        "- [x] Story 1.1: task 1\n- [ ] Story 1.2: task 2\n  > as"
+    )
 
 
 def test_time_is_up(looping: Project) -> None:
@@ -208,8 +211,8 @@ def test_time_is_up(looping: Project) -> None:
 )
 def test_gates(looping: Project, mode: str, number: int, told: bool) -> None:
     agent = Agent(looping, "codex").otherwise("change; complete")
-    gates = {"TEST_COMMAND": "echo it broke; false", "QUALITY_GATES": "true; npm run lint --fix", "PATH_": ""}
-    loop = inside.run(looping, max_iterations=3, QUALITY_GATE_MODE=mode, **gates)
+    looping.env |= {"TEST_COMMAND": "echo it broke; false", "QUALITY_GATES": "true; npm run lint --fix"}
+    loop = inside.run(looping, max_iterations=3, QUALITY_GATE_MODE=mode)
     assert loop.reason == ("max_iterations" if mode == "block" else "completion_signals")
     assert metrics(looping)[0]["quality_gate_result"] == number
     results = json.loads(looping.read(".ralph/.quality_gate_results"))
@@ -231,7 +234,7 @@ def test_a_gate_that_hangs_is_ended(looping: Project) -> None:
 
 def test_a_review_and_what_becomes_of_it(looping: Project) -> None:
     looping.write(".ralph/REVIEW_PROMPT.md", "Review it.\n")
-    found = r'{\"severity\":\"HIGH\",\"issues_found\":2,\"summary\":\"a leak\",\"details\":[]}'
+    found = r"{\"severity\":\"HIGH\",\"issues_found\":2,\"summary\":\"a leak\",\"details\":[]}"
     agent = Agent(looping, "codex").otherwise("change; commit; working")
     agent.runs("change; commit; working", rf"say '---REVIEW_FINDINGS---\n{found}\n---END_REVIEW_FINDINGS---'")
     inside.run(looping, max_iterations=2, REVIEW_MODE="enhanced", REVIEW_INTERVAL="1")

@@ -11,7 +11,7 @@ import pytest
 from bridge.errors import ProjectBusy
 from bridge.setups.bmalph.lock import one_loop
 from tests.setups.bmalph import inside, readers
-from tests.setups.bmalph.agents import SESSION, Agent
+from tests.setups.bmalph.agents import SESSION, Agent, let_go
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -44,7 +44,9 @@ def test_t1_failures_in_a_row_have_a_cap(looping: Project) -> None:
 
 
 def test_t4_the_status_block_of_a_stream_is_read_with_its_newlines(looping: Project) -> None:
-    Agent(looping, "codex").otherwise('change; say "Everything is done and complete.\\\\n$(block IN_PROGRESS false 0)"')
+    Agent(looping, "codex").otherwise(
+        'change; say "Everything is done and complete.\\\\n$(block IN_PROGRESS false 0)"'
+    )
     loop = inside.run(looping, max_iterations=3)
     assert loop.reason == "max_iterations"
     analysis = readers.analysis(looping.path / ".ralph")
@@ -60,13 +62,21 @@ def test_t5_opencode_as_it_is_today(looping: Project) -> None:
 def test_t6_tracked_state_files_are_no_progress(looping: Project) -> None:
     Agent(looping, "codex").runs("git add -A -f .ralph; commit; working").otherwise("working")
     loop = inside.run(looping, max_iterations=9)
-    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 4)
+    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 3)
     assert looping.git("ls-files", ".ralph/status.json")
+
+
+def test_t6_committing_them_is_none_either(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("git add -A -f .ralph; commit; working")
+    loop = inside.run(looping, max_iterations=9)
+    assert (loop.reason, loop.end.iterations) == ("stagnation_detected", 3)
 
 
 def test_t7_what_a_crashed_run_left_does_not_end_the_next(looping: Project) -> None:
     agent = Agent(looping, "codex").otherwise("change; working")
-    looping.write(".ralph/.exit_signals", '{"test_only_loops":[],"done_signals":[1,2],"completion_indicators":[1,2]}\n')
+    looping.write(
+        ".ralph/.exit_signals", '{"test_only_loops":[],"done_signals":[1,2],"completion_indicators":[1,2]}\n'
+    )
     loop = inside.run(looping, max_iterations=1)
     assert len(agent.calls) == 1
     assert "exit signals" in loop.notices
@@ -99,14 +109,15 @@ def test_t10_progress_is_json_whatever_the_agent_prints(looping: Project) -> Non
     agent = Agent(looping, "codex")
     gate = agent.fifo("gate")
     agent.otherwise(f'printf \'{{"type":"x","text":"\\\\"q\\\\" \\\\\\\\ \\t"}}\\n\'; read -r _ < {gate}; working')
-    process = looping.start("run", "--no-live", "--max-iterations", "1", "--driver", "codex", RALPH_BRIDGE_POLL_SECONDS="0.01")
+    process = looping.start(
+        "run", "--no-live", "--max-iterations", "1", "--driver", "codex", RALPH_BRIDGE_POLL_SECONDS="0.01"
+    )
     path = looping.path / ".ralph/progress.json"
     while process.poll() is None:
         if path.exists() and readers.progress(path.parent).get("last_output"):
             break
     assert readers.progress(path.parent)["last_output"].startswith('{"type":"x","text":"\\"q\\"')
-    with open(gate, "w") as pipe:
-        pipe.write("\n")
+    let_go(gate)
     assert looping.finished(process) == 1
 
 
@@ -156,7 +167,9 @@ def test_t17_two_runs_within_a_second_keep_their_logs(looping: Project) -> None:
 
 
 def test_t19_a_run_out_of_time_with_work_done_is_analysed(looping: Project) -> None:
-    agent = Agent(looping, "codex").runs("change; commit; tick; working 1; exec sleep 60").otherwise("change; working")
+    agent = (
+        Agent(looping, "codex").runs("change; commit; tick; working 1; exec sleep 60").otherwise("change; working")
+    )
     loop = inside.run(looping, max_iterations=2, timeout=1.5)
     first = loop.iterations[0]
     assert first.outcome.timed_out

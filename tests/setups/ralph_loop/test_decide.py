@@ -52,6 +52,7 @@ def test_context(percent: str, counted: tuple[int, ...] | None) -> None:
 
 def test_the_context_line() -> None:
     assert Context((10, 21, 12), "200000").line() == "Context: min 10% / avg 14% / max 21%  (window: 200000 tokens)"
+    assert Context((7,)).line() == "Context: min 7% / avg 7% / max 7%"
     assert Context().line() == ""
 
 

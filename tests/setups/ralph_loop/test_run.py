@@ -99,7 +99,7 @@ def test_issue_5_1_plan_then_build_three_tasks_then_complete(
     assert re.fullmatch(pattern + ending(3, "completion signal"), built.stdout), built.stdout
     assert "| Run 'ralph align-specs'" in built.stdout
     assert ralph.log() == built.stdout
-    (name,) = os.listdir(ralph.home / "logs")[:0] or [path.name for path in (ralph.home / "logs").glob("*.log")]
+    (name,) = (path.name for path in (ralph.home / "logs").glob("*.log"))
     assert re.fullmatch(r"session-\d{8}-\d{6}-build\.log", name)
     assert (ralph.home / "last_agent_output").read_text() == f"TEXT:did 3\nTEXT:all done {COMPLETE}\n"
 
@@ -135,6 +135,24 @@ def test_plan_from_process_files(ralph: Ralph) -> None:
         assert done.returncode == 0, done.stderr
         assert "(1 file, 2 KB): you will likely complete planning in one iteration" in done.stdout
     assert all(prompt.startswith("process: The process spec") for prompt in ralph.prompts())
+
+
+def test_programs_see_what_the_controller_exports(ralph: Ralph) -> None:
+    ralph.plan("process")
+    ralph.answer(
+        "any", 'say "$MODE $SPECS_DIR $RALPH_HOME $(echo "$SELECTED_TASK" | head -n 1) ${RALPH_DIR-unset}"'
+    )
+    done = ralph.run("run", "build", "1", "-q")
+    assert done.stdout == "build specs .ralph ### Task 1: one unset\n", done.stderr
+
+
+def test_bytes_that_are_no_text_survive(ralph: Ralph) -> None:
+    (ralph.home / "prompts/plan.md").write_bytes(b"\xff $MODE \xe4 end\n")
+    ralph.answer("any", 'say "$prompt"')
+    done = ralph.raw("run", "plan", "1", "-q")
+    assert done.stdout == b"\xff plan \xe4 end\n", done.stderr
+    (log,) = (ralph.home / "logs").glob("session-*.log")
+    assert b"\n\xff plan \xe4 end\n" in log.read_bytes()
 
 
 def test_align_specs(ralph: Ralph) -> None:
@@ -197,7 +215,7 @@ def test_options(ralph: Ralph) -> None:
         (["--prompt", "x"], "--prompt does not apply"),
         (["--timeout", "1"], "--timeout does not apply"),
         (["--no-live"], "--live does not apply"),
-        (["--setup", "nonesuch"], "there is no such setup; known: ralph-loop"),
+        (["--setup", "nonesuch"], "there is no such setup; known: bmalph, ralph-loop"),
         (["--max-iterations", "0"], "--max-iterations"),
     ],
 )
@@ -215,9 +233,10 @@ def test_words_and_options_of_agents_where_there_is_no_such_setup(ralph: Ralph) 
         assert f"{option} does not apply" in ralph.run("run", option).stderr
 
 
-def test_help(ralph: Ralph) -> None:
+def test_help_without_and_with_texts_of_the_setup(ralph: Ralph) -> None:
+    done = ralph.run("run", "help", "plan")
+    assert (done.returncode, done.stdout.startswith("Usage: ralph plan [N]"), done.stderr) == (0, True, "")
     ralph.write(".ralph/lib/help/plan.txt", "about plan\n")
-    assert "Usage: ralph plan [N]" in ralph.run("run", "help").stdout
     ralph.write(".ralph/lib/help/index.txt", "the index\n")
     for words, out, err in (("help", "the index\n", ""), ("help plan", "about plan\n", "")):
         done = ralph.run("run", *words.split())

@@ -16,6 +16,7 @@ __all__ = ["FILE", "HISTORY", "is_corrupt", "load", "load_history", "reset", "sa
 
 FILE = ".circuit_breaker_state"
 HISTORY = ".circuit_breaker_history"
+_MOST = 1000  # the original's grows without bound, and is read and written whole at every transition
 
 
 def load(folder: Folder, now: float) -> Breaker:
@@ -46,8 +47,9 @@ def load_history(folder: Folder) -> list[dict[str, Any]]:
 
 
 def save_history(folder: Folder, entries: list[dict[str, Any]], *more: Transition) -> None:
-    """Write the history, with `more` at its end."""
-    write_text(folder / HISTORY, breaker_state.write_history(entries, *more))
+    """Write the history, with `more` at its end; the newest thousand are kept."""
+    kept = entries[-(_MOST - len(more)) :]
+    write_text(folder / HISTORY, breaker_state.write_history(kept, *more))
 
 
 def reset(folder: Folder, now: float) -> None:

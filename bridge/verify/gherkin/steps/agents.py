@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_bdd import given, parsers, then, when
 
 from bridge.contract import agent_contract
-from bridge.verify.gherkin.agents import COMPLAINT, others, promising
+from bridge.verify.gherkin.agents import COMPLAINT, minimal_agent, others, promising
 from bridge.verify.gherkin.world import decoded
 
 if TYPE_CHECKING:
@@ -18,19 +18,23 @@ def _bytes(text: str) -> bytes:
     return decoded(text).encode("utf-8", "surrogateescape")
 
 
+def _use(world: World, text: str) -> None:
+    world.script = world.file("agents/my-agent.sh", text)
+
+
 @given("the minimal agent")
 def _minimal(world: World) -> None:
-    world.minimal_agent()
+    _use(world, minimal_agent())
 
 
 @given("the minimal agent with")
 def _minimal_with(world: World, docstring: str) -> None:
-    world.minimal_agent(docstring)
+    _use(world, minimal_agent(docstring))
 
 
 @given(parsers.parse("the minimal agent without {hook:w}"))
 def _minimal_without(world: World, hook: str) -> None:
-    world.minimal_agent(without=hook)
+    _use(world, minimal_agent(without=hook))
 
 
 @given("a CLI that writes down what it gets")

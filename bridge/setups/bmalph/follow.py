@@ -1,0 +1,74 @@
+"""Following ``live.log`` from another process: each run begins it anew, in the same file."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.loop.tools import may_name_tool, tool_in
+from bridge.stream.events import Reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Follower", "said"]
+
+_TAIL = 2048
+_MOST = 256 * 1024  # of one look: a viewer who is that far behind wants the end
+_HEAD = 80
+
+
+class Follower:
+    """Gives what a log has got since the last look.
+
+    Args:
+        path: the log; it need not exist yet.
+        tail: bytes of what is there already to begin with.
+    """
+
+    def __init__(self, path: Path, *, tail: int = _TAIL) -> None:
+        self._path = path
+        self._tail = tail
+        self._head: bytes | None = None
+        self._offset = 0
+        self._rest = b""
+
+    def lines(self, *, rest: bool = False) -> list[str]:
+        """Return the complete lines that are new; with `rest` also what has no newline yet."""
+        with suppress(OSError), open(self._path, "rb") as file:
+            head = file.read(_HEAD)
+            size = os.fstat(file.fileno()).st_size
+            if self._head is None:
+                self._offset = max(0, size - self._tail)
+            elif size < self._offset or not head.startswith(self._head[: len(head)]):
+                self._offset, self._rest = 0, b""  # the next run has begun
+            self._head = head
+            start = max(self._offset, size - _MOST)
+            file.seek(start)
+            data = file.read(size - start)
+            self._offset = start + len(data)
+            self._rest += data
+        *whole, self._rest = self._rest.split(b"\n")
+        if rest and self._rest:
+            whole.append(self._rest)
+            self._rest = b""
+        return [line.decode("utf-8", "replace") for line in whole]
+
+
+def said(line: str) -> list[str]:
+    """Return a line of the log for people: of an event its text, or the tool that it is about; else nothing of it.
+
+    Runs in the background leave events there, live ones text.
+    """
+    if not line.startswith("{"):
+        return [line]
+    data = line.encode("utf-8", "replace")
+    reader = Reader()
+    reader.feed(data)
+    if reader.family is None:
+        return [line]
+    if text := reader.answer().text:
+        return text.split("\n")
+    tool = tool_in(data) if may_name_tool(data) else ""
+    return [f"[{tool}]"] if tool else []
