@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DRIVER ?= claude-code
-# A real CLI takes up to 600 MB: as many at a time as there are cores, and memory for.
-REAL_JOBS ?= auto
+# A test with a real CLI takes up to 1 GB: as many at a time as there are cores, and memory for.
+REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
+    END { print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo 2>/dev/null || echo 1)
 
 .PHONY: demo test test-real real-clis lint bench limits lock clean
 

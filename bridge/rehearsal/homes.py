@@ -19,7 +19,7 @@ __all__ = ["CLIS", "environment", "furnish"]
 CLIS = ("claude", "codex", "opencode", "copilot", "cline")
 """The CLIs that can be rehearsed. cursor-agent and amp can't: their agent loop runs on their makers' servers."""
 
-_KEY = "scripted"
+_KEY = "key-of-a-rehearsal"  # copilot strikes it out wherever it prints it
 _MODEL = "scripted-model"
 _CODEX = """\
 model = "gpt-5.5"
