@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from bridge.cli._terminal import Style, guarded, say
 from bridge.cli.common import os_text, print_json, write
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.drift import Finding, Report
 
 __all__ = ["drift"]
@@ -33,10 +34,11 @@ _SIGNS = {
 def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool) -> int:
     """Hold drivers and agents against the CLIs that are installed on this machine.
 
-    SCRIPT is a path, or the name of a driver or agent; default: all that ship with ralph-bridge. Told is whether the
-    CLI is there and new enough, and whether it knows every option that the script passes, where it passes it. With
-    --run, in namespaces without a network: whether the command lines are accepted, the prompt arrives, tools work,
-    the filter shows the text, the session id is found and resumes, and what the CLI makes of odd prompts.
+    SCRIPT is a path, or the name of a driver or agent; default: all that ship with ralph-bridge. Told is
+    whether the CLI is there and new enough, and whether it knows every option that the script passes, where
+    it passes it. With --run, in namespaces without a network: whether the command lines are accepted, the
+    prompt arrives, tools work, the filter shows the text, the session id is found and resumes, and what the
+    CLI makes of odd prompts.
 
     Exit status: 0 nothing failed (limits of a CLI are named and are no failure), 1 a script has to be changed,
     2 usage, 4 a CLI is not installed, or --run can't have its namespaces.
@@ -69,7 +71,7 @@ def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool)
     return reports
 
 
-def _shipped() -> list[os.PathLike[str]]:
+def _shipped() -> list[Path]:
     from bridge.driver import NOT_DRIVERS
     from bridge.resources import shipped
 

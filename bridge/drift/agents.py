@@ -45,7 +45,9 @@ def try_agent(script: Path, model: Model) -> Iterator[Finding]:
 def _ordinary(agent: Agent, model: Model, home: Path) -> Iterator[Finding]:
     before = agent.pre_iteration()
     if before is not None and before.status:
-        yield Finding("before", Status.FAILED, f"agent_pre_iteration: status {before.status}: {before.stderr[-200:]}")
+        yield Finding(
+            "before", Status.FAILED, f"agent_pre_iteration: status {before.status}: {before.stderr[-200:]}"
+        )
     status, shown, stderr = _iteration(agent, model, home, PROMPT, "echo works > worked.txt; echo " + SECRET)
     asked = model.asked()
     known = {"claude": "D2", "cline": "D3"}.get(os.path.basename(agent.cli), "")
@@ -54,7 +56,9 @@ def _ordinary(agent: Agent, model: Model, home: Path) -> Iterator[Finding]:
         return
     yield Finding("starts", Status.PASSED, "the CLI takes its command line")
     whole = any(PROMPT.strip() in "\n".join(each["said"]) for each in asked)
-    yield Finding("prompt", Status.PASSED if whole else Status.FAILED, "it arrives as it is" if whole else "changed")
+    yield Finding(
+        "prompt", Status.PASSED if whole else Status.FAILED, "it arrives as it is" if whole else "changed"
+    )
     worked = Path("worked.txt").exists()
     yield Finding(
         "tools work",
@@ -91,7 +95,9 @@ def _iteration(
 
 def _shows(check: str, text: str, known: str) -> Finding:
     if DONE not in text:
-        return Finding(check, Status.FAILED, "nothing of what the agent said" if not text else "not all", drift=known)
+        return Finding(
+            check, Status.FAILED, "nothing of what the agent said" if not text else "not all", drift=known
+        )
     if check == "response" and SECRET in text:
         return Finding(check, Status.FAILED, "the output of a tool is taken for the agent's words")
     return Finding(check, Status.PASSED, "what the agent said is there")

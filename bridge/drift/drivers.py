@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.drift.commands import SESSION
+from bridge.drift.judging import session_of_a_bash_host, tools_finding
 from bridge.drift.model import Finding, Status
 from bridge.drift.runs import DONE, END, SECRET, Run, run, turns
 from bridge.driver import Driver
@@ -105,7 +106,7 @@ class _Trial:
             yield Finding("answer", Status.PASSED, f"read as {answer.family}", drift="D6")
         else:
             yield Finding("answer", Status.FAILED, f"read as {answer.family}, and not all of it", drift="D6")
-        yield _tools(self.driver.valid_tools(), done.tools, matter=self.driver.supports_tool_allowlist())
+        yield tools_finding(self.driver.valid_tools(), done.tools, matter=self.driver.supports_tool_allowlist())
 
     def live(self, done: Run) -> Iterator[Finding]:
         """Is the live form accepted, and does the driver's filter show what is said?"""
@@ -173,25 +174,14 @@ class _Trial:
 
     def _own_step(self, done: Run, truth: str) -> Iterator[Finding]:
         """Ours reads every CLI's id; a bash host knows the script's own steps and three fields only."""
-        import json
-
-        generic = None
-        for line in done.lines:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict):
-                meta = event.get("metadata")
-                generic = generic or event.get("sessionId") or event.get("session_id")
-                generic = generic or (meta.get("session_id") if isinstance(meta, dict) else None)
-                generic = generic or event.get("thread_id")
-        mine = self.driver.extract_session_id(done.output) or generic or self.driver.fallback_session_id(done.output)
+        mine = session_of_a_bash_host(self.driver, done)
         if mine == truth:
             yield Finding("session id", Status.PASSED, "found, though the project has more than one")
             return
         detail = f"the script's own steps find {mine or 'nothing'}; ralph-bridge itself finds {truth}"
-        yield Finding("session id", Status.FAILED, detail, "driver_extract_session_id_from_output has to know it", "D5")
+        yield Finding(
+            "session id", Status.FAILED, detail, "driver_extract_session_id_from_output has to know it", "D5"
+        )
 
     def _unknown(self) -> Iterator[Finding]:
         done = self.run(session=SESSION)
@@ -199,7 +189,9 @@ class _Trial:
         if done.status != 0 and is_dead_session(said):
             yield Finding("unknown session", Status.PASSED, "refused, in words that are understood", drift="D17")
         elif done.status != 0:
-            yield Finding("unknown session", Status.WARNING, f"refused, in unknown words: {done.complaint()}", "", "D17")
+            yield Finding(
+                "unknown session", Status.WARNING, f"refused, in unknown words: {done.complaint()}", "", "D17"
+            )
         else:
             yield Finding("unknown session", Status.LIMIT, "the CLI begins a new session instead", "", "D17")
 
@@ -236,17 +228,3 @@ class _Trial:
             detail = f"a turn that doesn't call the CLI's own ending tool is continued {many - 1} times"
             hint = "tell the agent in the prompt to call it; a lower --max-autopilot-continues costs long tasks"
             yield Finding("endless turns", Status.LIMIT, detail, hint, "D14")
-
-
-def _tools(patterns: list[str], offered: tuple[str, ...], *, matter: bool) -> Finding:
-    """Hold the names in an allowlist's patterns against what the CLI offers; old names do no harm."""
-    names = {pattern.split("(")[0] for pattern in patterns}
-    known, stale = sorted(names & set(offered)), sorted(names - set(offered))
-    missing = sorted(set(offered) - names)
-    if not known:
-        detail = f"none of its names is known; the CLI offers {', '.join(sorted(offered))}"
-        return Finding("tool names", Status.WARNING, detail, "an allowlist can't name what there is", "D13")
-    parts = [f"{len(known)} of {len(offered)} tools that the CLI offers are listed"]
-    parts += [f"not listed: {', '.join(missing)}"] if missing else []
-    parts += [f"not offered: {', '.join(stale)}"] if stale else []
-    return Finding("tool names", Status.WARNING if missing and matter else Status.PASSED, "; ".join(parts), drift="D13")

@@ -1,7 +1,7 @@
 """What a ``--help`` text says about options and subcommands. Pure.
 
-Read are the layouts of the argument parsers that the coding CLIs use: commander (claude, cline), clap (codex, copilot)
-and yargs (opencode). A text of any other layout yields no options, which means "can't tell".
+Read are the layouts of the argument parsers that the coding CLIs use: commander (claude, cline), clap (codex,
+copilot) and yargs (opencode). A text of any other layout yields no options, which means "can't tell".
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def read_help(text: str, program: str = "") -> Help:
             names, value, block = re.findall(_NAME, found[1]), found[2] or "", [found[3]]
             continue
         block.append(line.strip())
-        if section.startswith("commands") and (found := _command(line, program)):
-            name, rest = found
+        if section.startswith("commands") and (command := _command(line, program)):
+            name, rest = command
             first, *others = name.split("|")
             aliases = _ALIASES.search(rest)
             for each in (first, *others, *(aliases[1].replace(",", " ").split() if aliases else ())):

@@ -93,13 +93,16 @@ class Run:
             return f"it did not end within {_TIMEOUT:g} s"
         text = self.stderr or b"".join(self.lines).decode("utf-8", "replace")
         words = [line.strip() for line in text.splitlines() if line.strip()]
-        told = next((line for line in words if "error" in line.lower() and line[0] != "-"), words[0] if words else "it said nothing")
+        told = next(
+            (line for line in words if "error" in line.lower() and line[0] != "-"),
+            words[0] if words else "it said nothing",
+        )
         return f"status {self.status}: {told[:240]}" if self.status else f"it never asked the model: {told[:240]}"
 
 
-def turns(text: str = END, *, work: str = f"echo {SECRET}", **more: bool) -> list[Turn]:
+def turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[Turn]:
     """The model does some work with the CLI's own tool, then says `text`."""
-    return [Turn(text="I begin.", think="What is it about?", run=work), Turn(text=text, **more)]
+    return [Turn(text="I begin.", think="What is it about?", run=work), Turn(text=text)]
 
 
 def run(model: Model, argv: Sequence[str], script: Iterable[Turn], *, stdin: bytes | None = None) -> Run:

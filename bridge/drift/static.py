@@ -52,7 +52,9 @@ def locate(script: str, folders: Sequence[str | os.PathLike[str]] = ()) -> Path:
     if not resources.is_name(script):
         path = Path(os.path.abspath(script))
         if not path.is_file():
-            raise ScriptNotFound(f"there is no script {script}\n  next: give the path of a driver or agent, or a name")
+            raise ScriptNotFound(
+                f"there is no script {script}\n  next: give the path of a driver or agent, or a name"
+            )
         return path
     try:
         return find_driver(script, folders)
@@ -151,7 +153,9 @@ def _report(path: Path, asked: Held, machine: Machine) -> Report:
 def _version(version: str, asked: Held) -> Finding:
     name = os.path.basename(asked.cli)
     if not version:
-        return Finding("version", Status.WARNING, f"{name} --version does not tell it", f"run {name} --version by hand")
+        return Finding(
+            "version", Status.WARNING, f"{name} --version does not tell it", f"run {name} --version by hand"
+        )
     if asked.least is None:
         return Finding("version", Status.PASSED, version)
     if _numbers(version) < _numbers(asked.least):
@@ -204,4 +208,3 @@ def _outdone(finding: Finding) -> Finding:
 def _failed(check: str, detail: str, hint: str = "") -> Finding:
     what, _, step = detail.partition("\n  next: ")
     return Finding(check, Status.FAILED, " ".join(what.split()), hint or step)
-

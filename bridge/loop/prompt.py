@@ -16,7 +16,6 @@ __all__ = ["find_prompt", "require_words"]
 _ENOUGH = 65_536
 
 
-
 def find_prompt(project: Path, option: str | None) -> str:
     """Return the prompt file as the driver gets to see it: relative to the project where it lies in it.
 
@@ -48,4 +47,4 @@ def require_words(path: Path, name: str) -> None:
         while data := file.read(_ENOUGH):
             if data.strip():
                 return
-    raise ConfigurationError(f"the prompt {name} is empty, and no CLI runs without one\n  next: write what is to be done")
+    raise ConfigurationError(f"the prompt {name} is empty; no CLI runs on that\n  next: write what is to be done")

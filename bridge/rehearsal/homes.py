@@ -1,18 +1,18 @@
 """A throw-away home in which each CLI talks to a server on loopback, and to nobody else.
 
-Found by trying, with the versions in ``vendor/``: what each CLI reads to be sent elsewhere, and what it has to be told
-not to do (update itself, report, fetch lists of models).
+Found by trying, with the versions in ``vendor/``: what each CLI reads to be sent elsewhere, and what it has to be
+told not to do (update itself, report, fetch lists of models).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["CLIS", "environment", "furnish"]
 

@@ -145,9 +145,7 @@ def rehearse(
     )
 
 
-_INSIDE = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from bridge.rehearsal.inside import main; main(sys.argv[2])"
-)
+_INSIDE = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.rehearsal.inside import main; main(sys.argv[2])"
 
 
 def _unshare() -> list[str]:

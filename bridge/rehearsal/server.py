@@ -1,7 +1,8 @@
 """The scripted model server: one process, three wires, on loopback.
 
-``POST /v1/messages`` (and ``count_tokens``), ``/v1/responses``, ``/v1/chat/completions``, ``GET /v1/models``; and for
-whoever rehearses: ``POST /rehearsal/turns`` gives a new scenario, ``GET /rehearsal/requests`` tells what was asked.
+``POST /v1/messages`` (and ``count_tokens``), ``/v1/responses``, ``/v1/chat/completions``, ``GET /v1/models``; and
+for whoever rehearses: ``POST /rehearsal/turns`` gives a new scenario, ``GET /rehearsal/requests`` tells what was
+asked.
 """
 
 from __future__ import annotations
@@ -90,11 +91,11 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class calls it so)
         """Nobody reads it."""
 
-    def do_HEAD(self) -> None:  # noqa: N802 (http.server's name)
+    def do_HEAD(self) -> None:
         """Claude asks whether anybody is there."""
         self._headers(200, {"content-length": "0"})
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """Models, and what was asked."""
         path = self.path.split("?")[0]
         if path == "/rehearsal/requests":
@@ -105,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json(404, {"error": {"message": "not found", "type": "not_found_error"}})
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         """A message of the model, or a new scenario."""
         path = self.path.split("?")[0]
         try:

@@ -14,7 +14,9 @@ HELP = """\
 case $* in
 --version) echo 'codex-cli 0.170.0' ;;
 --help) printf 'Commands:\\n  exec  Run\\n\\nOptions:\\n  -V, --version  Print it\\n' ;;
-'exec --help') printf 'Commands:\\n  resume  Go on\\n\\nOptions:\\n  --json  Events\\n  --sandbox <MODE>  Which [possible values: %s]\\n' "${MODES:-read-only, workspace-write}" ;;
+'exec --help')
+    printf 'Commands:\\n  resume  Go on\\n\\nOptions:\\n  --json  Events\\n'
+    printf '  --sandbox <MODE>  Which [possible values: %s]\\n' "${MODES:-read-only, workspace-write}" ;;
 'exec resume --help') printf 'Options:\\n  --last  The last\\n' ;;
 *) exit 2 ;;
 esac"""
@@ -35,15 +37,20 @@ def test_an_option_that_is_gone(project: Project) -> None:
     assert "next: did you mean --jsonl?" in done.stdout
 
 
-def test_a_value_that_is_gone(project: Project) -> None:
-    project.cli("codex", HELP)
-    done = project.run("drift", "codex", "--json", MODES="read-only, full-access")
-    assert done.returncode != 3
-    document = json.loads(project.run("drift", "codex", "--json").stdout)
-    assert document["schema"] == 1
+def test_a_value_that_is_gone_and_the_json(project: Project) -> None:
+    project.cli("codex", HELP.replace("read-only, workspace-write", "read-only, full-access"))
+    done = project.run("drift", "codex", "--json")
+    document = json.loads(done.stdout)
     (script,) = document["scripts"]
-    assert (script["kind"], script["cli"], script["version"], script["failed"]) == ("driver", "codex", "0.170.0", False)
-    assert {each["check"] for each in script["findings"]} == {"installed", "version", "options"}
+    assert (done.returncode, document["schema"], document["run"]) == (1, 1, False)
+    assert (script["kind"], script["cli"], script["version"], script["failed"]) == (
+        "driver",
+        "codex",
+        "0.170.0",
+        True,
+    )
+    assert [each["check"] for each in script["findings"] if each["status"] == "failed"] == ["options"]
+    assert "--sandbox does not accept 'workspace-write'" in str(script["findings"])
 
 
 def test_a_cli_that_is_too_old(project: Project) -> None:
@@ -92,14 +99,16 @@ def test_doctor_shows_the_short_form(project: Project) -> None:
     assert (found["status"], "--json is no option of it" in found["detail"]) == ("failed", True), found
 
 
-def test_a_claude_that_is_asked_as_root_D1(project: Project) -> None:
+def test_a_claude_that_is_asked_as_root_d1(project: Project) -> None:
     import os
 
     options = ("output-format", "permission-mode", "append-system-prompt", "resume")
     lines = "".join(f"  --{name} <x>  One\\n" for name in options)
     flags = "".join(f"  {name}  One\\n" for name in ("-p", "--verbose", "--include-partial-messages"))
     tools = "  --allowedTools <tools...>  Some\\n"
-    project.cli("claude", f"case $1 in --version) echo 2.1.0 ;; *) printf 'Options:\\n{lines}{flags}{tools}' ;; esac")
+    project.cli(
+        "claude", f"case $1 in --version) echo 2.1.0 ;; *) printf 'Options:\\n{lines}{flags}{tools}' ;; esac"
+    )
     done = project.run("drift", "claude-code")
     assert done.returncode == 0, done.stdout
     assert ("claude refuses root" in done.stdout) == (os.geteuid() == 0)

@@ -125,7 +125,9 @@ def test_an_unknown_option_is_named_with_the_likely_one() -> None:
 
 def test_a_value_that_is_not_among_the_choices() -> None:
     found = wrong("exec", "--sandbox", "full", "do it")
-    assert found == [Wrong("--sandbox", "agent exec", "does not accept 'full'", "it takes read-only, workspace-write")]
+    assert found == [
+        Wrong("--sandbox", "agent exec", "does not accept 'full'", "it takes read-only, workspace-write")
+    ]
 
 
 def test_a_value_that_looks_like_an_option_is_a_value() -> None:

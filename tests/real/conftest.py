@@ -61,16 +61,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def works(task: str, *, command: str = "") -> Turn:
     """The model does a task of the plan with the CLI's own shell, and commits it."""
     done = (
-        f"echo {task} > {task}.txt && sed -i 's/- \\[ \\] {task}/- [x] {task}/' .ralph/@fix_plan.md"
+        f"echo {task} > {task}.txt && sed -i 's/- \\[ \\] {task}/- [x] {task}/' @fix_plan.md"
         f" && git add -A && git commit -qm {task}"
     )
     return Turn(text=f"I do {task}.", think="What is next?", run=command or done)
 
 
-def says(text: str, *, signal: bool = False, **more: bool) -> Turn:
+def says(text: str, *, signal: bool = False, finish_only: bool = False) -> Turn:
     """The model ends its turn, with a status block."""
     block = BLOCK.format(status="COMPLETE" if signal else "IN_PROGRESS", signal=str(signal).lower())
-    return Turn(text=f'{text}\nIt prints "quotes" and `ticks`.\n\n{block}', **more)
+    return Turn(text=f'{text}\nIt prints "quotes" and `ticks`.\n\n{block}', finish_only=finish_only)
 
 
 def both_tasks() -> list[Turn]:
@@ -87,9 +87,9 @@ class Stage:
         self.home = folder / "home"
         self.bin, _ = clis()
         furnish(self.home, PORT, copilot_cache=self.bin.parent.parent / "home" / ".cache" / "copilot")
-        self.write(".ralph/PROMPT.md", 'Do the next "task" of the plan, and say `done`.\n')
-        self.write(".ralph/@fix_plan.md", PLAN)
-        self.write(".gitignore", ".ralph/logs/\n.ralph/*.json\n")
+        self.write("PROMPT.md", 'Do the next "task" of the plan, and say `done`.\n')
+        self.write("@fix_plan.md", PLAN)
+        self.write(".gitignore", ".ralph/logs/\n.ralph/*.json\n.ralph/.*\n")
         self.git("init", "-q")
         self.git("add", "-A")
         self.git("commit", "-qm", "begin")
@@ -115,7 +115,16 @@ class Stage:
         return self.git("log", "--reverse", "--format=%s").split("\n")[1:-1]
 
     def plan(self) -> str:
-        return (self.project / ".ralph" / "@fix_plan.md").read_text()
+        return next(self.project.glob("**/@fix_plan.md")).read_text()
+
+    def as_bmalph(self) -> None:
+        """Move the project's files to where bmalph has them; its rules are those of a bmalph loop from then on."""
+        for name in ("PROMPT.md", "@fix_plan.md"):
+            self.write(f".ralph/{name}", (self.project / name).read_text())
+            (self.project / name).unlink()
+        self.write(".ralph/ralph_loop.sh", "#!/usr/bin/env bash\n# the controller\n")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "bmalph")
 
     def bridge(
         self,

@@ -6,13 +6,15 @@ import shutil
 
 import pytest
 
-from bridge.resources import shipped
 from bridge.rehearsal.scenario import Turn
+from bridge.resources import shipped
 from tests.real.conftest import AGENTS, Stage, shown, told
 
 pytestmark = pytest.mark.real
 agent = pytest.mark.parametrize("agent", AGENTS)
-CONFIG = 'SPECS_DIR="specs"\nPROCESS_DIR=""\nDEFAULT_MAX_ITERATIONS=5\nMAX_RETRIES=2\nRETRY_DELAY=0\nAGENT="{agent}"\n'
+CONFIG = (
+    'SPECS_DIR="specs"\nPROCESS_DIR=""\nDEFAULT_MAX_ITERATIONS=5\nMAX_RETRIES=2\nRETRY_DELAY=0\nAGENT="{agent}"\n'
+)
 PLAN = "# Plan\n\nPlan Type: standard\n\n### Task 1: one\n**Status:** planned\n\nDo one.\n"
 TICK = "sed -i 's/planned/complete/' .ralph/implementation_plan.md && echo one > one.txt"
 
@@ -29,14 +31,14 @@ def ralph(stage: Stage) -> Stage:
         "specs/one.md": "# One\n",
     }.items():
         stage.write(name, text)
-    (stage.project / ".ralph" / "@fix_plan.md").unlink()
-    (stage.project / ".ralph" / "PROMPT.md").unlink()
+    (stage.project / "@fix_plan.md").unlink()
+    (stage.project / "PROMPT.md").unlink()
     shutil.copytree(shipped("agents"), stage.project / ".ralph" / "agents")
     return stage
 
 
 @agent
-def test_a_session_builds_until_the_agent_says_complete_D2_D3(ralph: Stage, agent: str) -> None:
+def test_a_session_builds_until_the_agent_says_complete_d2_d3(ralph: Stage, agent: str) -> None:
     """D2: claude prints its events and may use its tools. D3: cline needs no settings of older versions."""
     ralph.write(".ralph/config", CONFIG.format(agent=agent))
     turns = [

@@ -1,4 +1,4 @@
-"""What the pinned CLIs printed (``capture.py``), read without them: a regression test for each drift that shows there."""
+"""What the pinned CLIs printed (``capture.py``), read without them: a regression test for each drift there."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ DRIVER_OF = {"claude": "claude-code"}
 
 
 def analysed(name: str, *, status: int = 0) -> Analysis:
-    return analyze_file(FOLDER / f"{name}.out", RunFacts(now=NOW, loop_number=1, output_file="x", exit_status=status))
+    return analyze_file(
+        FOLDER / f"{name}.out", RunFacts(now=NOW, loop_number=1, output_file="x", exit_status=status)
+    )
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_explicit_no_is_a_no_whatever_the_words_say_D6_D10(name: str) -> None:
+def test_an_explicit_no_is_a_no_whatever_the_words_say_d6_d10(name: str) -> None:
     """The block is read, with its newlines, from every form of output; "complete" and "done" are words."""
     found = analysed(name)
     assert (found.explicit_exit, found.exit_signal) == (False, False)
@@ -39,11 +41,11 @@ def test_what_a_tool_printed_is_not_what_the_agent_says(name: str) -> None:
     text = read_output((FOLDER / f"{name}.out").read_bytes().splitlines(keepends=True)).text
     assert "OUTPUT-OF-A-TOOL" not in text
     assert "What is next?" not in text
-    assert "All is complete, everything is done.\nIt prints \"quotes\" and `ticks`." in text
+    assert 'All is complete, everything is done.\nIt prints "quotes" and `ticks`.' in text
 
 
 @pytest.mark.parametrize("name", ["claude-live", "codex", "opencode"])
-def test_the_drivers_filters_show_todays_events_D4(name: str) -> None:
+def test_the_drivers_filters_show_todays_events_d4(name: str) -> None:
     with Driver.load(DRIVER_OF.get(name.partition("-")[0], name)) as driver:
         show = Filter(driver.stream_filter()).apply
     shown = b"".join(map(show, (FOLDER / f"{name}.out").read_bytes().splitlines(keepends=True))).decode()
@@ -52,7 +54,7 @@ def test_the_drivers_filters_show_todays_events_D4(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["claude-json", "claude-live", "codex", "opencode"])
-def test_the_session_is_found_without_asking_the_cli_D5(name: str) -> None:
+def test_the_session_is_found_without_asking_the_cli_d5(name: str) -> None:
     path = str(FOLDER / f"{name}.out")
     with Driver.load(DRIVER_OF.get(name.partition("-")[0], name), env={"PATH": "/usr/bin:/bin"}) as driver:
         found = recover(driver, path)
@@ -60,32 +62,30 @@ def test_the_session_is_found_without_asking_the_cli_D5(name: str) -> None:
     assert found.session_id == read_output(Path(path).read_bytes().splitlines(keepends=True)).session_id
 
 
-def test_opencodes_own_extractor_reads_todays_field_D5() -> None:
+def test_opencodes_own_extractor_reads_todays_field_d5() -> None:
     with Driver.load("opencode") as driver:
         assert (driver.extract_session_id(FOLDER / "opencode.out") or "").startswith("ses_")
 
 
-def test_copilots_summary_is_an_answer_D14() -> None:
+def test_copilots_summary_is_an_answer_d14() -> None:
     found = read_output((FOLDER / "copilot-json.out").read_bytes().splitlines(keepends=True))
     assert "---RALPH_STATUS---" in found.final_text
     assert found.completed
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("claude-limit", "five_hour"), ("codex-limit", "usage")]
-)
-def test_todays_words_for_a_limit_and_its_end_D12(name: str, kind: str) -> None:
+@pytest.mark.parametrize(("name", "kind"), [("claude-limit", "five_hour"), ("codex-limit", "usage")])
+def test_todays_words_for_a_limit_and_its_end_d12(name: str, kind: str) -> None:
     limit = analysed(name, status=1).limit
     assert limit is not None
     assert (limit.kind, limit.resets_at is not None) == (kind, True)
 
 
-def test_no_limit_where_there_is_none_D12() -> None:
+def test_no_limit_where_there_is_none_d12() -> None:
     assert analysed("opencode-401", status=1).limit is None
     assert all(analysed(name).limit is None for name in ANSWERS)
 
 
-def test_opencodes_error_event_is_an_error_D8() -> None:
+def test_opencodes_error_event_is_an_error_d8() -> None:
     found = analysed("opencode-401", status=1)
     assert (found.is_error, found.api_error_status) == (True, 401)
 
@@ -95,7 +95,7 @@ def test_a_refused_tool_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", DRIVERS)
-def test_no_driver_puts_an_option_behind_the_prompt_D9(name: str, tmp_path: Path) -> None:
+def test_no_driver_puts_an_option_behind_the_prompt_d9(name: str, tmp_path: Path) -> None:
     prompt = tmp_path / "PROMPT.md"
     prompt.write_text("Do it.\n")
     with Driver.load(name) as driver:
@@ -104,11 +104,15 @@ def test_no_driver_puts_an_option_behind_the_prompt_D9(name: str, tmp_path: Path
     assert any("Review findings" in word for word in argv)
 
 
-TODAY = {"claude-code": "Agent Skill TaskCreate", "codex": "exec_command apply_patch", "opencode": "todowrite skill"}
+TODAY = {
+    "claude-code": "Agent Skill TaskCreate",
+    "codex": "exec_command apply_patch",
+    "opencode": "todowrite skill",
+}
 
 
 @pytest.mark.parametrize("name", TODAY)
-def test_drivers_list_todays_tools_and_those_of_old_D13(name: str) -> None:
+def test_drivers_list_todays_tools_and_those_of_old_d13(name: str) -> None:
     old = {"claude-code": "MultiEdit", "codex": "shell", "opencode": "list"}[name]
     with Driver.load(name) as driver:
         assert {*TODAY[name].split(), old} <= set(driver.valid_tools())
@@ -121,7 +125,7 @@ BIG = "x" * 40_000
 @pytest.mark.parametrize(("offer", "prompt", "moved"), [
     ("", BIG, False), ("auto", BIG, True), ("auto", "short", False), ("true", "short", True),
 ])  # fmt: skip
-def test_a_prompt_goes_to_stdin_only_where_a_host_offers_one_D15(
+def test_a_prompt_goes_to_stdin_only_where_a_host_offers_one_d15(
     name: str, offer: str, prompt: str, moved: bool, tmp_path: Path
 ) -> None:
     path = tmp_path / "PROMPT.md"
@@ -136,7 +140,7 @@ def test_a_prompt_goes_to_stdin_only_where_a_host_offers_one_D15(
     assert argv == usual or [word for word in usual if word in argv] == [word for word in argv if word != "-"]
 
 
-def test_opencode_gets_quotes_on_stdin_D7(tmp_path: Path) -> None:
+def test_opencode_gets_quotes_on_stdin_d7(tmp_path: Path) -> None:
     path = tmp_path / "PROMPT.md"
     path.write_text('Say "so".\n')
     with Driver.load("opencode") as driver:
@@ -146,7 +150,7 @@ def test_opencode_gets_quotes_on_stdin_D7(tmp_path: Path) -> None:
         assert 'Say "so".' not in driver.prepare_live_command()
 
 
-def test_the_agents_of_today_D2_D3() -> None:
+def test_the_agents_of_today_d2_d3() -> None:
     claude, cline = ((shipped("agents") / f"{name}.sh").read_text() for name in ("claude", "cline"))
     assert "-p --verbose --output-format stream-json" in claude
     assert "--permission-mode" in claude

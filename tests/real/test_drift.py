@@ -1,14 +1,17 @@
-"""``ralph-bridge drift --run`` on the shipped scripts, and on scripts that have the drifts of those in the field."""
+"""``ralph-bridge drift --run`` on the shipped scripts, and on some with the drifts of those in the field."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from bridge.resources import shipped
-from tests.real.conftest import AGENTS, DRIVERS, Stage, told
+from tests.real.conftest import AGENTS, DRIVERS, MAIN, ROOT, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 LIMITS = {"D9", "D14"}  # what the pinned CLIs can't do, whatever a script says
@@ -16,12 +19,6 @@ LIMITS = {"D9", "D14"}  # what the pinned CLIs can't do, whatever a script says
 
 def drift(stage: Stage, *scripts: str) -> tuple[int | None, list[dict[str, Any]]]:
     """Outside of the stage's namespaces: the command makes its own."""
-    import os
-    import subprocess
-    import sys
-
-    from tests.real.conftest import MAIN, ROOT
-
     done = subprocess.run(
         [sys.executable, "-P", "-c", MAIN, str(ROOT), "drift", "--run", "--json", *scripts],
         cwd=stage.project,
@@ -89,7 +86,7 @@ driver_prepare_live_command() {
 
 
 @pytest.mark.parametrize("name", FIELD)
-def test_the_drifts_of_drivers_in_the_field_are_found_D4_D5_D16(stage: Stage, name: str) -> None:
+def test_the_drifts_of_drivers_in_the_field_are_found_d4_d5_d16(stage: Stage, name: str) -> None:
     code, expected = FIELD[name]
     path = stage.write(f"{name}.sh", (shipped("drivers") / f"{name}.sh").read_text() + code)
     status, (script,) = drift(stage, str(path))
@@ -102,16 +99,16 @@ AGENTS_IN_THE_FIELD = {
     "claude": ("AGENT_ARGS='--output-format stream-json -p'\n", {"starts": "D2"}),
     "claude-denied": ("AGENT_ARGS='--verbose --output-format stream-json -p'\n", {"tools work": "D2"}),
     "cline": (
-        "agent_invoke() { cat \"$1\" | cline -y --json; }\n",
+        'agent_invoke() { cat "$1" | cline -y --json; }\n',
         {"starts": "D3"},
     ),
 }
 
 
 @pytest.mark.parametrize("name", AGENTS_IN_THE_FIELD)
-def test_the_drifts_of_agents_in_the_field_are_found_D2_D3(stage: Stage, name: str) -> None:
+def test_the_drifts_of_agents_in_the_field_are_found_d2_d3(stage: Stage, name: str) -> None:
     code, expected = AGENTS_IN_THE_FIELD[name]
     text = (shipped("agents") / f"{name.partition('-')[0]}.sh").read_text()
     status, (script,) = drift(stage, str(stage.write(f"{name}.sh", text + code)))
-    assert status == 1, told
+    assert status == 1
     assert expected.items() <= found(script, "failed").items()

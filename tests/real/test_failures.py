@@ -44,14 +44,14 @@ def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: s
 
 @pytest.mark.parametrize("status", [429, 500])
 @pytest.mark.parametrize("driver", SILENT)
-def test_a_cli_that_tries_for_ever_is_ended_by_the_loops_timeout_D8(stage: Stage, driver: str, status: int) -> None:
+def test_a_cli_that_tries_for_ever_is_ended_by_the_loops_timeout_d8(stage: Stage, driver: str, status: int) -> None:
     done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[Turn(status=status)])
     assert done.status == 1
     assert "it ran for too long and was ended" in told(done)
 
 
 @pytest.mark.parametrize(("limit", "words"), [("five_hour", "session limit"), ("seven_day", "weekly limit")])
-def test_claudes_limit_is_waited_for_until_it_ends_D12(stage: Stage, limit: str, words: str) -> None:
+def test_claudes_limit_is_waited_for_until_it_ends_d12(stage: Stage, limit: str, words: str) -> None:
     turn = Turn(status=429, limit=limit, resets_in=7200)  # type: ignore[arg-type]
     done = stage.loop("claude-code", turns=[turn], timeout=6, subscription=True)
     assert done.status is None, "it was to wait"
@@ -59,14 +59,14 @@ def test_claudes_limit_is_waited_for_until_it_ends_D12(stage: Stage, limit: str,
     assert re.search(r"api_limit|waiting|limit", told(done))
 
 
-def test_after_a_limit_the_run_is_repeated_and_is_no_iteration_D12(stage: Stage) -> None:
+def test_after_a_limit_the_run_is_repeated_and_is_no_iteration_d12(stage: Stage) -> None:
     turns = [Turn(status=429, limit="five_hour", resets_in=1), *both_tasks()]
     done = stage.loop("claude-code", turns=turns, subscription=True)
     assert done.status == 0, told(done)
     assert "complete after 2 iterations" in told(done)
 
 
-def test_codexs_limit_is_waited_for_D12(stage: Stage) -> None:
+def test_codexs_limit_is_waited_for_d12(stage: Stage) -> None:
     done = stage.loop("codex", turns=[Turn(status=429, limit="usage", resets_in=7200)], timeout=6)
     assert done.status is None, "it was to wait"
     assert "hit your usage limit" in told(done)
@@ -100,7 +100,7 @@ FORGET = {
 
 
 @pytest.mark.parametrize("driver", FORGET)
-def test_a_session_that_is_gone_is_dropped_and_the_run_repeated_D17(stage: Stage, driver: str) -> None:
+def test_a_session_that_is_gone_is_dropped_and_the_run_repeated_d17(stage: Stage, driver: str) -> None:
     done = stage.loop(driver, *ONCE, turns=both_tasks()[:2])
     assert done.status == 1, told(done)
     forgotten = stage.run("bash", "-c", FORGET[driver])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
+from bridge.rehearsal.scenario import Turn
 from tests.real.conftest import DRIVERS, Stage, asked, both_tasks, says, shown, told, works
 
 pytestmark = pytest.mark.real
@@ -82,3 +84,22 @@ def test_a_promise_ends_the_loop(stage: Stage, driver: str) -> None:
     turns = [says("Finished. <promise>ALL DONE</promise>")]
     done = stage.loop(driver, "--completion-promise", "ALL DONE", turns=turns)
     assert (done.status, "(completion_promise)" in told(done)) == (0, True), told(done)
+
+
+@driver
+def test_a_bmalph_project_with_its_own_rules(stage: Stage, driver: str) -> None:
+    stage.as_bmalph()
+    done = stage.bridge("run", turns=both_tasks(), env={"PLATFORM_DRIVER": driver})
+    assert done.status == 0, told(done)
+    assert stage.plan() == "- [x] one\n- [x] two\n"
+    assert "(plan_complete)" in told(done)
+    status = json.loads((stage.project / ".ralph" / "status.json").read_text())
+    assert status["exit_reason"] == "plan_complete"
+
+
+def test_a_bmalph_project_waits_for_a_limit_to_end_d12(stage: Stage) -> None:
+    stage.as_bmalph()
+    turn = Turn(status=429, limit="five_hour", resets_in=7200)
+    done = stage.bridge("run", "--driver", "claude-code", turns=[turn], timeout=8, subscription=True)
+    assert done.status is None, "it was to wait"
+    assert "session limit" in told(done) + shown(done) or "waiting" in told(done)

@@ -49,7 +49,7 @@ def test_nothing_but_loopback_can_be_reached(tmp_path: Path) -> None:
 def test_the_server_answers_inside(tmp_path: Path) -> None:
     code = (
         "import urllib.request as u; r = u.Request("
-        f"'http://127.0.0.1:{PORT}/v1/messages', b'{{\"tools\": [{{\"name\": \"x\"}}]}}'); print(u.urlopen(r).read())"
+        f'\'http://127.0.0.1:{PORT}/v1/messages\', b\'{{"tools": [{{"name": "x"}}]}}\'); print(u.urlopen(r).read())'
     )
     done = run(tmp_path, sys.executable, "-c", code, turns=(Turn(text="hello from inside"),))
     assert b"hello from inside" in done.stdout

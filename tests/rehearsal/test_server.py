@@ -15,13 +15,20 @@ from bridge.rehearsal.server import Server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ANTHROPIC = {"tools": [{"name": "Bash"}], "messages": [{"role": "user", "content": "do it"}]}
-CHAT = {"tools": [{"type": "function", "function": {"name": "bash"}}], "messages": ANTHROPIC["messages"]}
-RESPONSES = {
+ANTHROPIC: dict[str, Any] = {"tools": [{"name": "Bash"}], "messages": [{"role": "user", "content": "do it"}]}
+CHAT: dict[str, Any] = {
+    "tools": [{"type": "function", "function": {"name": "bash"}}],
+    "messages": ANTHROPIC["messages"],
+}
+RESPONSES: dict[str, Any] = {
     "tools": [{"type": "function", "name": "exec_command"}],
     "input": [{"role": "user", "content": [{"type": "input_text", "text": "do it"}]}],
 }
-WIRES = {"/v1/messages": ANTHROPIC, "/v1/chat/completions": CHAT, "/v1/responses": RESPONSES}
+WIRES: dict[str, dict[str, Any]] = {
+    "/v1/messages": ANTHROPIC,
+    "/v1/chat/completions": CHAT,
+    "/v1/responses": RESPONSES,
+}
 wire = pytest.mark.parametrize("path", WIRES)
 
 
@@ -55,7 +62,7 @@ def streamed(body: str) -> tuple[str, str]:
     """The text and the arguments of the tool call that a stream's pieces add up to."""
     text = call = ""
     for event in events(body):
-        delta = event.get("delta") or {}
+        delta: Any = event.get("delta") or {}
         if event.get("type") == "response.output_text.delta":
             text += delta
         elif event.get("type") == "response.function_call_arguments.delta":
@@ -144,7 +151,9 @@ def test_a_hanging_stream_says_something_and_no_more(server: Server) -> None:
 
 
 def test_a_run_ends_with_the_tool_that_ends_it(server: Server) -> None:
-    play(server, Turn(text="all done"), Turn(text="all done", finish_only=True), Turn(text="all done", finish=False))
+    play(
+        server, Turn(text="all done"), Turn(text="all done", finish_only=True), Turn(text="all done", finish=False)
+    )
     tools = [{"type": "function", "function": {"name": "task_complete"}}]
     said = [json.loads(ask(server, "/v1/chat/completions", {"tools": tools})[2]) for _ in range(3)]
     messages = [each["choices"][0]["message"] for each in said]
