@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from bridge.session_id import recover
 from bridge.stream.analysis import Analysis, RunFacts, analyze_file
 from bridge.stream.events import read_output
 from bridge.stream.jq import Filter
+from tests.cli.conftest import Project, project
 from tests.real.conftest import DRIVERS
+
+__all__ = ["project"]
 
 FOLDER = Path(__file__).parent / "captures"
 NOW = datetime(2026, 11, 20, 19, 0, tzinfo=UTC)
@@ -155,3 +159,13 @@ def test_the_agents_of_today_d2_d3() -> None:
     assert "-p --verbose --output-format stream-json" in claude
     assert "--permission-mode" in claude
     assert "globalState" not in cline
+
+
+def test_a_dry_run_shows_what_would_be_on_stdin_d15(project: Project) -> None:
+    project.write("PROMPT.md", 'Say "so", and don\'t stop.\n')
+    (project.folder / ".ralph" / "PROMPT.md").unlink()
+    done = project.run("run", "--dry-run", "--driver", "opencode")
+    prompt, _, command = done.stdout.rpartition(" | ")
+    assert command == "opencode run --agent build --format json\n"
+    assert shlex.split(prompt)[:2] == ["printf", "%s"]
+    assert shlex.split(prompt)[2].endswith('Say "so", and don\'t stop.')
