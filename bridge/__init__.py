@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 from bridge._version import __version__
 
 if TYPE_CHECKING:
+    from bridge.adapters import Adapter
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.errors import BridgeError
     from bridge.shell import Reply, Shell
 
-__all__ = ["Agent", "BridgeError", "Driver", "Reply", "Shell", "__version__"]
+__all__ = ["Adapter", "Agent", "BridgeError", "Driver", "Reply", "Shell", "__version__"]
 
-_HOMES = {"Agent": "agent", "BridgeError": "errors", "Driver": "driver", "Reply": "shell", "Shell": "shell"}
+_HOMES = {
+    "Adapter": "adapters",
+    "Agent": "agent",
+    "BridgeError": "errors",
+    "Driver": "driver",
+    "Reply": "shell",
+    "Shell": "shell",
+}
 
 
 def __getattr__(name: str) -> object:

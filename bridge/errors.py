@@ -8,6 +8,8 @@ one next step.
 from __future__ import annotations
 
 __all__ = [
+    "AdapterInvalid",
+    "AdapterNotReady",
     "ArgumentTooLong",
     "BridgeError",
     "ConfigurationError",
@@ -17,7 +19,9 @@ __all__ = [
     "HookFailed",
     "HookInterrupted",
     "HookTimeout",
+    "IncompleteInput",
     "InvalidName",
+    "LineTooLong",
     "OutputLimitExceeded",
     "OutputNotFound",
     "OutputUnreadable",
@@ -31,10 +35,13 @@ __all__ = [
     "ScriptInvalid",
     "ScriptNotFound",
     "ScriptUnreadable",
+    "SessionBusy",
+    "SessionEnded",
     "SessionRefused",
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
+    "UnknownAdapter",
     "UnknownAgent",
     "UnknownDriver",
     "UnsetVariable",
@@ -250,6 +257,20 @@ class ProjectBusy(BridgeError, OSError):
     exit_code = 4
 
 
+class AdapterInvalid(ConfigurationError):
+    """An adapter file can't be loaded; every problem is listed with file, line and key."""
+
+
+class UnknownAdapter(ConfigurationError, LookupError):
+    """No adapter has this name, built in or in the user's or the project's folder."""
+
+
+class AdapterNotReady(BridgeError, TimeoutError):
+    """The program was started and never came to its first prompt."""
+
+    exit_code = 4
+
+
 class SessionRefused(BridgeError, ValueError):
     """A setup's own rules refuse to start a session; the exit code is the one of its controller."""
 
@@ -262,3 +283,19 @@ class SandboxUnavailable(BridgeError, OSError):
     """The namespaces that keep a real CLI from the network can't be made here."""
 
     exit_code = 4
+
+
+class IncompleteInput(ConfigurationError):
+    """A command has open brackets, strings or comments; nothing was sent."""
+
+
+class LineTooLong(ConfigurationError):
+    """A line that the terminal would cut, and the adapter has no other way in."""
+
+
+class SessionBusy(BridgeError, BlockingIOError):
+    """An earlier command of the session has not ended, or there is none to wait for."""
+
+
+class SessionEnded(BridgeError, ConnectionError):
+    """The program of the session has ended, or the session was closed."""

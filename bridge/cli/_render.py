@@ -90,7 +90,8 @@ class Renderer:
             task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""
             if style.terminal and event.iteration > 1:
                 say("")
-            say(f"{where} {os.path.basename(event.argv[0])} started · {session}{task}")
+            program = os.path.basename(event.argv[0]) if event.argv else "no command"
+            say(f"{where} {program} started · {session}{task}")
             return
         took = duration(event.seconds)
         if failure_of(event.outcome):

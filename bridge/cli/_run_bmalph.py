@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import say
 from bridge.cli.common import os_text, shell_line, write
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, HookError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -219,7 +219,8 @@ def _explain(script: Driver, settings: Settings, end: LoopEnded, tell: Callable[
     """Say what people can do about refused tools."""
     if end.reason != "permission_denied":
         return
-    for line in script.permission_denial_help().rstrip("\n").split("\n"):
-        tell(line)
+    with suppress(HookError):
+        for line in script.permission_denial_help().rstrip("\n").split("\n"):
+            tell(line)
     if script.supports_tool_allowlist():
         tell(f"ALLOWED_TOOLS now: {settings.allowed_tools}")

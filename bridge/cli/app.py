@@ -18,6 +18,7 @@ __all__ = ["COMMANDS", "cli", "run_app"]
 
 COMMANDS = {
     "adopt": ("bridge.cli.adopt", "Stand in for the setup's own controller."),
+    "adapter": ("bridge.cli.adapter", "List, check, test and use adapters of interactive programs."),
     "call": ("bridge.cli.call", "Call one function of a script and show what it did."),
     "command": ("bridge.cli.command", "Print the command line that a driver builds."),
     "demo": ("bridge.cli.demo", "Watch a whole loop in a throw-away project."),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.loop.turn import Run
     from bridge.stream.analysis import Analysis
 
-__all__ = ["checked", "heard", "one_line"]
+__all__ = ["answer_of", "checked", "heard", "interruption", "one_line"]
 
 
 def heard(
@@ -103,6 +103,12 @@ def checked(outcome: Outcome, check: Callable[[Analysis], GateResults | None]) -
     return replace(outcome, gates=results, gate=gate, analysis=analysis, exit_signal=signal, promised=promised)
 
 
+def answer_of(outcome: Outcome) -> str:
+    """Return the assistant's words, for a run that showed none while it lasted."""
+    words = (outcome.analysis.text or outcome.analysis.last_text) if outcome.analysis else ""
+    return words if not words or words.endswith("\n") else words + "\n"
+
+
 def _promised(promise: str | None, analysis: Analysis) -> bool:
     from bridge.stream.status import find_promise
 
@@ -124,3 +130,14 @@ def one_line(text: str) -> str | None:
     """Make a text fit for one line of at most 300 characters; None when nothing is left."""
     shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return (shown[:297] + "..." if len(shown) > 300 else shown) or None
+
+
+def interruption(error: BaseException) -> tuple[str, str]:
+    """Name the action and the exit reason for a loop that ends in the middle."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", "SIGINT"
+    if isinstance(error, SystemExit):  # what the command line makes of TERM and HUP
+        return "interrupted", {143: "SIGTERM", 129: "SIGHUP"}.get(error.code, "exit")  # type: ignore[arg-type]
+    if isinstance(error, GeneratorExit):
+        return "interrupted", "closed"
+    return "unexpected_exit", type(error).__name__

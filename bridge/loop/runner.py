@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, ProgramNotFound, ProgramNotStarted
-from bridge.files import write_atomic
+from bridge.errors import BridgeError, HookError, ProgramNotFound, ProgramNotStarted
 from bridge.loop import breaker as breakers
+from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
 from bridge.loop.commands import prepare_command, stdin_of
-from bridge.loop.context import ContextFacts, loop_context
 from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
     IterationEnded,
@@ -28,19 +25,18 @@ from bridge.loop.events import (
     Waiting,
 )
 from bridge.loop.git import Repository
-from bridge.loop.judging import checked, heard
+from bridge.loop.judging import answer_of, checked, heard, interruption
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
 from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.ports import LoopDriver, WallClock
-from bridge.loop.review import ReviewFacts, findings_text, review_due
+from bridge.loop.review import ReviewFacts, review_due
 from bridge.loop.reviewing import review
 from bridge.loop.state import ProjectFiles
-from bridge.loop.turn import Turn, live_filter
+from bridge.loop.turn import Turn, keep_stream, live_filter, not_started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from bridge.loop.plan import Plan
     from bridge.loop.ports import Clock, RunLogs, Store
     from bridge.loop.turn import Run
 
@@ -56,9 +52,6 @@ __all__ = [
     "run_loop",
 ]
 
-_WROTE_NOTHING = (
-    "The last run was ended because it only read and wrote no file: start with a change to a file now. "
-)
 _SLICE = 1.0
 
 
@@ -80,25 +73,6 @@ def run_loop(
     """
     files = store if store is not None else ProjectFiles(settings.project, resume=settings.resume)
     yield from _Loop(driver, settings, files, clock or WallClock()).run()
-
-
-def context_for(state: State, plan: Plan | None, *, resumed: bool) -> str:
-    """Write what the agent is told beside its prompt: where the loop stands, findings of a review, a warning."""
-    facts = ContextFacts(
-        loop=state.iteration + 1,
-        resumed=resumed,
-        plan=plan if plan is not None and plan.total else None,
-        circuit=state.breaker.state.value if state.breaker else "",
-        previous=state.previous,
-        gates=state.gates,
-        changed=state.changed,
-    )
-    parts = [loop_context(facts)]
-    if found := findings_text(state.findings):
-        parts.append(found.rstrip() + " ")
-    if state.wrote_nothing:
-        parts.append(_WROTE_NOTHING)
-    return "".join(parts)
 
 
 class _Loop:
@@ -136,7 +110,7 @@ class _Loop:
             self.store.record(end)
         except BaseException as error:
             with suppress(BridgeError):
-                action, reason = _interruption(error)
+                action, reason = interruption(error)
                 self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state))
             raise
         finally:
@@ -180,14 +154,14 @@ class _Loop:
         before = self.store.read_plan()
         tree = self.repository.look() if self.repository else None
         context = context_for(self.state, before, resumed=session is not None)
-        argv, live = prepare_command(self.driver, settings, context=context, session_id=session)
+        argv, live, broken = self._command(context, session)
         logs = self.store.new_logs(iteration)
         head = tree.head if tree else ""
         began = self.clock.monotonic()
         yield self._told(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
-        run = yield from self._run(iteration, argv, logs, live=live, stdin=stdin_of(self.driver))
+        run = not_started(broken) if broken else (yield from self._run(iteration, argv, logs, live=live))
         outcome = heard(
             run,
             replace(self.state, session_id=session),
@@ -201,8 +175,8 @@ class _Loop:
         words = answer_of(outcome)
         if words and not run.shown:
             yield self._told(OutputText(iteration, words))
-        if live:
-            self._keep_stream(run, outcome, logs)
+        if live and settings.resume and failure_of(outcome) is None:
+            keep_stream(run, logs)
         outcome = self._with_session(outcome, logs)
         outcome = checked(
             outcome,
@@ -233,15 +207,25 @@ class _Loop:
             yield from self._review(iteration, outcome)
         return decision
 
+    def _command(self, context: str, session: str | None) -> tuple[list[str], bool, str]:
+        """Let the driver build the command; a hook that worked before and fails now is a failed run, no more."""
+        try:
+            argv, live = prepare_command(self.driver, self.settings, context=context, session_id=session)
+        except HookError as error:
+            if not self.state.iteration:
+                raise
+            return [], False, str(error)
+        return argv, live, ""
+
     def _run(
-        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool, stdin: bytes | None
+        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool
     ) -> Generator[LoopEvent, None, Run]:
         if live and not self._filtered:
             self._show = yield from live_filter(self.driver.stream_filter)
             self._filtered = True
         turn = Turn(self.settings, self.store, iteration, (self._show or (lambda _line: b"")) if live else None)
         run = None
-        events = turn.run(argv, logs, stdin=stdin)
+        events = turn.run(argv, logs, stdin=stdin_of(self.driver))
         try:
             while True:
                 yield self._told(next(events))
@@ -251,7 +235,7 @@ class _Loop:
             if not self.state.iteration:
                 raise
             # It was there before, and may be again: CLIs replace themselves when they update.
-            run = turn.not_started(str(error))
+            run = not_started(str(error))
         finally:
             events.close()
         assert run is not None
@@ -263,20 +247,10 @@ class _Loop:
         failed = failure_of(outcome) is not None
         if not self.sessions or (failed and not (ended and self.settings.rules.keep_session)):
             return outcome
-        return replace(outcome, session_id=self.driver.recover_session_id(str(logs.output)))
-
-    def _keep_stream(self, run: Run, outcome: Outcome, logs: RunLogs) -> None:
-        """Section 4.6: the whole stream goes to a file of its own, and its result takes its place."""
-        if logs.stream is None or not self.settings.resume or failure_of(outcome):
-            return
-        if run.result is None:
-            with suppress(OSError):
-                os.link(logs.output, logs.stream)
-                return
-            shutil.copyfile(logs.output, logs.stream)
-            return
-        os.replace(logs.output, logs.stream)
-        write_atomic(logs.output, run.result)
+        found = None
+        with suppress(HookError):  # a session less costs some reading; the loop goes on
+            found = self.driver.recover_session_id(str(logs.output))
+        return replace(outcome, session_id=found)
 
     def _review(self, iteration: int, outcome: Outcome) -> Generator[LoopEvent, None, None]:
         breaker, changes, wanted = self.state.breaker, outcome.changes, self.settings.review
@@ -326,20 +300,3 @@ class _Loop:
 
     def _elapsed(self) -> float:
         return self.clock.monotonic() - self.started
-
-
-def answer_of(outcome: Outcome) -> str:
-    """Return the assistant's words, for a run that showed none while it lasted."""
-    words = (outcome.analysis.text or outcome.analysis.last_text) if outcome.analysis else ""
-    return words if not words or words.endswith("\n") else words + "\n"
-
-
-def _interruption(error: BaseException) -> tuple[str, str]:
-    """Name the action and the exit reason for a loop that ends in the middle."""
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted", "SIGINT"
-    if isinstance(error, SystemExit):  # what the command line makes of TERM and HUP
-        return "interrupted", {143: "SIGTERM", 129: "SIGHUP"}.get(error.code, "exit")  # type: ignore[arg-type]
-    if isinstance(error, GeneratorExit):
-        return "interrupted", "closed"
-    return "unexpected_exit", type(error).__name__

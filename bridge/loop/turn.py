@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProgramTimeout
+from bridge.files import write_atomic
 from bridge.loop.events import Notice, OutputText, RunProgress
 from bridge.loop.process import Program
 from bridge.loop.tools import may_name_tool, tool_in
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.loop.ports import RunLogs, Store
     from bridge.stream.analysis import Analyzer
 
-__all__ = ["Run", "Turn", "live_filter"]
+__all__ = ["Run", "Turn", "keep_stream", "live_filter", "not_started"]
 
 _LAST_LINE = 400
 _STDERR_TAIL = 64 * 1024
@@ -122,12 +124,6 @@ class Turn:
         stderr = _tail(logs.stderr)
         return Run(program.status, timed_out, self._idle, analyzer, stderr, self._result, self._shown)
 
-    def not_started(self, why: str) -> Run:
-        """Say that it could not be started, as a shell would."""
-        from bridge.stream.analysis import Analyzer
-
-        return Run(127, False, False, Analyzer(), why.encode("utf-8", "replace"), None, False)
-
     def _take(self, line: bytes) -> Generator[LoopEvent, None, None]:
         if may_name_tool(line):
             self._tool = line
@@ -151,6 +147,13 @@ class Turn:
         return RunProgress(self._iteration, elapsed, last, tool, self._ticks - 1)
 
 
+def not_started(why: str) -> Run:
+    """Say that a run could not be started, as a shell would."""
+    from bridge.stream.analysis import Analyzer
+
+    return Run(127, False, False, Analyzer(), why.encode("utf-8", "replace"), None, False)
+
+
 def live_filter(program: Callable[[], str]) -> Generator[LoopEvent, None, Callable[[bytes], bytes] | None]:
     """Make the driver's stream filter usable; without it, output comes at the end of a run.
 
@@ -163,6 +166,20 @@ def live_filter(program: Callable[[], str]) -> Generator[LoopEvent, None, Callab
     except (ValueError, BridgeError) as error:
         yield Notice(f"the driver's stream filter is not usable, output comes at the end of a run: {error}")
         return None
+
+
+def keep_stream(run: Run, logs: RunLogs) -> None:
+    """Section 4.6: the whole stream of a live run goes to a file of its own, and its result takes its place."""
+    if logs.stream is None:
+        return
+    if run.result is not None:
+        os.replace(logs.output, logs.stream)
+        write_atomic(logs.output, run.result)
+        return
+    try:
+        os.link(logs.output, logs.stream)
+    except OSError:  # a file system without links
+        shutil.copyfile(logs.output, logs.stream)
 
 
 def _is_result(line: bytes) -> bool:

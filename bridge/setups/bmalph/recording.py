@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from bridge.files import write_atomic
 from bridge.loop import exits
 from bridge.loop.decide import Verdict
-from bridge.loop.gates import outcome_of, write_results
-from bridge.loop.metrics import MetricsFacts, metrics_line
+from bridge.loop.gates import write_results
 from bridge.loop.outcome import failure_of
 from bridge.loop.tracking import collapse_plan
 from bridge.setups.bmalph.files import breaker, counters, logs, records, results, sessions
 from bridge.setups.bmalph.files.status import Status, exit_label, write_finished, write_status
 from bridge.setups.bmalph.layout import fix_plan
+from bridge.setups.bmalph.telling import exit_code, lines_about, metrics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         ReviewEnded,
         Waiting,
     )
-    from bridge.loop.metrics import LoopOutcome
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.files.status import State as StatusWord
     from bridge.setups.bmalph.folder import Folder
@@ -101,8 +100,9 @@ class Recorder:
             if state.transition is not None:
                 moved = state.transition
                 self._log("WARN", f"Circuit breaker: {moved.from_state} -> {moved.to_state}: {moved.reason}")
-        logs.append_metrics(folder, self._metrics(event, now))
-        self._tell(event, failure)
+        logs.append_metrics(folder, metrics_of(event, driver=self._driver, started=self._started, now=now))
+        for level, line in lines_about(folder, event):
+            self._log(level, line)
         if event.decision.verdict is Verdict.CONTINUE:
             self._ended_status(event, failure, now)
 
@@ -142,70 +142,21 @@ class Recorder:
             sessions.drop_agent_session(self._folder)
             self._log("WARN", f"Session {self._session} is dropped: {event.decision.detail}")
 
-    def _metrics(self, event: IterationEnded, now: float) -> dict[str, object]:
-        outcome, state = event.outcome, event.state
-        word: LoopOutcome = "success"
-        if state.breaker is not None and state.breaker.is_open:
-            word = "circuit_breaker_trip"
-        elif event.decision.reason == "api_limit":
-            word = "api_limit"
-        elif outcome.idle:
-            word = "read_only_timeout"
-        elif failure_of(outcome) is not None:
-            word = "error"
-        facts = MetricsFacts(
-            run_id=self._started,
-            loop=event.iteration,
-            now=datetime.fromtimestamp(now).astimezone(),
-            driver=self._driver,
-            outcome=word,
-            session_id=state.session_id or "",
-            files_changed=outcome.files_changed,
-            quality_gate_result=outcome_of(outcome.gates)[1],
-            circuit=state.breaker.state.value if state.breaker else "CLOSED",
-        )
-        record: dict[str, object] = json.loads(metrics_line(facts, outcome.reported))
-        return record
-
-    def _tell(self, event: IterationEnded, failure: str | None) -> None:
-        outcome, decision = event.outcome, event.decision
-        if decision.reason == "api_limit":
-            self._log("WARN", f"API limit: {decision.detail}")
-        elif failure is not None:
-            label = "write timeout" if outcome.idle else exit_label(_code(event))
-            self._log("ERROR", f"Run {label}: {failure}; stderr: {self._folder.name_of(event.log)}")
-            for line in _last_lines(event):
-                self._log("ERROR", f"  stderr: {line}")
-        elif outcome.denied:
-            commands = outcome.analysis.denied_commands if outcome.analysis else ()
-            self._log("WARN", f"Permission denied for {', '.join(commands) or 'a tool'}")
-        else:
-            ran_out = " (it ran out of time, with work done)" if outcome.productive else ""
-            files = f"{outcome.files_changed} files changed"
-            self._log("SUCCESS", f"Completed Loop #{event.iteration}: {files} in {event.seconds:.0f} s{ran_out}")
-        analysis = outcome.analysis
-        if failure is None and analysis is not None and analysis.has_progress_tracking_mismatch:
-            claimed, delta = analysis.tasks_completed_this_loop, analysis.fix_plan_completed_delta
-            self._log("WARN", f"Progress mismatch: {claimed} tasks claimed, {delta} boxes ticked in the fix plan")
-        if outcome.gates is not None:
-            level: Level = "INFO" if outcome.gates.overall_status == "pass" else "WARN"
-            self._log(level, f"Quality gates: {outcome.gates.overall_status} (mode {outcome.gates.mode})")
-
     def _ended_status(self, event: IterationEnded, failure: str | None, now: float) -> None:
         state, loop = event.state, event.iteration
         match event.decision.reason:
             case "api_limit":
                 self._status(state, loop, "api_limit", "paused", now)
             case "write_timeout":  # the original's "retrying" is no word of its readers (trap T22)
-                self._status(state, loop, "write_timeout", "running", now, code=_code(event))
+                self._status(state, loop, "write_timeout", "running", now, code=exit_code(event))
             case "permission_denied":
                 self._status(state, loop, "permission_denied", "running", now)
             case _ if failure is not None:
-                code = _code(event)
+                code = exit_code(event)
                 reason = exit_label(code) if code else "error"
                 self._status(state, loop, "failed", "error", now, reason=reason, code=code)
             case _:
-                self._status(state, loop, "completed", "success", now, code=_code(event) or None)
+                self._status(state, loop, "completed", "success", now, code=exit_code(event) or None)
 
     def waiting(self, event: Waiting, now: float) -> None:
         """The loop waits: status.json says so, and is written anew once a minute."""
@@ -298,17 +249,3 @@ class Recorder:
         most = self._settings.max_calls_per_hour
         self._written = now
         write_status(self._folder, Status(loop, calls, most, action, word, reason, code, reset), now)
-
-
-def _code(event: IterationEnded) -> int:
-    """Give the exit code as the original's shell would have it: 124 after a timeout, 128 + N after a signal."""
-    status = event.outcome.status
-    if event.outcome.timed_out or event.outcome.idle:
-        return 124
-    return 128 - status if status < 0 else status
-
-
-def _last_lines(event: IterationEnded) -> list[str]:
-    """Give the last three lines of stderr."""
-    text = records.read_text(event.stderr) if event.stderr is not None else None
-    return [line for line in (text or "").splitlines() if line.strip()][-3:]

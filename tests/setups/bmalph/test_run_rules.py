@@ -89,6 +89,33 @@ def test_while_it_waits_it_says_so(looping: Project) -> None:
     assert set(seen) == {("api_limit", "paused")}
 
 
+def test_a_prompt_that_is_away_for_a_moment(looping: Project) -> None:
+    agent = Agent(looping, "codex").runs("change; working; mv .ralph/PROMPT.md away").otherwise("change; working")
+
+    class Back(inside.Time):
+        def wait(self, seconds: float) -> None:
+            (looping.path / "away").replace(looping.path / ".ralph/PROMPT.md")
+            super().wait(seconds)
+
+    loop = inside.run(looping, max_iterations=3, RALPH_BRIDGE_RETRY_SECONDS="1", time=Back())
+    assert [event.decision.reason for event in loop.iterations] == ["", "retry", "max_iterations"]
+    assert len(agent.calls) == 2
+
+
+def test_a_program_that_replaces_itself(looping: Project) -> None:
+    agent = Agent(looping, "codex").runs('change; working; mv "$0" "$0.new"').otherwise("change; working")
+
+    class Back(inside.Time):
+        def wait(self, seconds: float) -> None:
+            (looping.path / "bin/codex.new").replace(looping.path / "bin/codex")
+            super().wait(seconds)
+
+    few = f"{looping.path / 'bin'}:/usr/bin:/bin"
+    loop = inside.run(looping, max_iterations=3, RALPH_BRIDGE_RETRY_SECONDS="1", time=Back(), PATH=few)
+    assert [event.decision.reason for event in loop.iterations] == ["", "retry", "max_iterations"]
+    assert len(agent.calls) == 2
+
+
 # -- the breaker -----------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -150,6 +153,38 @@ def test_t14_nothing_waits_for_a_heartbeat(looping: Project) -> None:
     assert time.waits == []
 
 
+COUNTED = """
+import sys
+count = 0
+def hook(event, _arguments):
+    global count
+    count += event in ("os.fork", "os.posix_spawn", "subprocess.Popen")
+sys.addaudithook(hook)
+import atexit
+atexit.register(lambda: print(count, file=sys.stderr))
+from bridge.cli import main
+sys.exit(main())
+"""
+
+
+def test_t15_an_iteration_starts_few_processes(looping: Project) -> None:
+    """Counted are those of our process: the agent's and git's. bash has the hooks of codex without any."""
+    Agent(looping, "codex").otherwise("change; commit; working")
+    counts = []
+    for iterations in ("1", "4"):
+        done = subprocess.run(
+            [sys.executable, "-c", COUNTED, "run", "-q", "--no-live", "--max-iterations", iterations],
+            cwd=looping.path,
+            env=looping.environment(PLATFORM_DRIVER="codex"),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, done.stderr
+        counts.append(int(done.stderr.splitlines()[-1]))
+    assert (counts[1] - counts[0]) / 3 <= 10
+
+
 def test_t16_two_loops_never_share_a_project(looping: Project) -> None:
     agent = Agent(looping, "codex")
     (looping.path / ".ralph/logs").mkdir()
@@ -211,6 +246,32 @@ def test_t22_and_t2_a_run_that_only_reads_is_ended_with_all_it_started(looping: 
     assert not any(os.path.exists(f"/proc/{pid}/cmdline") and _lives(pid) for pid in agent.pids)
     outcomes = [json.loads(line)["loop_outcome"] for line in looping.read(".ralph/logs/metrics.jsonl").splitlines()]
     assert outcomes == ["read_only_timeout", "success"]
+
+
+def test_t23_bash_and_git_are_all_it_needs(looping: Project) -> None:
+    """No timeout, stdbuf, sed, date or jq: macOS has none of the first two, and others of the rest."""
+    Agent(looping, "codex").otherwise("change; complete")
+    few = looping.path.parent / "few"
+    few.mkdir()
+    for name in ("bash", "git", "cat", "env"):
+        (few / name).symlink_to(str(shutil.which(name)))
+    done = looping.run("run", "--no-live", "--driver", "codex", PATH=f"{looping.path / 'bin'}:{few}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_t24_a_prompt_that_no_command_line_holds_is_told_before_anything_starts(looping: Project) -> None:
+    """Kept: drivers put the prompt on the command line, which is the contract; its size is checked."""
+    agent = Agent(looping, "codex")
+    looping.write(".ralph/PROMPT.md", "x" * 131_072)
+    done = looping.run("run", "--no-live", "--driver", "codex")
+    assert (done.returncode, "128 KiB" in done.stderr, agent.calls) == (2, True, [])
+
+
+def test_t29_a_default_of_the_file_is_the_value_of_the_file(looping: Project) -> None:
+    agent = Agent(looping, "codex").otherwise("change; complete")
+    looping.write(".ralph/.ralphrc", 'PLATFORM_DRIVER="${PLATFORM_DRIVER:-codex}"\n')
+    assert looping.run("run", "--no-live").returncode == 0
+    assert len(agent.calls) == 2
 
 
 def _lives(pid: int) -> bool:

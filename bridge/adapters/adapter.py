@@ -1,0 +1,116 @@
+"""The public way to interactive programs: ``Adapter.load(...)``, ``.start()``, ``.run(...)``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bridge.adapters.registry import entry_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.problems import Problem
+    from bridge.adapters.registry import Entry
+    from bridge.adapters.session import Session
+
+__all__ = ["Adapter"]
+
+
+class Adapter:
+    """An interactive program that a YAML file describes.
+
+    >>> with Adapter.load("bash").start() as session:
+    ...     session.run("echo $((6 * 7))").output
+    '42'
+    """
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+
+    @classmethod
+    def load(cls, name: str | os.PathLike[str]) -> Adapter:
+        """Load an adapter by name, alias, path of its program, or path of its YAML file.
+
+        Raises:
+            UnknownAdapter: no adapter has this name.
+            AdapterInvalid: the file can't be loaded; every error is in the message.
+            ConfigurationError: there is no such file.
+        """
+        return cls(entry_of(os.fspath(name)))
+
+    def __repr__(self) -> str:
+        return f"<Adapter {self.name} of {self._entry.path}>"
+
+    @property
+    def name(self) -> str:
+        """Its canonical name."""
+        return self._entry.adapter.name
+
+    @property
+    def path(self) -> str:
+        """The file that it comes from."""
+        return str(self._entry.path)
+
+    @property
+    def definition(self) -> AdapterFile:
+        """Everything that the file says, defaults filled in."""
+        return self._entry.adapter
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the file although it could be loaded."""
+        return self._entry.problems
+
+    def program(self, env: Mapping[str, str] | None = None) -> str:
+        """Path of the program that would be started.
+
+        Raises:
+            ProgramNotFound: none of the candidates is there.
+        """
+        from bridge.adapters.launch import find_program
+
+        parent = os.environ if env is None else env
+        return find_program(self.definition, {**parent, **self.definition.process.env}).path
+
+    def start(
+        self,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        columns: int | None = None,
+        rows: int | None = None,
+        ready_timeout: float = 30.0,
+        output_limit: int = 32 * 1024 * 1024,
+        listener: Callable[[bytes], None] | None = None,
+    ) -> Session:
+        """Start the program and wait for its first prompt.
+
+        Args:
+            cwd: where it starts; the user's home by default.
+            env: environment to inherit from, instead of ours.
+            columns: width of its terminal; the default is so wide that hardly anything is wrapped.
+            rows: height of its terminal.
+            ready_timeout: seconds that it may take to its first prompt.
+            output_limit: bytes of one command's output that are kept; of more, the middle goes.
+            listener: is given what the program prints, as it comes, echo and prompts included.
+
+        Raises:
+            ProgramNotFound: the program isn't installed.
+            ProgramNotStarted: the system refused to start it.
+            AdapterNotReady: it ended, or showed no prompt in time.
+        """
+        from bridge.adapters.session import COLUMNS, ROWS, Session
+
+        return Session(
+            self.definition,
+            self._entry.script,
+            cwd=None if cwd is None else os.fspath(cwd),
+            env=env,
+            columns=columns or COLUMNS,
+            rows=rows or ROWS,
+            ready_timeout=ready_timeout,
+            output_limit=output_limit,
+            listener=listener,
+        )

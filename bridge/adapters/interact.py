@@ -1,0 +1,83 @@
+"""A program at somebody's terminal: keys go in, what it prints comes out, without the announcements."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import termios
+import tty
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.adapters.stream import Stream
+    from bridge.adapters.terminal import Terminal
+
+__all__ = ["interact"]
+
+
+def interact(terminal: Terminal, stream: Stream, greeting: bytes, keyboard: int, screen: int) -> int | None:
+    """Pass everything on until the program ends; returns its exit status.
+
+    The end of the keyboard's input is passed on as the end-of-file key.
+    """
+    _write(screen, greeting)
+    watched = select.poll()
+    watched.register(terminal.fd, select.POLLIN)
+    watched.register(keyboard, select.POLLIN)
+    with _raw(keyboard), _resized(terminal, screen):
+        _fit(terminal, screen)
+        while not terminal.ended:
+            ready = dict(watched.poll(100))  # now and then, for programs whose end can't be seen here
+            if keyboard in ready:
+                keys = os.read(keyboard, 65_536)
+                if keys:
+                    terminal.write(keys)
+                else:
+                    terminal.write(b"\x04")
+                    watched.unregister(keyboard)
+            if terminal.fd in ready or not ready:
+                data, _ = stream.pump(0)
+                _write(screen, data)
+                stream.forget(stream.offset)
+    return terminal.status
+
+
+def _write(screen: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(screen, data) :]
+
+
+@contextmanager
+def _raw(keyboard: int) -> Iterator[None]:
+    try:
+        before = termios.tcgetattr(keyboard)
+    except termios.error:  # no terminal: nothing to change
+        yield
+        return
+    tty.setraw(keyboard)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def _resized(terminal: Terminal, screen: int) -> Iterator[None]:
+    def fit(_number: int, _frame: Any) -> None:
+        _fit(terminal, screen)
+
+    before = signal.signal(signal.SIGWINCH, fit)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGWINCH, before)
+
+
+def _fit(terminal: Terminal, screen: int) -> None:
+    with suppress(OSError):
+        size = os.get_terminal_size(screen)
+        terminal.resize(size.lines, size.columns)

@@ -1,0 +1,125 @@
+"""Prompts that are recognised by a pattern, in a stream that comes in pieces."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.adapters.patterns import compiled
+from bridge.adapters.view import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["PromptDetector", "PromptMatch"]
+
+_LONGEST_LINE = 2048
+_SGR_BEFORE = re.compile(r"(?:\x1b\[[0-9;]*m)+\Z")
+_CSI_AFTER = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~])+")
+_SGR = re.compile(r"\x1b\[([0-9;]*)m")
+
+
+class PromptMatch(NamedTuple):
+    """Where a prompt stands.
+
+    Attributes:
+        start: absolute offset in bytes of its first character, colours of its own included.
+        end: absolute offset behind it.
+        text: the prompt as it is seen.
+        groups: its groups, by name and by number as text; those that took no part are absent.
+    """
+
+    start: int
+    end: int
+    text: str
+    groups: dict[str, str]
+
+
+class PromptDetector:
+    """Finds prompts; a pure function of all bytes so far, whatever the reads were.
+
+    `standing` is what the end of a command is told from: the prompt that is the last thing on the current line. A
+    prompt-like text with more behind it was output (P3); one in the middle of a line is no prompt unless `loose`
+    (P8).
+
+    Args:
+        pattern: as the adapter has it.
+        offset: absolute offset of the first byte that will be fed.
+        midline: that byte stands somewhere in a line, so that ``^`` doesn't match there.
+    """
+
+    def __init__(self, pattern: str, *, offset: int = 0, midline: bool = False) -> None:
+        self._pattern = compiled(pattern)
+        self._loose = _loose(pattern)
+        self._carry = b""
+        self._carry_offset = offset
+        self._midline = midline
+        self._reported = offset - 1
+        self.standing: PromptMatch | None = None
+        """The prompt at the end of the stream, at the start of its line."""
+
+    def feed(self, data: bytes) -> list[PromptMatch]:
+        """Take bytes; return the prompts that they complete."""
+        carried = self._carry + data
+        text = carried.decode("utf-8", "surrogateescape")
+        view = visible(text)
+        found = []
+        self.standing = None
+        for match in self._pattern.finditer(view.text):
+            if match.start() == match.end() or (self._midline and match.start() == 0):
+                continue  # what the stream is entered in the middle of is no start of a line
+            seen = self._located(match, text, view.origin)
+            if not view.text[match.end() :].strip() and "\n" not in text[view.origin(match.end() - 1) :]:
+                self.standing = seen
+            if seen.start > self._reported:
+                self._reported = seen.start
+                found.append(seen)
+        self._keep(carried)
+        return found
+
+    def loose(self) -> PromptMatch | None:
+        """The prompt at the end of the current line, wherever in the line it begins (P8)."""
+        text = self._carry.decode("utf-8", "surrogateescape")
+        view = visible(text)
+        line_start = view.text.rfind("\n") + 1
+        last = None
+        for match in self._loose.finditer(view.text, line_start):
+            if match.end() > match.start():
+                last = match
+        return None if last is None else self._located(last, text, view.origin)
+
+    def _located(self, match: re.Match[str], text: str, at: Callable[[int], int]) -> PromptMatch:
+        begin = match.start() + (1 if match[0].startswith("\n") else 0)
+        start = at(begin) if begin < match.end() else at(match.start())
+        end = at(match.end() - 1) + 1
+        if sgr := _SGR_BEFORE.search(text, 0, start):
+            for each in reversed(list(_SGR.finditer(sgr[0]))):
+                if each[1].split(";")[0] in ("", "0"):
+                    break
+                start = sgr.start() + each.start()
+        if after := _CSI_AFTER.match(text, end):
+            end = after.end()
+        groups = {str(number): value for number, value in enumerate(match.groups(), 1) if value is not None}
+        groups |= {name: value for name, value in match.groupdict().items() if value is not None}
+        return PromptMatch(self._bytes(text, start), self._bytes(text, end), match[0].lstrip("\n"), groups)
+
+    def _bytes(self, text: str, position: int) -> int:
+        return self._carry_offset + len(text[:position].encode("utf-8", "surrogateescape"))
+
+    def _keep(self, carried: bytes) -> None:
+        """Keep the current line, with the line feed before it; patterns may ask for that."""
+        cut = carried.rfind(b"\n")
+        cut = max(cut, len(carried) - _LONGEST_LINE, 0)
+        if cut:
+            self._midline = not carried.startswith(b"\n", cut)
+        self._carry_offset += cut
+        self._carry = carried[cut:]
+
+
+def _loose(pattern: str) -> re.Pattern[str]:
+    """`pattern` for any place of a line, at the end of the text."""
+    core = pattern
+    for head in ("(^|\\n)", "(?:^|\\n)", "^"):
+        core = core.removeprefix(head)
+    core = core.removesuffix("$") if not core.endswith("\\$") else core
+    return re.compile(f"(?:{compiled(core).pattern})\\s*\\Z")

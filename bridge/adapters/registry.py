@@ -1,0 +1,266 @@
+"""Which adapters there are: ours, the user's and the project's, by name.
+
+Tiers, the later before the earlier: built in; the user's (``~/.ripple/adapters``, then
+``$XDG_CONFIG_HOME/ralph-bridge/adapters``); the project's (``.ralph-bridge/adapters`` in the working folder or the
+nearest folder above). A file of a later tier replaces the adapter of the same name and all its aliases. Within a
+tier, and for aliases, whoever comes first keeps a name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bridge.adapters.problems import Problem
+from bridge.adapters.reading import read_adapter
+from bridge.adapters.starting import Script
+from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bridge.adapters.model import AdapterFile
+
+__all__ = ["Entry", "Registry", "entry_of", "load_file", "lookup_name", "tiers"]
+
+Tier = Literal["builtin", "user", "project", "file"]
+_OURS = Path(__file__).parent
+_LANGUAGES = {
+    ".bash": "integration.bash",
+    ".sh": "integration.bash",
+    ".zsh": "integration.zsh",
+    ".py": "integration.py",
+    ".js": "integration.js",
+    ".cjs": "integration.js",
+    ".rkt": "integration.rkt",
+    ".lisp": "integration.lisp",
+    ".lsp": "integration.lisp",
+    ".cl": "integration.lisp",
+    ".ps1": "integration.ps1",
+}
+_PROGRAMS = {
+    "bash": "integration.bash",
+    "zsh": "integration.zsh",
+    "python": "integration.py",
+    "node": "integration.js",
+    "racket": "integration.rkt",
+    "sbcl": "integration.lisp",
+    "abcl": "integration.lisp",
+    "ccl": "integration.lisp",
+    "pwsh": "integration.ps1",
+}
+_EMBEDDED = re.compile(r"integration[\w.-]*\Z")
+
+
+class Entry(NamedTuple):
+    """One adapter that was loaded: what its file says, its integration script, and where it comes from."""
+
+    adapter: AdapterFile
+    script: Script | None
+    path: Path
+    tier: Tier
+    problems: tuple[Problem, ...]
+
+
+def tiers(*, env: Mapping[str, str] | None = None, folder: str | None = None) -> list[tuple[Tier, Path]]:
+    """The folders that are looked in, in the order in which they are read."""
+    env = os.environ if env is None else env
+    home = env.get("HOME") or os.path.expanduser("~")
+    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    found: list[tuple[Tier, Path]] = [
+        ("builtin", _OURS / "builtin"),
+        ("user", Path(home, ".ripple", "adapters")),
+        ("user", Path(config, "ralph-bridge", "adapters")),
+    ]
+    here = Path(folder or os.getcwd())
+    for each in (here, *here.parents):
+        if (each / ".ralph-bridge" / "adapters").is_dir():
+            return [*found, ("project", each / ".ralph-bridge" / "adapters")]
+    return found
+
+
+def lookup_name(shell: str) -> str:
+    """What an adapter is looked up by: the file name without folder and extension, in lower case.
+
+    >>> lookup_name(r"C:\\Windows\\System32\\CMD.EXE"), lookup_name("/usr/bin/python3.11")
+    ('cmd', 'python3.11')
+    """
+    name = re.split(r"[/\\]", shell)[-1].casefold()
+    return re.sub(r"\.(exe|cmd|bat|com|yaml|yml|sh)\Z", "", name)
+
+
+def load_file(path: str | os.PathLike[str], *, tier: Tier = "file") -> tuple[Entry | None, tuple[Problem, ...]]:
+    """Read one adapter file with its script; the entry is None when something stops it from being loaded.
+
+    Raises:
+        ConfigurationError: there is no such file.
+    """
+    source = os.fspath(path)
+    try:
+        data = Path(source).read_bytes()
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"{source}: there is no such file\n  next: ralph-bridge adapter list shows the names that are known"
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(f"{source}: can't be read: {error.strerror}") from error
+    loaded = read_adapter(data, source)
+    if loaded.adapter is None:
+        return None, loaded.problems
+    script, message = _script(loaded.adapter, Path(source))
+    if message:
+        line = loaded.lines.get("init.script_resource", 1)
+        problem = Problem(source, line, "init.script_resource", "resource", message)
+        return None, tuple(sorted((*loaded.problems, problem), key=lambda each: each.line))
+    return Entry(loaded.adapter, script, Path(source), tier, loaded.problems), loaded.problems
+
+
+def _script(adapter: AdapterFile, path: Path) -> tuple[Script | None, str]:
+    """The integration script, or why there is none although one is named."""
+    inline = adapter.integration_script or adapter.init.script
+    if inline:
+        return Script(inline, f"inline{_suffix(adapter)}"), ""
+    name = adapter.init.script_resource
+    if not name:
+        return None, ""
+    if "/" in name or "\\" in name or name in (".", "..") or "\0" in name:
+        return None, f"{name!r} must be the name of a file beside the adapter, without a folder"
+    beside = path.parent / name
+    built_in = path.parent == _OURS / "builtin"
+    if not built_in and beside.is_file():
+        if beside.resolve().parent != beside.parent.resolve():
+            return None, f"{name!r} leads out of the adapter's folder"
+        return Script(beside.read_text(encoding="utf-8-sig", errors="surrogateescape"), name), ""
+    ours = _ours(name, adapter)
+    if ours is None:
+        known = ", ".join(sorted(set(_LANGUAGES.values())))
+        return None, f"{name!r} lies neither beside {path.name} nor among ours ({known})"
+    # Python's lies there under another name: it is no module of this package.
+    file = f"{ours}.txt" if ours.endswith(".py") else ours
+    body = (_OURS / "scripts" / file).read_text(encoding="utf-8")
+    return Script(body, ours, ours=True), ""
+
+
+def _ours(name: str, adapter: AdapterFile) -> str | None:
+    """Our script of that name, or the one for the language that its name tells."""
+    if name in _LANGUAGES.values():
+        return name
+    if not _EMBEDDED.match(name):
+        return None
+    extension = os.path.splitext(name)[1].lower()
+    return _LANGUAGES.get(extension) or _PROGRAMS.get(adapter.name.lower())
+
+
+def _suffix(adapter: AdapterFile) -> str:
+    return adapter.init.tempfile.extension or (".sh" if adapter.family == "shell" else "")
+
+
+@dataclass
+class Registry:
+    """Every adapter by name.
+
+    Attributes:
+        entries: by their canonical name, in the order in which they were found.
+        names: every name and alias in lower case, to the canonical name.
+        problems: of all files, those that did not load included.
+        failed: files that did not load.
+        collisions: names that two files of a tier, or two aliases, want; the first keeps it.
+        overrides: adapters that replace one of an earlier tier.
+    """
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    failed: list[Path] = field(default_factory=list)
+    collisions: list[str] = field(default_factory=list)
+    overrides: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, *, env: Mapping[str, str] | None = None, folder: str | None = None) -> Registry:
+        """Read all tiers; a bad file never hides the others."""
+        registry = cls()
+        for tier, place in tiers(env=env, folder=folder):
+            for path in _files(place):
+                registry._add(path, tier)
+        return registry
+
+    def _add(self, path: Path, tier: Tier) -> None:
+        try:
+            entry, problems = load_file(path, tier=tier)
+        except ConfigurationError as error:
+            self.problems.append(Problem(str(path), 1, "", "resource", str(error)))
+            self.failed.append(path)
+            return
+        self.problems.extend(problems)
+        if entry is None:
+            self.failed.append(path)
+            return
+        name = entry.adapter.name.casefold()
+        if name in self.entries:
+            earlier = self.entries[name]
+            if earlier.tier == tier and earlier.path.parent == path.parent:
+                self.collisions.append(f"{path}: the name {name!r} is taken by {earlier.path}; that one is used")
+                return
+            self.overrides.append(f"{path} replaces {earlier.path} ({name})")
+            self._forget(name)
+        owner = self.names.get(name)
+        if owner is not None:  # somebody's alias: a name of its own comes first
+            self.collisions.append(f"{path}: the name {name!r} was an alias of {owner!r}; it is no longer")
+        self.entries[name] = entry
+        self.names[name] = name
+        for alias in entry.adapter.aliases:
+            folded = alias.casefold()
+            taken = self.names.setdefault(folded, name)
+            if taken != name:
+                self.collisions.append(f"{path}: the alias {alias!r} is taken by {taken!r}; that one keeps it")
+
+    def _forget(self, name: str) -> None:
+        del self.entries[name]
+        self.names = {each: owner for each, owner in self.names.items() if owner != name}
+
+    def find(self, shell: str) -> Entry:
+        """The adapter of that name or alias (the path of a program will do).
+
+        Raises:
+            UnknownAdapter: there is none; the message has the nearest name.
+        """
+        for wanted in dict.fromkeys((shell.casefold(), lookup_name(shell))):
+            if wanted in self.names:
+                return self.entries[self.names[wanted]]
+        from bridge.adapters.problems import meant
+
+        failed = [str(path) for path in self.failed if path.stem.casefold() == lookup_name(shell)]
+        more = f"\n  {failed[0]} could not be loaded: ralph-bridge adapter check {failed[0]}" if failed else ""
+        known = ", ".join(self.entries)
+        raise UnknownAdapter(
+            f"no adapter is called {shell!r}{meant(shell, self.names)}\n  there are: {known}{more}"
+        )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
+
+
+def entry_of(name: str) -> Entry:
+    """The adapter that `name` means: a file when it looks like one, else a name of the registry.
+
+    Raises:
+        AdapterInvalid: the file can't be loaded; all its errors are in the message.
+        ConfigurationError: there is no such file.
+        UnknownAdapter: there is no such name.
+    """
+    if name.endswith((".yaml", ".yml")) or (
+        os.sep in name and os.path.isfile(name) and not os.access(name, os.X_OK)
+    ):
+        entry, problems = load_file(name)
+        if entry is None:
+            errors = [each.text() for each in problems if each.is_error()]
+            raise AdapterInvalid(
+                "\n".join(errors) + f"\n  next: ralph-bridge adapter check {name} shows everything"
+            )
+        return entry
+    return Registry.read().find(name)

@@ -1,0 +1,233 @@
+"""What a terminal would show of a piece of output: rows without end, no wrapping, colours kept.
+
+Progress bars come out as their last state, cursor movements as where they led, full-screen programs as one line.
+Lines without anything special, which are nearly all, pass as they are (tabs included).
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["PLACEHOLDER", "render", "trimmed"]
+
+PLACEHOLDER = "[interactive screen session]"
+_FARTHEST = 10_000
+_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;:]*m)")
+_TOKEN = re.compile(
+    r"(?P<text>[^\x00-\x1f\x7f]+)"
+    r"|\x1b\](?P<osc>[^\x07\x1b]*)(?:\x07|\x1b\\|$)"
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\|$)"
+    r"|\x1b\[(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~])"
+    r"|\x1b[ -/]*(?P<escape>[0-~])"
+    r"|(?P<control>[\x00-\x1f\x7f])"
+)
+_ALTERNATE = re.compile(r"\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|\Z)", re.DOTALL)
+_SGR = re.compile(r"\x1b\[[0-9;:]*m")
+_BLANK = re.compile(r"(?:\x1b\[[0-9;:]*m|[ \t])*\Z")
+
+
+def render(text: str, *, sgr: bool = True) -> str:
+    """`text` as it would be seen, lines joined by ``\\n``; without `sgr` colours are removed.
+
+    A colour that is still on at the end is reset.
+    """
+    if "\x1b[?" in text:
+        text = _ALTERNATE.sub(_replaced, text)
+    if not sgr:
+        text = _SGR.sub("", text)
+    screen = _Screen()
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            screen.line_feed()
+        screen.line(line)
+    shown = "\n".join(screen.shown())
+    return shown + "\x1b[0m" if sgr and _dangling(shown) else shown
+
+
+def _replaced(match: re.Match[str]) -> str:
+    before = "" if match.start() == 0 or match.string[match.start() - 1] in "\r\n" else "\r\n"
+    return f"{before}{PLACEHOLDER}\r\n"
+
+
+def trimmed(text: str) -> str:
+    """`text` without the blank rows at its start and its end."""
+    rows = text.split("\n")
+    while rows and _BLANK.match(rows[-1]):
+        rest = rows.pop()
+        if rows and _SGR.search(rest):
+            rows[-1] += "".join(_SGR.findall(rest))
+    while rows and _BLANK.match(rows[0]):
+        first = rows.pop(0)
+        if rows:
+            rows[0] = "".join(_SGR.findall(first)) + rows[0]
+    return "\n".join(rows)
+
+
+def _dangling(text: str) -> bool:
+    last = text.rfind("\x1b[")
+    return last >= 0 and (match := _SGR.match(text, last)) is not None and match[0] not in ("\x1b[m", "\x1b[0m")
+
+
+class _Screen:
+    """Rows of cells; a row is a string until something is written over it."""
+
+    def __init__(self) -> None:
+        self.rows: list[str | list[str]] = [""]
+        self.row = self.column = 0
+        self.saved = (0, 0)
+        self.colour = ""  # SGR sequences that wait for the next character
+        self.link = ""
+
+    def line_feed(self) -> None:
+        self.column = 0
+        self.row += 1
+        if self.row == len(self.rows):
+            self.rows.append("")
+
+    def line(self, line: str) -> None:
+        """Take one line without its line feed."""
+        line = line.rstrip("\r") if self.rows[self.row] == "" and self.column == 0 else line
+        if not _SPECIAL.search(line) and self.rows[self.row] == "" and self.column == 0 and not self.colour:
+            self.rows[self.row] = line
+            self.column = len(line)  # more than there are columns when it has colours: only the end counts
+            return
+        for match in _TOKEN.finditer(line):
+            if match["text"]:
+                self._write(match["text"])
+            elif match["control"]:
+                self._control(match["control"])
+            elif match["final"]:
+                self._sequence(match[0], match["final"], match["parameters"])
+            elif match["escape"] in ("7", "8"):
+                self._sequence("", "s" if match["escape"] == "7" else "u", "")
+            elif match["osc"] is not None and match["osc"].startswith("8;"):
+                uri = match["osc"].split(";", 2)[-1]
+                if self.link and not uri:
+                    self._write(f"<{self.link}>")
+                self.link = uri
+
+    def shown(self) -> list[str]:
+        """The rows as text."""
+        if self.colour and not isinstance(self.rows[self.row], str):
+            self._cells().append(self.colour)
+        found = (row if isinstance(row, str) else "".join(row) for row in self.rows)
+        return [row.rstrip(" ") if row.endswith(" ") and not row.strip(" ") else row for row in found]
+
+    def _cells(self) -> list[str]:
+        row = self.rows[self.row]
+        if isinstance(row, str):
+            row = self.rows[self.row] = _split(row)
+        return row
+
+    def _write(self, text: str) -> None:
+        cells = self._cells()
+        if self.column > len(cells):
+            cells.extend(" " * (self.column - len(cells)))
+        new = [self.colour + text[0], *text[1:]]
+        self.colour = ""
+        cells[self.column : self.column + len(new)] = new
+        self.column += len(new)
+
+    def _control(self, char: str) -> None:
+        if char == "\r":
+            self.column = 0
+        elif char == "\b":
+            self.column = max(self.column - 1, 0)
+        elif char == "\t":
+            width = 8 - self.column % 8
+            if self.column >= len(self._cells()):
+                self._write(" " * width)
+            else:
+                self.column += width
+
+    def _go(self, row: int) -> None:
+        self.row = min(max(row, 0), len(self.rows) + _FARTHEST)
+        while len(self.rows) <= self.row:
+            self.rows.append("")
+
+    def _sequence(self, whole: str, final: str, parameters: str) -> None:
+        if final == "m":
+            self.colour += whole
+            return
+        if parameters.startswith(("?", ">", "<", "=")):
+            return
+        numbers = [min(int(each), _FARTHEST) if each.isdigit() else 0 for each in parameters.split(";")]
+        first = numbers[0]
+        count = max(first, 1)
+        if final in "AF":
+            self._go(self.row - count)
+        elif final in "BE":
+            self._go(self.row + count)
+        elif final == "C":
+            self.column = min(self.column + count, _FARTHEST)
+        elif final == "D":
+            self.column = max(self.column - count, 0)
+        elif final in "G`":
+            self.column = count - 1
+        elif final == "d":
+            self._go(count - 1)
+        elif final in "Hf":
+            self._go(count - 1)
+            self.column = max(numbers[1] if len(numbers) > 1 else 1, 1) - 1
+        elif final == "s":
+            self.saved = (self.row, self.column)
+        elif final == "u":
+            self._go(self.saved[0])
+            self.column = self.saved[1]
+        else:
+            self._edit(final, first, count)
+        if final in "EF":
+            self.column = 0
+
+    def _edit(self, final: str, first: int, count: int) -> None:
+        cells = self._cells()
+        at = self.column
+        if final == "K":
+            if first == 0:
+                del cells[at:]
+            elif first == 1:
+                cells[: at + 1] = " " * min(at + 1, len(cells))
+            else:
+                cells.clear()
+        elif final == "J":
+            self._erase(first)
+        elif final == "X":
+            cells[at : at + count] = " " * len(cells[at : at + count])
+        elif final == "P":
+            del cells[at : at + count]
+        elif final == "@" and at < len(cells):
+            cells[at:at] = " " * count
+        elif final == "L":
+            self.rows[self.row : self.row] = [""] * min(count, 1000)
+        elif final == "M":
+            del self.rows[self.row : self.row + count]
+            self._go(self.row)
+
+    def _erase(self, what: int) -> None:
+        if what == 0:
+            del self._cells()[self.column :]
+            del self.rows[self.row + 1 :]
+        elif what == 1:
+            self.rows[: self.row] = [""] * self.row
+            self._cells()[: self.column + 1] = " " * min(self.column + 1, len(self._cells()))
+        else:
+            self.rows[:] = [""] * len(self.rows)
+
+
+def _split(row: str) -> list[str]:
+    """A row as cells; colours belong to the character behind them, tabs become blanks."""
+    cells: list[str] = []
+    colour = ""
+    for match in re.finditer(r"\x1b\[[0-9;:]*m|[\s\S]", row):
+        if len(match[0]) > 1:
+            colour += match[0]
+        elif match[0] == "\t":
+            cells.append(colour + " ")
+            cells.extend(" " * (7 - (len(cells) - 1) % 8))
+            colour = ""
+        else:
+            cells.append(colour + match[0])
+            colour = ""
+    if colour:
+        cells.append(colour)
+    return cells

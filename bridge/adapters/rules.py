@@ -1,0 +1,169 @@
+"""The rules of schema 1 that hold between keys; elsewhere they are only prose."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.adapters.model import AdapterFile
+
+__all__ = ["RULES", "broken_rules"]
+
+_SEMVER = re.compile(r"\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?")
+
+
+def broken_rules(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    """Yield the key path and the text of every rule that `adapter` breaks."""
+    for rule in RULES:
+        yield from rule(adapter)
+
+
+def _top(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    if adapter.version and not _SEMVER.fullmatch(adapter.version):
+        yield "version", f"{adapter.version!r} is no semantic version, such as 0.1.0"
+    if not adapter.process.command_template.strip():
+        yield "process.command_template", "nothing would be started: expected something like '\"{shell_path}\" -i'"
+
+
+def _reserved(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    if adapter.ready.timeout_ms:
+        yield "ready.timeout_ms", "reserved, has no effect: write 0 (the host's own option is the limit)"
+    if adapter.lifecycle.ready_timeout_ms:
+        yield "lifecycle.ready_timeout_ms", "reserved, has no effect: write 0 (the host's own option is the limit)"
+    if adapter.input.multiline_detect == "indent_based":
+        yield "input.multiline_detect", "indent_based is reserved for version 2 of the schema"
+
+
+def _init(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    init = adapter.init
+    script = adapter.integration_script or init.script or init.script_resource
+    if init.strategy == "shell_integration":
+        if not script:
+            yield "init.strategy", "shell_integration needs script_resource, script or integration_script"
+        if init.delivery == "none":
+            yield "init.delivery", "shell_integration needs a delivery: launch_command, pty_inject or rc_file"
+        if init.hook_type == "none":
+            yield "init.hook_type", "shell_integration needs a hook_type, such as preexec or prompt_function"
+    if init.strategy == "marker" and not init.marker.primary:
+        yield "init.marker.primary", "strategy marker needs the literal prompt"
+    if init.strategy == "regex" and not adapter.prompt.primary:
+        yield "prompt.primary", "init.strategy regex needs a pattern of the prompt"
+    if init.strategy == "prompt_variable" and not adapter.process.prompt_template:
+        yield "process.prompt_template", "init.strategy prompt_variable needs it"
+    if init.delivery == "rc_file" and not (init.rc_file.dir_env_var and init.rc_file.file_name):
+        yield "init.rc_file", "delivery rc_file needs both rc_file.dir_env_var and rc_file.file_name"
+    if init.delivery in ("launch_command", "rc_file") and not script:
+        yield "init.delivery", f"{init.delivery} has nothing to deliver: no script is given"
+
+
+def _prompt(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    prompt = adapter.prompt
+    if prompt.strategy == "regex" and not prompt.primary:
+        yield "prompt.primary", "strategy regex needs a pattern of the prompt"
+    if prompt.strategy == "marker" and not (prompt.primary or adapter.init.marker.primary):
+        yield "prompt.primary", "strategy marker needs a pattern here, or init.marker.primary"
+    if prompt.strategy == "regex" and (prompt.continuation is None) != (prompt.continuation_escape is None):
+        given = "continuation" if prompt.continuation is not None else "continuation_escape"
+        yield f"prompt.{given}", "continuation and continuation_escape work only together; one is missing"
+    if prompt.group_captures and not (prompt.primary or adapter.init.marker.primary):
+        yield "prompt.group_captures", "there is no prompt.primary with groups"
+    if prompt.strategy != "shell_integration" and adapter.output.input_echo_strategy == "osc_boundaries":
+        yield (
+            "output.input_echo_strategy",
+            ("osc_boundaries needs prompt.strategy shell_integration; use deterministic_byte_match"),
+        )
+
+
+def _input(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    given = adapter.input
+    wraps = "wrapper" in (given.multiline_detect, given.multiline_delivery)
+    if wraps and not (given.multiline_wrapper.open and given.multiline_wrapper.close):
+        yield "input.multiline_wrapper", "wrapper needs both open and close"
+    if (
+        given.multiline_delivery == "tempfile"
+        and adapter.family != "shell"
+        and not given.tempfile.invocation_template
+    ):
+        yield "input.tempfile.invocation_template", "delivery tempfile needs a command that runs {path}"
+    if given.tempfile.invocation_template and "{path}" not in given.tempfile.invocation_template:
+        yield "input.tempfile.invocation_template", "it has no {path}"
+    parens = given.balanced_parens
+    if len(parens.open) != len(parens.close):
+        yield "input.balanced_parens", f"{len(parens.open)} opening and {len(parens.close)} closing brackets"
+    if parens.block_comment and len(parens.block_comment) != 2:
+        yield "input.balanced_parens.block_comment", "expected two texts: start and end"
+
+
+def _modes(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    for name, times in Counter(mode.name for mode in adapter.modes).items():
+        if times > 1:
+            yield "modes", f"{times} modes are called {name!r}"
+    if adapter.modes and sum(mode.default for mode in adapter.modes) != 1:
+        yield "modes", "exactly one mode must have default: true"
+    for number, mode in enumerate(adapter.modes):
+        where = f"modes[{number}]"
+        if mode.nested and not mode.level_capture:
+            yield f"{where}.nested", "nested: true needs level_capture, the group with the level"
+        if not (mode.primary or mode.detect):
+            yield where, f"mode {mode.name!r} has neither primary nor detect: it can't be told"
+    if adapter.capabilities.auto_modes != any(mode.auto_enter for mode in adapter.modes):
+        said = "true, but no mode has" if adapter.capabilities.auto_modes else "false, but a mode has"
+        yield "capabilities.auto_modes", f"it is {said} auto_enter: true"
+
+
+def _capabilities(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    can = adapter.capabilities
+    if can.cd_command and not can.cd_command_quote:
+        yield "capabilities.cd_command_quote", "cd_command needs it: say how {path} is quoted"
+    if can.cd_command and "{path}" not in can.cd_command:
+        yield "capabilities.cd_command", "it has no {path}"
+    if can.cd_command_quote and not can.cd_command:
+        yield "capabilities.cd_command_quote", "there is no cd_command to quote for"
+    if adapter.signals.interrupt is None and can.interrupt:
+        yield "capabilities.interrupt", "signals.interrupt is null, so this must be false"
+    if can.cwd_tracking and can.cwd_format == "none":
+        yield "capabilities.cwd_format", "cwd_tracking is true, so this must be posix or windows_native"
+    if can.user_busy_detection_params and can.user_busy_detection != "process_polling":
+        yield "capabilities.user_busy_detection_params", "only process_polling has settings"
+    if adapter.prompt.strategy == "shell_integration" and can.shell_integration is None:
+        yield "capabilities.shell_integration", "prompt.strategy is shell_integration: write osc633"
+
+
+def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    names = {mode.name for mode in adapter.modes}
+    for name, times in Counter(test.name for test in adapter.tests).items():
+        if times > 1:
+            yield "tests", f"{times} tests are called {name!r}"
+    for number, test in enumerate(adapter.tests):
+        where = f"tests[{number}]"
+        if not (test.eval or test.setup or test.setup_sequence):
+            yield where, f"test {test.name!r} runs nothing: no eval, setup or setup_sequence"
+        if test.then_eval and not test.eval:
+            yield f"{where}.then_eval", "there is no eval before it"
+        for step, mode in [("", test.expect_mode)] + [
+            (f".setup_sequence[{index}]", each.expect_mode) for index, each in enumerate(test.setup_sequence)
+        ]:
+            if mode is not None and mode not in names:
+                yield (
+                    f"{where}{step}.expect_mode",
+                    f"no mode is called {mode!r}; there are: {', '.join(names) or 'none'}",
+                )
+    for mode in adapter.commands.scope:
+        if mode not in names:
+            yield "commands.scope", f"no mode is called {mode!r}; there are: {', '.join(names) or 'none'}"
+
+
+RULES: tuple[Callable[[AdapterFile], Iterator[tuple[str, str]]], ...] = (
+    _top,
+    _reserved,
+    _init,
+    _prompt,
+    _input,
+    _modes,
+    _capabilities,
+    _tests,
+)

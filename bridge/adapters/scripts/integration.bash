@@ -1,0 +1,89 @@
+# What ralph-bridge loads into bash: announcements of prompts and commands (OSC 633), each ending in a nonce.
+# bash 3.2 to 5.3. Names begin with __rb_; `builtin` keeps us from functions of the same name.
+
+if [ -z "${__rb_nonce-}" ]; then
+    if [ -n "${RALPH_BRIDGE_LOAD_RC-}" ]; then
+        builtin unset RALPH_BRIDGE_LOAD_RC
+        # --rcfile put us in the place of this file.
+        if [ -r ~/.bashrc ]; then
+            . ~/.bashrc
+        fi
+    fi
+    __rb_nonce='{nonce}'
+    __rb_status=0
+    if [ -z "${RALPH_BRIDGE_HISTORY-}" ]; then
+        builtin unset HISTFILE # what a machine types is not the user's history
+    fi
+    builtin unset RALPH_BRIDGE_HISTORY
+    builtin set +o histexpand # "!" in a command means itself
+
+    __rb_mark() {
+        builtin printf '\033]633;%s;%s\007' "$1" "$__rb_nonce"
+    }
+
+    # First of the prompt commands: nothing may have touched the status yet.
+    __rb_finished() {
+        __rb_status=$?
+        __rb_busy=
+        __rb_mark "D;$__rb_status"
+        return "$__rb_status"
+    }
+
+    # Last of them: what others print or set belongs before the prompt.
+    __rb_prompt() {
+        case $PS1 in
+        *"$__rb_nonce"*) ;;
+        *) PS1="$PS1\\[\\e]633;B;$__rb_nonce\\a\\]" ;;
+        esac
+        case $PS2 in
+        *"$__rb_nonce"*) ;;
+        *) PS2="\\[\\e]633;K;$__rb_nonce\\a\\]$PS2" ;;
+        esac
+        if [ -n "${__rb_ps0-}" ]; then
+            case $PS0 in
+            *"$__rb_nonce"*) ;;
+            *) PS0="$PS0\\e]633;C;$__rb_nonce\\a" ;;
+            esac
+        fi
+        if [ -n "${__rb_list-}" ] && [ "${PROMPT_COMMAND[0]-}" != __rb_finished ]; then
+            # Somebody has assigned to the variable, which replaces the first element: ours.
+            if [ -n "${PROMPT_COMMAND[0]-}" ]; then
+                PROMPT_COMMAND=(__rb_finished "${PROMPT_COMMAND[@]}")
+            else
+                PROMPT_COMMAND[0]=__rb_finished
+            fi
+        fi
+        __rb_mark "P;Cwd=$PWD"
+        __rb_mark A
+        __rb_busy=ready
+        return "$__rb_status"
+    }
+
+    case $BASH_VERSION in
+    [0-3].* | 4.[0-3].*)
+        # No PS0: the DEBUG trap fires before the first command of a line instead.
+        __rb_debug() {
+            if [ "${__rb_busy-}" = ready ] && [ -z "${COMP_LINE-}" ] && [ "$BASH_COMMAND" != __rb_finished ]; then
+                __rb_busy=
+                __rb_mark C
+            fi
+        }
+        builtin trap '__rb_debug' DEBUG
+        ;;
+    *)
+        __rb_ps0=1
+        ;;
+    esac
+
+    case $BASH_VERSION in
+    [0-4].* | 5.0.*)
+        PROMPT_COMMAND="__rb_finished${PROMPT_COMMAND:+
+$PROMPT_COMMAND}
+__rb_prompt"
+        ;;
+    *)
+        __rb_list=1
+        PROMPT_COMMAND=(__rb_finished ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"} __rb_prompt)
+        ;;
+    esac
+fi

@@ -1,0 +1,342 @@
+"""One running program: commands in, results out."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from typing import TYPE_CHECKING, Self
+
+from bridge.adapters.exchange import Command, Exchange
+from bridge.adapters.parens import judge
+from bridge.adapters.payload import CANONICAL_LIMIT, cd_command, delivery
+from bridge.adapters.starting import Place, patterns, plan
+from bridge.adapters.stream import Stream
+from bridge.adapters.terminal import Terminal
+from bridge.errors import (
+    AdapterNotReady,
+    ConfigurationError,
+    IncompleteInput,
+    LineTooLong,
+    SessionBusy,
+    SessionEnded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.result import Result
+    from bridge.adapters.starting import Script
+
+__all__ = ["COLUMNS", "Session"]
+
+COLUMNS = 8192
+"""Width of the terminal: line editors wrap what is longer, and then move the cursor about (P6)."""
+ROWS = 50
+_GRACE = 2.0
+"""Seconds that an interrupted program has to come back to its prompt."""
+_MACOS_LIMIT = 1023
+
+
+class Session:
+    """A program that was started by :meth:`bridge.Adapter.start`. Not for several threads.
+
+    Use it as a context manager, or close it: the program, its jobs and its files go with it.
+    """
+
+    def __init__(
+        self,
+        adapter: AdapterFile,
+        script: Script | None,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        columns: int = COLUMNS,
+        rows: int = ROWS,
+        ready_timeout: float = 30.0,
+        output_limit: int = 32 * 1024 * 1024,
+        listener: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """Start the program and wait until it takes commands; the parameters are those of ``Adapter.start``."""
+        self.adapter = adapter
+        self._script = script
+        self._folder = cwd or os.path.expanduser("~")
+        self._env = dict(os.environ if env is None else env)
+        self._size = (rows, columns)
+        self._ready_timeout = ready_timeout
+        self._output_limit = output_limit
+        self._listener = listener
+        self._osc, self._primary, self._continuation = patterns(adapter, script)
+        self._restarted = False
+        self.cwd: str | None = None
+        """The working folder, as far as the program announces it."""
+        self._closed = True
+        self._begin()
+
+    # life
+
+    def _begin(self) -> None:
+        self._place = Place()
+        try:
+            started = plan(self.adapter, self._script, self._place, self._env)
+            rows, columns = self._size
+            self._terminal = Terminal(started.argv, env=started.env, cwd=self._folder, rows=rows, columns=columns)
+        except BaseException:
+            self._place.remove()
+            raise
+        self._closed = False
+        self._stream = Stream(
+            self._terminal, nonce=started.nonce, limit=self._output_limit, listener=self._listener
+        )
+        self._exchange = Exchange(
+            self.adapter,
+            self._stream,
+            osc=self._osc,
+            primary=self._primary,
+            continuation=self._continuation,
+            genuine=bool(started.nonce),
+        )
+        try:
+            self._exchange.ready(started.inject, self._ready_timeout)
+        except BaseException as error:
+            self._abandon()
+            if isinstance(error, AdapterNotReady):
+                error.add_note(f"command line: {started.argv}")
+            raise
+        self.cwd = self._exchange.cwd
+
+    def _abandon(self) -> None:
+        self._closed = True
+        self._terminal.close()
+        self._place.remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """The program's process id."""
+        return self._terminal.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the program still runs."""
+        return not self._closed and not self._terminal.ended
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command has not come back to a prompt."""
+        return self._exchange.pending is not None
+
+    @property
+    def ready_seconds(self) -> float:
+        """How long the program took from its start to its first prompt."""
+        return self._exchange.ready_seconds
+
+    def close(self) -> None:
+        """End the program: its shutdown command, the grace that the adapter gives it, then by force."""
+        if self._closed:
+            return
+        self._closed = True
+        shutdown = self.adapter.lifecycle.shutdown
+        try:
+            if not self._terminal.ended and not self.busy and shutdown.command:
+                self._exchange.type(shutdown.command)
+                self._terminal.wait(max(shutdown.grace_ms, 0) / 1000)
+            if not self._terminal.ended and shutdown.force_signal != "kill":
+                self._terminal.signal(_number(shutdown.force_signal))
+                self._terminal.wait(0.5)
+        finally:
+            self._terminal.close()
+            self._place.remove()
+
+    def restart(self) -> None:
+        """End the program and start it anew; what it knew is lost."""
+        self.close()
+        self._begin()
+        self._restarted = True
+
+    # commands
+
+    def run(self, command: str, *, timeout: float | None = 60.0, interrupt: bool = True) -> Result:
+        """Run one command, of one line or several, and wait for the prompt behind it.
+
+        Args:
+            command: code of the program's language; lines end in ``\\n``, a last one is not needed.
+            timeout: seconds until it is given up; None waits for ever.
+            interrupt: press the adapter's interrupt key at the deadline, so that the program can be used further;
+                a job of the program that doesn't heed it is ended.
+                Without it the command goes on; :meth:`wait` gets its result later.
+
+        Raises:
+            SessionBusy: an earlier command has not ended.
+            SessionEnded: the program is gone (and the adapter doesn't say ``restart_on: [crash]``).
+            IncompleteInput: brackets are open; nothing was sent.
+            LineTooLong: the terminal would cut a line, and the adapter has no other way in.
+        """
+        self._usable()
+        self._complete(command)
+        exchange = self._exchange
+        exchange.settle()
+        path = self._place.new(self.adapter)
+        payload = delivery(self.adapter, command, path, limit=self._limit())
+        if payload.body is not None:
+            self._place.write(path, payload.body)
+        self._check_length(payload.text)
+        state = Command(
+            command, payload, restarted=self._restarted, path=path if payload.body is not None else None
+        )
+        self._restarted = False
+        exchange.begin(state)
+        return self._finish(timeout, interrupt=interrupt)
+
+    def _finish(self, timeout: float | None, *, interrupt: bool) -> Result:
+        result = self._exchange.complete(timeout, interrupt=interrupt, grace=_GRACE)
+        self.cwd = self._exchange.cwd
+        return result
+
+    def wait(self, timeout: float | None = 60.0, *, interrupt: bool = False) -> Result:
+        """Wait for the command that is running (one that timed out, or asked for input).
+
+        Raises:
+            SessionBusy: there is none to wait for.
+        """
+        if self._exchange.pending is None:
+            raise SessionBusy("no command is running\n  next: run one")
+        return self._finish(timeout, interrupt=interrupt)
+
+    def probe(self) -> bool:
+        """Whether the adapter's probe gives what it should."""
+        from bridge.adapters.patterns import compiled
+        from bridge.adapters.view import plain
+
+        if self.adapter.probe is None:
+            return True
+        result = self.run(self.adapter.probe.eval, timeout=15.0)
+        return compiled(self.adapter.probe.expect, dotall=True).search(plain(result.output).strip()) is not None
+
+    def cd(self, folder: str | os.PathLike[str]) -> Result:
+        """Change the program's working folder.
+
+        Raises:
+            ConfigurationError: the adapter has no cd_command, or doesn't say how to quote.
+        """
+        command = cd_command(self.adapter, os.path.abspath(folder))
+        if command is None:
+            raise ConfigurationError(
+                f"adapter {self.adapter.name} can't change folders\n"
+                "  next: give it capabilities.cd_command and cd_command_quote"
+            )
+        return self.run(command)
+
+    # keys
+
+    def send(self, text: str | bytes) -> None:
+        """Write to the program as if typed; for a command that asks for input. Ends with the caller's own Enter."""
+        self._exchange.typed = True
+        self._terminal.write(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+
+    def interrupt(self, *, timeout: float = _GRACE) -> bool:
+        """Press the interrupt key; whether the program is at its prompt within `timeout` seconds.
+
+        Raises:
+            ConfigurationError: the adapter says that there is no safe key.
+        """
+        if self.adapter.signals.interrupt is None:
+            raise ConfigurationError(
+                f"adapter {self.adapter.name} has no interrupt key (signals.interrupt is null)\n"
+                "  next: close the session"
+            )
+        return self._exchange.interrupt(timeout)
+
+    def eof(self) -> None:
+        """Press the end-of-file key; does nothing when the adapter has none."""
+        if self.adapter.signals.eof:
+            self.send(self.adapter.signals.eof)
+
+    def suspend(self, *, timeout: float = _GRACE) -> bool:
+        """Press the suspend key; whether the program is at its prompt within `timeout` seconds."""
+        if not self.adapter.signals.suspend:
+            raise ConfigurationError(f"adapter {self.adapter.name} has no suspend key (signals.suspend is null)")
+        return self._exchange.press(self.adapter.signals.suspend, timeout)
+
+    def collect(self, seconds: float) -> str:
+        """Output that belongs to no command and comes within `seconds`."""
+        return self._exchange.collect(seconds)
+
+    def interact(self, keyboard: int, screen: int) -> int | None:
+        """Give the program to somebody at a terminal until it ends; its exit status.
+
+        Args:
+            keyboard: descriptor that is read; it is put into raw mode meanwhile when it is a terminal.
+            screen: descriptor that is written.
+        """
+        from bridge.adapters.interact import interact
+
+        return interact(self._terminal, self._stream, self._exchange.greeting, keyboard, screen)
+
+    # checks
+
+    def _usable(self) -> None:
+        if self._closed:
+            raise SessionEnded(f"the session of {self.adapter.name} is closed\n  next: start a new one")
+        self._exchange.look()
+        if self._terminal.ended:
+            if "crash" not in self.adapter.lifecycle.restart_on:
+                raise SessionEnded(
+                    f"{self.adapter.name} has ended (status {self._terminal.status})\n  next: restart() the session"
+                )
+            self.restart()
+        if self._exchange.pending is not None and self._exchange.pending.asks:
+            self._exchange.interrupt(_GRACE)  # nobody answered
+        if self._exchange.pending is not None and self._exchange.pending.incomplete:
+            # Nothing runs that could be lost, and there is no way back.
+            if "crash" in self.adapter.lifecycle.restart_on:
+                self._abandon()
+                self._begin()
+                self._restarted = True
+        if self._exchange.pending is not None:
+            command = self._exchange.pending.command
+            raise SessionBusy(
+                f"{self.adapter.name} is still busy with {_short(command)}\n"
+                "  next: wait() for it, or interrupt() it"
+            )
+
+    def _complete(self, command: str) -> None:
+        given = self.adapter.input
+        if given.multiline_detect == "balanced_parens":
+            verdict = judge(command, given.balanced_parens)
+            if not verdict.complete:
+                raise IncompleteInput(
+                    f"incomplete input: {verdict.reason}; nothing was sent to {self.adapter.name}\n"
+                    f"  command: {_short(command)}\n  next: balance it"
+                )
+
+    def _limit(self) -> int | None:
+        if not self._terminal.state().canonical:
+            return None
+        return CANONICAL_LIMIT if os.uname().sysname == "Linux" else _MACOS_LIMIT
+
+    def _check_length(self, text: str) -> None:
+        limit = self._limit()
+        longest = max(len(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")) + 1
+        if limit is not None and longest > limit:
+            raise LineTooLong(
+                f"a line of {longest - 1} bytes: the terminal of {self.adapter.name} takes {limit - 1} and "
+                "would drop the rest\n  next: break the line, or give the adapter "
+                "an input.tempfile.invocation_template"
+            )
+
+
+def _number(name: str) -> int:
+    named = getattr(signal, f"SIG{re.sub('^SIG', '', name.upper())}", None)
+    return int(named) if named is not None else int(signal.SIGKILL)
+
+
+def _short(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return repr(line if len(line) <= 60 else line[:57] + "...")

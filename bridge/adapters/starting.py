@@ -1,0 +1,210 @@
+"""Everything that has to lie there before a program is started, and the wait until it takes its first command."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.adapters.launch import arguments, environment, filled, find_program
+from bridge.adapters.patterns import marker_pattern
+from bridge.adapters.payload import quoted
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.adapters.model import AdapterFile
+
+__all__ = ["Place", "Plan", "Script", "injection", "patterns", "plan"]
+
+_STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
+_NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
+
+
+class Script(NamedTuple):
+    """An integration script. `ours`: it ends its announcements with the nonce that is put in for ``{nonce}``."""
+
+    body: str
+    name: str
+    ours: bool = False
+
+
+class Place:
+    """A private folder for the files of one session; it goes when the session goes."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix=f"ralph-bridge-adapter-{os.getpid()}-")
+        self._numbers = 0
+
+    def new(self, adapter: AdapterFile) -> str:
+        """A path for a block of code, named as the adapter wants it."""
+        self._numbers += 1
+        given = adapter.input.tempfile
+        values = {
+            "temp_dir": self.path,
+            "pid": str(os.getpid()),
+            "guid": f"{secrets.token_hex(4)}{self._numbers:04x}",
+        }
+        if given.path_template:
+            path = filled(given.path_template.replace("\\", "/"), values.get)
+            if os.path.dirname(os.path.abspath(path)) == self.path:
+                return path
+        prefix, extension = given.prefix or ".ralph-bridge-exec-", given.extension or _extension(adapter)
+        if not (_NAME.match(prefix) and _NAME.match(extension)):
+            raise ConfigurationError(f"input.tempfile: {prefix + extension!r} can't be part of a file name")
+        return os.path.join(self.path, f"{prefix}{values['pid']}-{values['guid']}{extension}")
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file that only this user may read."""
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+
+    def remove(self) -> None:
+        """Remove the folder with everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def sweep(hours: int) -> None:
+    """Remove folders that hosts left behind which were killed, when they are older than `hours`."""
+    folder = tempfile.gettempdir()
+    for name in os.listdir(folder):
+        if (match := _STALE.match(name)) and not _alive(int(match[1])):
+            path = os.path.join(folder, name)
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            if status.st_uid == os.getuid() and time.time() - status.st_mtime > hours * 3600:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _extension(adapter: AdapterFile) -> str:
+    return ".sh" if adapter.family == "shell" else ".txt"
+
+
+class Plan(NamedTuple):
+    """How one program is started.
+
+    Attributes:
+        argv: its command line.
+        env: its environment.
+        nonce: what genuine announcements end in, or empty.
+        inject: what is typed into it once it reads, or None.
+    """
+
+    argv: list[str]
+    env: dict[str, str]
+    nonce: str
+    inject: str | None
+
+
+def plan(adapter: AdapterFile, script: Script | None, place: Place, parent: Mapping[str, str]) -> Plan:
+    """Write the files of a session into `place` and work out how to start its program.
+
+    Raises:
+        ProgramNotFound: there is none.
+        ConfigurationError: the adapter's `process` or `init` can't be used here.
+    """
+    if adapter.input.tempfile.cleanup_on_start:
+        sweep(adapter.input.tempfile.stale_ttl_hours)
+    program = find_program(adapter, {**parent, **adapter.process.env})
+    nonce = secrets.token_hex(8) if script is not None and script.ours else ""
+    path = _script_path(adapter, script, place)
+    values = {
+        "shell_path": program.path,
+        "tempfile_path": path,
+        "pid": str(os.getpid()),
+        "guid": secrets.token_hex(8),
+        "temp_dir": place.path,
+        "prompt_template": adapter.process.prompt_template or "",
+        "init_invocation": adapter.init.init_invocation_template or '"{tempfile_path}"',
+    }
+    extra = {}
+    if script is not None:
+        body = script.body.replace("{tempfile_path}", path).replace("{nonce}", nonce)
+        body = body.replace("\r\n", "\n")
+        place.write(path, _wrapped(adapter, script, body))
+        rc = adapter.init.rc_file
+        if adapter.init.delivery == "rc_file" and rc.dir_env_var and rc.file_name:
+            extra = {rc.dir_env_var: place.path}
+            if rc.dir_env_var in parent:
+                extra["RALPH_BRIDGE_RC_DIR"] = parent[rc.dir_env_var]
+    env = environment(adapter.process, parent, extra=extra)
+    argv = arguments(adapter.process, values, {**parent, **adapter.process.env})
+    return Plan(argv, env, nonce, injection(adapter, script, path))
+
+
+def _script_path(adapter: AdapterFile, script: Script | None, place: Place) -> str:
+    rc = adapter.init.rc_file
+    if adapter.init.delivery == "rc_file" and rc.file_name:
+        name = os.path.basename(rc.file_name)
+    else:
+        given = adapter.init.tempfile
+        suffix = os.path.splitext(script.name)[1] if script is not None else ""
+        name = f"{given.prefix or '.ralph-bridge-integration-'}{os.getpid()}{given.extension or suffix}"
+    if not _NAME.match(name):
+        raise ConfigurationError(f"init: {name!r} can't be the name of a file")
+    return os.path.join(place.path, name)
+
+
+def _wrapped(adapter: AdapterFile, script: Script, body: str) -> str:
+    """Our Racket script as the command line wants it.
+
+    Where the file is *required* it has to be a module. Racket's interactive library (not loaded with -q) brings a
+    prompt of its own, after us: unless it is loaded before.
+    """
+    if not (script.ours and script.name.endswith(".rkt")):
+        return body
+    how = f"{adapter.process.command_template} {adapter.init.init_invocation_template or ''}"
+    if not re.search(r"(^|\s)(-\w*q|--no-init-file)(\s|$)", how):
+        body = f"(with-handlers ([void void]) (dynamic-require 'racket/interactive #f))\n{body}"
+    if re.search(r"(^|\s)(-t|-u|--require|--require-script)(\s|$)|\(require|dynamic-require", how):
+        return f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
+    return body
+
+
+def injection(adapter: AdapterFile, script: Script | None, path: str) -> str | None:
+    """What is typed to load the script, when it is neither on the command line nor a start-up file."""
+    init = adapter.init
+    typed = init.delivery == "pty_inject" or (
+        adapter.ready.suppress_mirror_during_inject and init.delivery not in ("launch_command", "rc_file")
+    )
+    if script is None or not typed:
+        return None
+    if init.init_invocation_template:
+        return filled(init.init_invocation_template, {"tempfile_path": path}.get)
+    if adapter.family == "shell":
+        return f" . {quoted(path, 'single_quote_posix')}"  # the blank keeps it out of many a history
+    return script.body.rstrip("\n")
+
+
+def patterns(adapter: AdapterFile, script: Script | None) -> tuple[bool, str | None, str | None]:
+    """Whether announcements are expected, the prompt's pattern, and the continuation prompt's.
+
+    An adapter that promises announcements and has nothing to make them with is driven by silence.
+    """
+    prompt, marker = adapter.prompt, adapter.init.marker
+    if prompt.strategy == "marker" or (prompt.strategy != "regex" and adapter.init.strategy == "marker"):
+        primary = prompt.primary or (marker_pattern(marker.primary) if marker.primary else None)
+        continuation = prompt.continuation or (marker_pattern(marker.continuation) if marker.continuation else None)
+        return False, primary, continuation
+    if prompt.strategy == "regex":
+        return False, prompt.primary, prompt.continuation
+    announced = script is not None or "633;" in (adapter.process.prompt_template or "")
+    return announced, None, None

@@ -1,0 +1,271 @@
+"""A program on a pseudo terminal: starting it, reading and writing without blocking, ending all of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import select
+import signal
+import termios
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import ProgramNotStarted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["Terminal", "TtyState"]
+
+_READ = 65_536
+_ONCE = 1_048_576
+"""Bytes that are read in a row before anybody looks at them."""
+_TICK = 0.1
+"""How often a child is looked at where its end can't be waited for (no pidfd)."""
+_TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
+
+
+_POLLS = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
+
+
+class TtyState(NamedTuple):
+    """How the terminal stands (P4). None where it can't be told.
+
+    canonical: the kernel edits lines: nobody is at a line editor's prompt.
+    echo: the kernel echoes.
+    own: the program itself is in the foreground, not a job of it.
+    """
+
+    canonical: bool | None = None
+    echo: bool | None = None
+    own: bool | None = None
+
+
+class Terminal:
+    """One program and its terminal. Not for several threads."""
+
+    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, rows: int, columns: int) -> None:
+        """Start `argv` in a session of its own.
+
+        Raises:
+            ProgramNotStarted: the system refused.
+        """
+        from ptyprocess import PtyProcess
+
+        try:
+            # Signals that we ignore would stay ignored in the program.
+            self._process = PtyProcess.spawn(
+                list(argv), env=dict(env), cwd=cwd, dimensions=(rows, columns), preexec_fn=_usual_signals
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ProgramNotStarted(f"{argv[0]} could not be started: {why}") from error
+        self.pid: int = self._process.pid
+        self.fd: int = self._process.fd
+        os.set_blocking(self.fd, False)
+        self._pidfd = _pidfd(self.pid)
+        self._poll = select.poll()
+        self._poll.register(self.fd, select.POLLIN)
+        if self._pidfd is not None:
+            self._poll.register(self._pidfd, select.POLLIN)
+        self._inbox = bytearray()
+        self.status: int | None = None
+        """Exit status, or minus the signal number; None while the program lives."""
+        self.ended = False
+        """Nothing more will come."""
+
+    # reading
+
+    def read(self, timeout: float | None) -> bytes:
+        """What came, after waiting at most `timeout` seconds for something; empty at the deadline or at the end."""
+        if not self._inbox and not self.ended:
+            self._wait(timeout)
+        data = bytes(self._inbox)
+        self._inbox.clear()
+        return data
+
+    def _wait(self, timeout: float | None) -> None:
+        limit = None if timeout is None else max(timeout, 0.0)
+        if self._pidfd is None:
+            limit = _TICK if limit is None else min(limit, _TICK)
+        # Rounded up: poll takes whole milliseconds, and 0 would make a loop of it.
+        ready = dict(self._poll.poll(None if limit is None else -int(-limit * 1000 // 1)))
+        if self.fd in ready:
+            self._drain()
+        elif (self._pidfd in ready or self._pidfd is None) and self._reap():
+            # A daemon may hold the terminal for ever: the program's own end is what counts.
+            self._drain()
+            self.ended = True
+
+    def _drain(self) -> None:
+        taken = 0
+        while taken < _ONCE:
+            try:
+                data = os.read(self.fd, _READ)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                data = b""
+            if not data:  # EIO is how Linux says that nobody has the other end any more
+                self._settle_end()
+                return
+            self._inbox += data
+            taken += len(data)
+
+    def _settle_end(self) -> None:
+        self.ended = True
+        deadline = time.monotonic() + 2.0
+        while not self._reap() and time.monotonic() < deadline:
+            # The descriptors are closed a moment before the process can be reaped.
+            if self._pidfd is not None:
+                select.select([self._pidfd], [], [], 0.5)
+            else:
+                time.sleep(0.005)
+
+    # writing
+
+    def write(self, data: bytes, *, deadline: float | None = None) -> None:
+        """Write everything; what comes meanwhile is kept (P15: a full queue would block both sides)."""
+        view = memoryview(data)
+        both = select.poll()
+        both.register(self.fd, select.POLLIN | select.POLLOUT)
+        while view and not self.ended:
+            try:
+                view = view[os.write(self.fd, view) :]
+                continue
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                if error.errno in (errno.EIO, errno.EBADF):
+                    self._settle_end()
+                    return
+                raise
+            if deadline is not None and time.monotonic() >= deadline:
+                return
+            ready = dict(both.poll(1000))
+            if ready.get(self.fd, 0) & ~select.POLLOUT:
+                self._drain()
+
+    # looking
+
+    def state(self) -> TtyState:
+        """How the terminal stands at this moment."""
+        try:
+            flags = termios.tcgetattr(self.fd)[3]
+            own: bool | None = os.tcgetpgrp(self.fd) == self.pid
+        except (OSError, termios.error):
+            return TtyState()
+        return TtyState(bool(flags & termios.ICANON), bool(flags & termios.ECHO), own)
+
+    def is_reading(self, *, canonical: bool | None) -> bool | None:
+        """Whether some thread of the program waits for input from a terminal; None where that can't be seen.
+
+        Line editors (`canonical` is False) wait in select or poll; that tells something of programs with one
+        thread.
+        """
+        try:
+            tasks = os.listdir(f"/proc/{self.pid}/task")
+            places = set()
+            for task in tasks:
+                with open(f"/proc/{self.pid}/task/{task}/wchan") as file:
+                    places.add(file.read())
+        except OSError:
+            return None
+        if places & _TTY_READERS:
+            return True
+        if canonical is False:
+            return True if len(tasks) == 1 and all(map(_POLLS, places)) else None
+        return None if places <= {"0", ""} else False
+
+    # ending
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the program's process group."""
+        if self.status is None:
+            with suppress(OSError):
+                os.killpg(self.pid, number)
+
+    def end_job(self, number: int) -> bool:
+        """Send a signal to what runs in the foreground, when that is a job of the program; whether there was one."""
+        try:
+            group = os.tcgetpgrp(self.fd)
+            if group in (self.pid, 0) or os.getsid(group) != self.pid:
+                return False
+            os.killpg(group, number)
+        except OSError:
+            return False
+        return True
+
+    def wait(self, timeout: float, *, until: Callable[[], bool] | None = None) -> bool:
+        """Whether the program ended within `timeout` seconds; its output is thrown away meanwhile."""
+        deadline = time.monotonic() + timeout
+        while not self.ended and (left := deadline - time.monotonic()) > 0:
+            self.read(left)
+            if until is not None and until():
+                break
+        return self._reap()
+
+    def close(self, *, patience: float = 0.5) -> None:
+        """Hang up, and end whatever is left of the session. May be called again."""
+        from bridge.shell.processes import members, send
+
+        if self.fd < 0:
+            return
+        left = members(self.pid)
+        os.close(self.fd)
+        self.fd = self._process.fd = -1
+        self._process.closed = True
+        with suppress(OSError):
+            self._process.fileobj.close()
+        if self.status is None:
+            self.signal(signal.SIGHUP)
+            self._wait_reaped(patience)
+        if self.status is None:
+            left |= members(self.pid)
+            with suppress(OSError):
+                os.kill(self.pid, signal.SIGKILL)
+        send(signal.SIGKILL, left)
+        self._wait_reaped(5.0)
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
+        self.ended = True
+
+    def _wait_reaped(self, patience: float) -> None:
+        deadline = time.monotonic() + patience
+        while not self._reap() and (left := deadline - time.monotonic()) > 0:
+            if self._pidfd is not None:
+                select.select([self._pidfd], [], [], left)
+            else:
+                time.sleep(0.005)
+
+    def _reap(self) -> bool:
+        if self.status is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else reaped it: its status is lost
+                pid, status = self.pid, 0
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+                self._process.terminated = True
+        return self.status is not None
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Tell the program the size of its window."""
+        self._process.setwinsize(rows, columns)
+
+
+def _usual_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None

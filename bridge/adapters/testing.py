@@ -1,0 +1,302 @@
+"""Runs what an adapter file says of itself: the probe, then its tests, in one session and in their order."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bridge.adapters.adapter import Adapter
+from bridge.adapters.patterns import compiled
+from bridge.adapters.view import plain
+from bridge.errors import BridgeError, ProgramNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.adapters.model import DeclaredTest, SetupStep
+    from bridge.adapters.registry import Entry
+    from bridge.adapters.result import Result
+    from bridge.adapters.session import Session
+
+__all__ = ["AdapterReport", "Outcome", "run_tests"]
+
+_OUT_OF_BAND = 2.0
+"""Seconds that output of no command may take when the test doesn't say how long to wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One test's outcome; `message` says why it isn't "passed", `output` is what the program printed."""
+
+    name: str
+    outcome: Literal["passed", "failed", "skipped"]
+    message: str = ""
+    output: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterReport:
+    """All outcomes of one adapter; `skipped` is why none of it could be run."""
+
+    name: str
+    path: str
+    outcomes: tuple[Outcome, ...]
+    skipped: str = ""
+    seconds: float = 0.0
+    ready_seconds: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether some outcome is a failure."""
+        return any(each.outcome == "failed" for each in self.outcomes)
+
+
+class _Failure(Exception):
+    """An expectation was not met."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+def run_tests(
+    entry: Entry,
+    *,
+    timeout: float = 15.0,
+    ready_timeout: float = 30.0,
+    only: Callable[[str], bool] = lambda _name: True,
+) -> AdapterReport:
+    """Run the probe and the tests of one adapter; never raises for what the program does, never hangs.
+
+    Args:
+        entry: the adapter.
+        timeout: seconds for each command; then it is interrupted, and a session that can't be used further is
+        replaced.
+        ready_timeout: seconds to the first prompt.
+        only: which tests are run, by name; the probe always is.
+    """
+    return _Run(entry, timeout, ready_timeout).report(only)
+
+
+class _Run:
+    def __init__(self, entry: Entry, timeout: float, ready_timeout: float) -> None:
+        self.entry, self.adapter = entry, entry.adapter
+        self.timeout, self.ready_timeout = timeout, ready_timeout
+        self.session: Session | None = None
+        self.folder = ""
+
+    def report(self, only: Callable[[str], bool]) -> AdapterReport:
+        begun = time.monotonic()
+        names = [test.name for test in self.adapter.tests if only(test.name)]
+        skipped = ""
+        outcomes: list[Outcome] = []
+        ready = 0.0
+        with tempfile.TemporaryDirectory(prefix="ralph-bridge-test-") as spare:
+            self.folder = _start_folder(spare)
+            try:
+                self._start()
+                assert self.session is not None
+                ready = self.session.ready_seconds
+                outcomes = list(self._outcomes(only))
+            except ProgramNotFound as error:
+                skipped = str(error).partition("\n")[0]
+                outcomes = [Outcome(name=name, outcome="skipped", message=skipped) for name in ["probe", *names]]
+            except BridgeError as error:
+                outcomes = [Outcome(name="start", outcome="failed", message=str(error))]
+                outcomes += [Outcome(name=name, outcome="skipped", message="it did not start") for name in names]
+            finally:
+                self._stop()
+        return AdapterReport(
+            name=self.adapter.name,
+            path=str(self.entry.path),
+            outcomes=tuple(outcomes),
+            skipped=skipped,
+            seconds=time.monotonic() - begun,
+            ready_seconds=ready,
+        )
+
+    def _start(self) -> None:
+        self.session = Adapter(self.entry).start(cwd=self.folder, ready_timeout=self.ready_timeout)
+
+    def _stop(self) -> None:
+        if self.session is not None:
+            self.session.close()
+
+    def _outcomes(self, only: Callable[[str], bool]) -> Iterator[Outcome]:
+        usable = True
+        if self.adapter.probe is not None:
+            outcome = self._one("probe", self._probe)
+            usable = outcome.outcome == "passed"
+            yield outcome
+        for test in self.adapter.tests:
+            if not only(test.name):
+                continue
+            if usable:
+                yield self._one(test.name, lambda test=test: self._test(test))  # type: ignore[misc]
+            else:
+                yield Outcome(name=test.name, outcome="skipped", message="the probe failed")
+
+    def _one(self, name: str, body: Callable[[], str]) -> Outcome:
+        begun = time.monotonic()
+        message = ""
+        try:
+            self._fresh()
+            output = body()
+        except _Failure as failure:
+            message, output = str(failure), failure.output
+        except BridgeError as error:
+            message, output = str(error), ""
+        seconds = time.monotonic() - begun
+        return Outcome(
+            name=name, outcome="failed" if message else "passed", message=message, output=output, seconds=seconds
+        )
+
+    def _fresh(self) -> None:
+        """A session that is gone or stuck must not fail the tests behind it."""
+        assert self.session is not None
+        if self.session.busy and self.adapter.signals.interrupt is not None:
+            self.session.interrupt()
+        if self.session.busy or not self.session.alive:
+            with suppress(BridgeError):
+                self.session.close()
+            self._start()
+
+    def _run(self, command: str) -> Result:
+        assert self.session is not None
+        result = self.session.run(command, timeout=self.timeout)
+        if result.timed_out:
+            raise _Failure(f"{command.strip()!r} did not end within {self.timeout:g} s", result.output)
+        if result.ended_by == "exit":
+            raise _Failure(f"the program ended (status {result.exit_code}) at {command.strip()!r}", result.output)
+        return result
+
+    def _probe(self) -> str:
+        probe = self.adapter.probe
+        assert probe is not None
+        result = self._run(probe.eval)
+        _expect(probe.expect, result.output)
+        return result.output
+
+    def _test(self, test: DeclaredTest) -> str:
+        assert self.session is not None
+        before = self.session.cwd
+        for step in test.setup_sequence:
+            self._step(step)
+        if test.setup is not None:
+            self._run(test.setup)
+        if test.eval is None:
+            self._judge_cwd(test.expect_cwd_update, before, self.session.cwd)
+            return ""
+        before = self.session.cwd
+        counter = self._counter() if test.expect_counter is not None else None
+        result = self._run(test.eval)
+        aside = result.out_of_band
+        if test.wait_ms:
+            aside += self.session.collect(test.wait_ms / 1000)
+        if test.then_eval is not None:
+            result = self._run(test.then_eval)
+            aside += result.out_of_band
+        if test.expect is not None:
+            _expect(test.expect, result.output)
+        if test.expect_out_of_band is not None:
+            self._judge_aside(test.expect_out_of_band, f"{aside}\n{result.output}", waited=bool(test.wait_ms))
+        self._judge_status(test, result)
+        self._judge_cwd(test.expect_cwd_update, before, result.cwd)
+        _judge_mode(test, result)
+        if test.expect_counter is not None:
+            _judge_counter(test.expect_counter, counter, result)
+        return result.output
+
+    def _step(self, step: SetupStep) -> None:
+        command = step.eval if step.eval is not None else step.setup
+        if command is None:
+            return
+        assert self.session is not None
+        result = self.session.run(command, timeout=self.timeout)
+        if step.expect is not None:
+            _expect(step.expect, result.output)
+        if step.expect_exit_code is not None and result.exit_code != step.expect_exit_code:
+            told = f"expected exit code {step.expect_exit_code}, got {result.exit_code}"
+            raise _Failure(f"setup {command.strip()!r}: {told}", result.output)
+        _judge_mode(step, result)
+
+    def _counter(self) -> int | None:
+        """The prompt's number before the test: that of a harmless command."""
+        probe = self.adapter.probe
+        return self._run(probe.eval).counter if probe is not None else None
+
+    def _judge_status(self, test: DeclaredTest, result: Result) -> None:
+        if test.exit_code_is_unreliable:
+            return
+        if test.expect_exit_code is not None and result.exit_code != test.expect_exit_code:
+            raise _Failure(f"expected exit code {test.expect_exit_code}, got {result.exit_code}", result.output)
+        if test.expect_error is None:
+            return
+        # Where no exit code is told, `expect` is all there is to see an error by.
+        failed = result.exit_code != 0 if result.exit_code is not None else test.expect is not None
+        if result.exit_code is None and not test.expect_error:
+            failed = False
+        if failed != test.expect_error:
+            wanted = "an error" if test.expect_error else "no error"
+            raise _Failure(f"expected {wanted}; the exit code is {result.exit_code}", result.output)
+
+    def _judge_cwd(self, expected: bool | None, before: str | None, after: str | None) -> None:
+        if expected is None:
+            return
+        moved = bool(after) and after != before
+        if moved != expected:
+            wanted = "another working folder" if expected else "the same working folder"
+            raise _Failure(f"expected {wanted} than {before}; announced was {after or 'none'}")
+
+    def _judge_aside(self, pattern: str, found: str, *, waited: bool) -> None:
+        assert self.session is not None
+        deadline = time.monotonic() + (0 if waited else _OUT_OF_BAND)
+        while not _found(pattern, found) and time.monotonic() < deadline:
+            found += self.session.collect(0.05)
+        if not _found(pattern, found):
+            raise _Failure(f"expected output of no command that matches {pattern!r}", found)
+
+
+def _start_folder(spare: str) -> str:
+    """The home folder, unless tests that change folders would not notice there."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    return home if os.path.isdir(home) and home not in ("/", os.path.realpath("/tmp")) else spare  # noqa: S108
+
+
+def _found(pattern: str, text: str) -> bool:
+    return compiled(pattern, dotall=True).search(plain(text).strip()) is not None
+
+
+def _expect(pattern: str, output: str) -> None:
+    try:
+        found = _found(pattern, output)
+    except re.error as error:
+        raise _Failure(f"{pattern!r} is no regular expression: {error}") from error
+    if not found:
+        raise _Failure(f"expected output that matches {pattern!r}", output)
+
+
+def _judge_mode(test: DeclaredTest | SetupStep, result: Result) -> None:
+    if test.expect_mode is not None and result.mode != test.expect_mode:
+        raise _Failure(f"expected mode {test.expect_mode}, it is {result.mode}", result.output)
+    if test.expect_level is not None and result.level != test.expect_level:
+        raise _Failure(f"expected level {test.expect_level}, it is {result.level}", result.output)
+
+
+def _judge_counter(expected: str, before: int | None, result: Result) -> None:
+    now = result.counter
+    text = expected.strip().lower()
+    if text in ("true", "increases", "+"):
+        good = now is not None and before is not None and now > before
+    elif text.startswith("+") and text[1:].isdigit():
+        good = now is not None and before is not None and now == before + int(text[1:])
+    else:
+        good = str(now) == text
+    if not good:
+        raise _Failure(f"expected counter {expected}, it went from {before} to {now}", result.output)

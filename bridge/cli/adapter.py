@@ -1,0 +1,343 @@
+"""``ralph-bridge adapter``: interactive programs that YAML files describe."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._terminal import Style, guarded
+from bridge.cli.common import os_text, print_json, write
+from bridge.errors import ConfigurationError, ProgramNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.adapters.problems import Problem
+    from bridge.adapters.registry import Entry, Registry
+    from bridge.adapters.result import Result
+
+__all__ = ["adapter", "show_result"]
+
+_seconds = click.FloatRange(min=0, min_open=True)
+
+
+@click.group()
+def adapter() -> None:
+    """List, check, test and use adapters of shells, REPLs and debuggers.
+
+    An ADAPTER is a name, an alias, or the path of a YAML file. Names are looked up in .ralph-bridge/adapters of the
+    project, in ralph-bridge/adapters of the user's configuration folder, in ~/.ripple/adapters, and among ours.
+    """
+
+
+@adapter.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_(as_json: bool) -> int:
+    """List the adapters that can be used by name, and the program that each would start."""
+    from bridge.adapters.registry import Registry
+
+    registry = Registry.read()
+    rows = [_row(entry) for entry in registry.entries.values()]
+    if as_json:
+        failed = [str(path) for path in registry.failed]
+        print_json(
+            {
+                "adapters": rows,
+                "collisions": registry.collisions,
+                "overrides": registry.overrides,
+                "failed": failed,
+                "problems": [each.text() for each in registry.problems if each.is_error()],
+            }
+        )
+        return 0
+    width = max((len(str(row["name"])) for row in rows), default=0)
+    for row in rows:
+        where = row["program"] or "not installed"
+        write(f"{row['name']:<{width}}  {row['family']:<8}  {row['tier']:<7}  {where}\n")
+    _report_registry(registry)
+    return 0
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    from bridge.adapters.adapter import Adapter
+
+    found = entry.adapter
+    try:
+        program: str | None = Adapter(entry).program()
+    except ProgramNotFound:
+        program = None
+    return {
+        "name": found.name,
+        "aliases": list(found.aliases),
+        "family": found.family,
+        "version": found.version,
+        "description": found.description,
+        "tier": entry.tier,
+        "path": str(entry.path),
+        "program": program,
+        "tests": len(found.tests),
+    }
+
+
+def _report_registry(registry: Registry) -> None:
+    for text in (*registry.overrides, *registry.collisions):
+        click.echo(f"note: {text}", err=True)
+    for problem in registry.problems:
+        if problem.is_error():
+            click.echo(problem.text(), err=True)
+
+
+@adapter.command()
+@click.argument("files", nargs=-1, metavar="[ADAPTER]...")
+@click.option("--strict", is_flag=True, help="What the schema asks for and nobody enforces is an error, too.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
+    """Check adapter files against schema 1 (all that are known by name, if none is given).
+
+    Exit code 1 when something is an error. Warnings are unknown keys, duplicate keys, values that the schema
+    doesn't list and rules between keys; with --strict only the first two are.
+    """
+    checked = _checked(files)
+    wrong = any(each.is_error(strict=strict) for _, problems in checked for each in problems)
+    if as_json or form == "json":
+        print_json(
+            {
+                "ok": not wrong,
+                "strict": strict,
+                "files": [
+                    {
+                        "path": path,
+                        "ok": not any(each.is_error(strict=strict) for each in problems),
+                        "problems": [_problem(each, strict=strict) for each in problems],
+                    }
+                    for path, problems in checked
+                ],
+            }
+        )
+        return 1 if wrong else 0
+    for _, problems in checked:
+        for each in problems:
+            write(each.text(strict=strict) + "\n")
+    errors = sum(each.is_error(strict=strict) for _, problems in checked for each in problems)
+    warnings = sum(len(problems) for _, problems in checked) - errors
+    write(f"{len(checked)} checked: {errors} errors, {warnings} warnings\n")
+    return 1 if wrong else 0
+
+
+def _problem(problem: Problem, *, strict: bool) -> dict[str, object]:
+    return {
+        "file": problem.source,
+        "line": problem.line,
+        "key": problem.key,
+        "kind": problem.kind,
+        "level": "error" if problem.is_error(strict=strict) else "warning",
+        "message": problem.message,
+    }
+
+
+def _checked(files: Sequence[str]) -> list[tuple[str, tuple[Problem, ...]]]:
+    from bridge.adapters.registry import Registry, load_file
+
+    if files:
+        return [(path, load_file(path)[1]) for path in _paths(files)]
+    registry = Registry.read()
+    paths = [str(entry.path) for entry in registry.entries.values()] + [str(path) for path in registry.failed]
+    return [(path, tuple(each for each in registry.problems if each.source == path)) for path in paths]
+
+
+def _paths(names: Sequence[str]) -> list[str]:
+    """Files as they are; names become the files that they mean; a folder stands for the YAML files in it."""
+    import os
+
+    from bridge.adapters.registry import Registry
+
+    found: list[str] = []
+    for name in names:
+        if os.path.isdir(name):
+            inside = sorted(each for each in os.listdir(name) if each.endswith((".yaml", ".yml")))
+            if not inside:
+                raise ConfigurationError(f"{name}: there is no YAML file in this folder")
+            found += [os.path.join(name, each) for each in inside]
+        elif name.endswith((".yaml", ".yml")) or os.path.isfile(name):
+            found.append(name)
+        else:
+            found.append(str(Registry.read().find(name).path))
+    return found
+
+
+@adapter.command()
+def schema() -> None:
+    """Print the JSON Schema of adapter files, for editors."""
+    import json
+
+    from bridge.adapters.jsonschema import json_schema
+
+    write(json.dumps(json_schema(), indent=2) + "\n")
+
+
+@adapter.command()
+@click.argument("files", nargs=-1, metavar="[ADAPTER]...")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "tap", "junit"]), default="text", show_default=True
+)
+@click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file as well.")
+@click.option("--only", metavar="TEXT", help="Only tests with this in their name (and the probe).")
+@click.option("--timeout", type=_seconds, default=15.0, show_default=True, help="Seconds for each command.")
+@click.option(
+    "--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Show tests that passed as well.")
+def test(
+    files: Sequence[str],
+    form: str,
+    reports: Sequence[str],
+    only: str | None,
+    timeout: float,
+    ready_timeout: float,
+    verbose: bool,
+) -> int:
+    """Run the probe and the tests of adapters (of all that are known by name, if none is given).
+
+    A program that isn't installed is a skip, with its reason. Exit code 1 when a test failed or a file can't be
+    loaded.
+    """
+    from bridge.adapters.reports import FORMATS, summary, text_of
+    from bridge.adapters.testing import run_tests
+    from bridge.files import write_atomic
+
+    targets = [_target(each) for each in reports]
+    entries, broken = _entries(files)
+    done = []
+    style = Style(sys.stdout)
+    with guarded():
+        for entry in entries:
+            report = run_tests(
+                entry, timeout=timeout, ready_timeout=ready_timeout, only=lambda name: only is None or only in name
+            )
+            done.append(report)
+            if form == "text":
+                first, *rest = text_of(report, verbose=verbose)
+                write(style(first, "red" if report.failed else "green") + "\n")
+                write("".join(f"{line}\n" for line in rest))
+    if form == "text":
+        write(", ".join(f"{number} {word}" for word, number in summary(done).items()) + "\n")
+    else:
+        write(FORMATS[form](done))
+    for kind, path in targets:
+        write_atomic(path, FORMATS[kind](done))
+    return 1 if broken or any(report.failed for report in done) else 0
+
+
+def _target(text: str) -> tuple[str, str]:
+    from bridge.adapters.reports import FORMATS
+
+    kind, equals, path = text.partition("=")
+    if not equals or kind not in FORMATS or not path:
+        raise ConfigurationError(f"--report {text!r}: expected FORMAT=FILE, with one of {', '.join(FORMATS)}")
+    return kind, path
+
+
+def _entries(files: Sequence[str]) -> tuple[list[Entry], bool]:
+    """The adapters to test; files that can't be loaded are told on stderr."""
+    from bridge.adapters.registry import Registry, load_file
+
+    if not files:
+        registry = Registry.read()
+        _report_registry(registry)
+        return list(registry.entries.values()), bool(registry.failed)
+    entries, broken = [], False
+    for path in _paths(files):
+        entry, problems = load_file(path)
+        if entry is None:
+            broken = True
+            for each in problems:
+                if each.is_error():
+                    click.echo(each.text(), err=True)
+        else:
+            entries.append(entry)
+    return entries, broken
+
+
+@adapter.command("exec")
+@click.argument("name", metavar="ADAPTER")
+@click.argument("commands", nargs=-1, metavar="[COMMAND]...")
+@click.option("--timeout", type=_seconds, default=60.0, show_default=True, help="Seconds for each command.")
+@click.option(
+    "--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt."
+)
+@click.option("--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="Where the program starts.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: float, cwd: str, as_json: bool) -> int:
+    """Run each COMMAND, one after the other, in one session of an adapter; without any, all of stdin as one.
+
+    Prints what they printed. Exit code 0 when all came back to a prompt without an error, 1 otherwise; the first
+    that does not ends the run. --json has everything that is known.
+    """
+    import os
+
+    from bridge.adapters.adapter import Adapter
+
+    if not commands:
+        commands = [sys.stdin.read()]
+    results = []
+    with guarded(), Adapter.load(name).start(cwd=os.path.abspath(cwd), ready_timeout=ready_timeout) as session:
+        for command in commands:
+            result = session.run(os_text(command), timeout=timeout)
+            results.append(result)
+            if not as_json:
+                show_result(result)
+            if not result.ok:
+                break
+    if as_json:
+        documents = [_document(each) for each in results]
+        last = documents[-1] if documents else {}
+        print_json({"adapter": name, **last, "results": documents})
+    return 0 if all(each.ok for each in results) else 1
+
+
+def show_result(result: Result) -> None:
+    """Print what a command printed, and on stderr how it ended when that wasn't at a prompt."""
+    from bridge.adapters.spill import shorten, spill
+    from bridge.adapters.view import plain
+
+    output = result.output if Style(sys.stdout).on else plain(result.output)
+    short = shorten(output) if sys.stdout.isatty() else None
+    if short is not None:
+        output = short.text(spill(output))
+    if output:
+        write(output + "\n")
+    if result.ended_by in ("timeout", "incomplete", "input", "exit"):
+        told = {
+            "timeout": "it did not end in time" + (" and was interrupted" if result.recovered else ""),
+            "incomplete": "the command is incomplete" + ("; it was interrupted" if result.recovered else ""),
+            "input": "the program waits for input",
+            "exit": f"the program ended with status {result.exit_code}",
+        }[result.ended_by]
+        click.echo(f"ralph-bridge: {told}", err=True)
+
+
+def _document(result: Result) -> dict[str, object]:
+    from bridge.adapters.view import plain
+
+    document = dataclasses.asdict(result)
+    document["captures"] = dict(result.captures)
+    return {**document, "output": plain(result.output), "timed_out": result.timed_out, "ok": result.ok}
+
+
+@adapter.command()
+@click.argument("name", metavar="ADAPTER")
+@click.option("--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="Where the program starts.")
+def repl(name: str, cwd: str) -> int:
+    """Use an adapter's program by hand, with its own line editor and history.
+
+    When stdin is no terminal, each of its lines is run as one command.
+    """
+    from bridge.cli._repl import on_lines, on_terminal
+
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return on_terminal(name, cwd)
+    return on_lines(name, cwd)
