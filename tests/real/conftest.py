@@ -60,10 +60,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def works(task: str, *, command: str = "") -> Turn:
     """The model does a task of the plan with the CLI's own shell, and commits it."""
-    done = (
-        f"echo {task} > {task}.txt && sed -i 's/- \\[ \\] {task}/- [x] {task}/' $(ls @fix_plan.md .ralph/@fix_plan.md 2>/dev/null)"
-        f" && git add -A && git commit -qm {task}"
-    )
+    plan = "$(ls @fix_plan.md .ralph/@fix_plan.md 2>/dev/null)"
+    tick = f"sed -i 's/- \\[ \\] {task}/- [x] {task}/' {plan}"
+    done = f"echo {task} > {task}.txt && {tick} && git add -A && git commit -qm {task}"
     return Turn(text=f"I do {task}.", think="What is next?", run=command or done)
 
 
