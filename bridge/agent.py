@@ -17,6 +17,7 @@ from bridge.contract.loading import check_parses, missing_hooks
 from bridge.errors import HookFailed, ShellDied, UnknownAgent
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.stream.display import Display
+from bridge.stream.hosted import HostedFilter
 from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from bridge.contract import Contract
     from bridge.shell import Reply
-    from bridge.shell.jobs import Errors, Input, Job
+    from bridge.shell.jobs import Job
+    from bridge.shell.launch import Errors, Input
 
     Stream = Job | IO[bytes] | Iterable[bytes | str] | int
 
@@ -86,6 +88,7 @@ class Agent:
         self.sourced: Reply | None = None
         self._lift = lift
         self._defined = frozenset(shell.functions())
+        self._filters = {hook: HostedFilter(shell, hook) for hook in _FILTERS} if lift else {}
 
     # -- loading -------------------------------------------------------------------------------------
 
@@ -135,10 +138,7 @@ class Agent:
         if shell is None:
             shell = open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout, provide_jq=provide_jq)
         try:
-            code = [
-                protocol.assignment(name, values.plain(name, value)) for name, value in (settings or {}).items()
-            ]
-            shell.execute("\n".join(code))
+            shell.execute("\n".join(_assignment(name, value) for name, value in (settings or {}).items()))
             for each in (*before, path):
                 reply = _source(shell, Path(each), strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
@@ -204,12 +204,12 @@ class Agent:
     @property
     def lifted(self) -> dict[str, str]:
         """For each filter of the script: ``lifted`` when it runs in this process, else why bash runs it."""
-        found = {name: self._filter(name) for name in _FILTERS if self.has(name)}
-        return {name: lifted if isinstance(lifted, str) else "lifted" for name, lifted in found.items()}
+        return {name: self._why_in_bash(name) or "lifted" for name in _FILTERS if self.has(name)}
 
-    def _filter(self, hook: str) -> str:  # noqa: ARG002
-        """The seam for `bridge.stream.lift`: the filter that stands in for a hook, or why there is none."""
-        return "filters are not lifted yet" if self._lift else "lifting is turned off"
+    def _why_in_bash(self, hook: str) -> str:
+        if not self._lift:
+            return "lifting is turned off"
+        return getattr(self._filters[hook].look(), "reason", "")
 
     # -- beside the main shell -----------------------------------------------------------------------
 
@@ -266,10 +266,13 @@ class Agent:
             end_line: add the newline that the last line may lack (trap A.14.3).
             stderr: as of `Shell.start`.
         """
+        hook = "agent_format_display"
+        if self._lift and (running := self._filters[hook].display(stream, end_lines=end_line, stderr=stderr)):
+            return Display(running)
         from bridge.shell.sources import source_of
 
         fed: Input = stream if hasattr(stream, "take") else source_of(stream, end_lines=end_line)
-        return Display(self.shell.start("agent_format_display", stdin=fed, stderr=stderr))
+        return Display(self.shell.start(hook, stdin=fed, stderr=stderr))
 
     def extract_response(self, output_file: str | os.PathLike[str], *, stderr: Errors = None) -> str:
         """``agent_extract_response``: what the agent itself said, exactly as the hook prints it.
@@ -277,26 +280,38 @@ class Agent:
         As in the controller, its status counts for nothing, and an ``exit`` ends only itself. A last line without
         newline is dropped by most scripts (trap A.14.3): `invoke` adds it to what goes to its `tee`.
         """
-        with self.shell.start("agent_extract_response", os.fspath(output_file), stderr=stderr) as job:
+        hook, path = "agent_extract_response", os.fspath(output_file)
+        if self._lift and (running := self._filters[hook].extract(path, stderr=stderr)):
+            return protocol.decode(b"".join(iter(running.read, b"")))
+        with self.shell.start(hook, path, stderr=stderr) as job:
             return protocol.decode(b"".join(iter(job.read, b"")))
 
     # -- in the main shell ---------------------------------------------------------------------------
 
-    def pre_iteration(self) -> Reply | None:
+    def pre_iteration(self, *, host_streams: bool = False) -> Reply | None:
         """``agent_pre_iteration``, in the main shell; None when the script has none.
 
         `Reply.stdout` is what the user would have seen on the terminal: what it printed and what it logged.
+
+        Args:
+            host_streams: as in the controller: its stdin and stderr are this process's own, and the reply has no
+                stderr. Default: it can read nothing, and the reply has its stderr.
 
         Raises:
             HookExited: it called ``exit``, which ends the session.
             ShellDied: an unset variable (under nounset), or something else that ends bash; its globals are lost.
             HookTimeout: see there.
         """
-        return self.shell.call("agent_pre_iteration") if self.has("agent_pre_iteration") else None
+        return self._in_main_shell("agent_pre_iteration", host_streams)
 
-    def post_iteration(self) -> Reply | None:
+    def post_iteration(self, *, host_streams: bool = False) -> Reply | None:
         """``agent_post_iteration``; otherwise as `pre_iteration`."""
-        return self.shell.call("agent_post_iteration") if self.has("agent_post_iteration") else None
+        return self._in_main_shell("agent_post_iteration", host_streams)
+
+    def _in_main_shell(self, hook: str, host_streams: bool) -> Reply | None:
+        if not self.has(hook):
+            return None
+        return self.shell.call(hook, stdin=0 if host_streams else None, host_stderr=host_streams)
 
     def context(self) -> Context:
         """What the two hooks have told about the context since `reset_context`."""
@@ -332,6 +347,12 @@ def open_shell(
         shell.close()
         raise
     return shell
+
+
+def _assignment(name: str, given: object) -> str:
+    value = values.plain(name, given)
+    declared = f"declare -A {protocol.check_name(name)}\n" if values.is_map(value) else ""
+    return declared + protocol.assignment(name, value)
 
 
 def _source(shell: Shell, path: Path, *, strict: bool) -> Reply:

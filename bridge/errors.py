@@ -22,6 +22,7 @@ __all__ = [
     "IncompleteInput",
     "InvalidName",
     "LineTooLong",
+    "LoopRefused",
     "OutputLimitExceeded",
     "OutputNotFound",
     "OutputUnreadable",
@@ -41,6 +42,7 @@ __all__ = [
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
+    "StateUnreadable",
     "UnknownAdapter",
     "UnknownAgent",
     "UnknownDriver",
@@ -283,6 +285,18 @@ class SandboxUnavailable(BridgeError, OSError):
     """The namespaces that keep a real CLI from the network can't be made here."""
 
     exit_code = 4
+
+
+class StateUnreadable(ConfigurationError):
+    """A loop's state file holds something that is no state."""
+
+
+class LoopRefused(BridgeError):
+    """A loop may not start as things are: its circuit is open, or the state is that of another task."""
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class IncompleteInput(ConfigurationError):

@@ -24,6 +24,8 @@ _CONFIRM = 0.025
 """Seconds of silence that make a prompt out of a prompt-like text when the terminal can't tell."""
 _LONG_CONFIRM = 1.0
 """The same when the terminal says that a command is running."""
+_BUSY = 60.0
+"""Seconds after which a program without any prompt is given up that never came to read."""
 _EDITOR_ON, _EDITOR_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
 
 
@@ -160,6 +162,8 @@ class Watch:
         if not self._prompts:
             if self.osc:
                 return self._unannounced(signs)
+            if signs.reading is False and signs.quiet < _BUSY:
+                return Later(_CONFIRM)  # it computes, or has not begun to read
             return Ending("quiet", self._end) if signs.quiet >= self.settle else Later(self.settle - signs.quiet)
         return self._seen(signs)
 
@@ -179,7 +183,8 @@ class Watch:
                 end = done.offset if done is not None else mark.offset
                 return Ending("osc", end, start, done.status if done is not None else None)
             elif mark.code == "K" and done is None:
-                return Ending("osc", mark.offset, start, continued=True)
+                # It comes behind the continuation prompt, which has the current line to itself.
+                return Ending("osc", min(mark.offset, self.line_start), start, continued=True)
         return None
 
     def _seen(self, signs: Signs) -> Ending | Later:
@@ -195,7 +200,10 @@ class Watch:
         return self._unannounced(signs) if self.osc else self._unseen(by, signs)
 
     def _unannounced(self, signs: Signs) -> Ending | Later:
-        """A line editor reads and nothing was announced: the command asks, or the announcements were switched off."""
+        """A line editor reads and nothing was announced.
+
+        The command asks, or the announcements were switched off.
+        """
         if not (self._echoed and _at_editor(signs)) or self._editor is False:
             return Later()
         return Ending("input", self._end) if signs.quiet >= _LONG_CONFIRM else Later(_LONG_CONFIRM - signs.quiet)

@@ -29,6 +29,10 @@ __all__ = ["Command", "Exchange"]
 
 _LINE_GAP = 0.15
 """Silence after which the next line of a block is typed although no continuation prompt was seen."""
+_DRAWN = 0.15
+"""Longest wait for a prompt that was announced to be drawn."""
+_PAUSE = 0.003
+"""Silence after which a prompt that shows something is taken to be whole."""
 _CHUNK = 256
 _CLOSERS = ("", "'", '"', "]]", "*/")
 """What the way out of a continuation is tried with: a text or a comment may be open."""
@@ -93,7 +97,7 @@ class Exchange:
         ]
         self._settle = max(adapter.output.post_prompt_settle_ms, 0) / 1000
         self._raw_prompt: bool | None = None
-        self._prompt_end = 0
+        self._prompt_end = self._announced_at = 0
         self._input_began = not genuine
         self.pending: Command | None = None
         self.cwd: str | None = None
@@ -114,6 +118,7 @@ class Exchange:
                 self._prompt_end = mark.offset
             elif mark.code in "AC":
                 self._input_began = not self._genuine
+                self._announced_at = mark.offset
         if self.pending is not None and self.pending.watch is not None and (data or marks):
             self.pending.watch.feed(data, marks, cwd_key=key)
         return data, marks
@@ -161,6 +166,9 @@ class Exchange:
             if first is not None and data:
                 first.feed(data)
         self.ready_seconds = time.monotonic() - begun
+        if self._osc and not self._genuine:
+            # Announced before it is drawn: how the terminal stands at a prompt shows only once it is.
+            self._drawn(max(self._settle, _DRAWN))
         state = self.terminal.state()
         self._raw_prompt = False if state.canonical else None
         if not self._genuine:
@@ -170,11 +178,28 @@ class Exchange:
         self.greeting = self.stream.between(announced[-1] if announced else drawn, self.stream.offset)[0]
         self.stream.forget(self._prompt_end)
 
+    def _drawn(self, longest: float) -> None:
+        """Wait until a prompt that was announced is drawn and its line editor on; for scripts that don't say so.
+
+        The editor is on a moment before it draws: what is typed in between is echoed behind the prompt, not before
+        it.
+        """
+        deadline = time.monotonic() + longest
+        while not self.terminal.ended and (left := deadline - time.monotonic()) > 0:
+            if self.terminal.state().canonical is False and self._shows_text() and self.stream.quiet >= _PAUSE:
+                return
+            self._pump(min(left, _PAUSE))
+
+    def _shows_text(self) -> bool:
+        text, _ = self.stream.between(self._announced_at, self.stream.offset)
+        return bool(plain(text.decode("utf-8", "replace")).strip())
+
     def _at_first_prompt(self, watch: Watch, first: PromptDetector | None) -> bool:
         if self._osc:
             return self._input_began and any(mark.code == "A" for mark in watch.marks)
         if first is None:
-            return self.stream.quiet >= watch.settle
+            reads = self.terminal.is_reading(canonical=self.terminal.state().canonical)
+            return self.stream.quiet >= watch.settle and reads is not False
         return self._first_wait(first, watch) == 0.0
 
     def _first_wait(self, first: PromptDetector | None, watch: Watch) -> float | None:
@@ -182,7 +207,7 @@ class Exchange:
         if self._osc:
             return None
         if first is None:
-            return max(watch.settle - self.stream.quiet, 0.001)
+            return max(watch.settle - self.stream.quiet, 0.02)
         if first.standing is None:
             return None
         canonical = self.terminal.state().canonical
@@ -247,17 +272,13 @@ class Exchange:
 
     def settle(self) -> None:
         """Wait until the prompt is drawn and the line editor is on; what was typed before would be echoed twice."""
-        deadline = time.monotonic() + max(self._settle, 1.0 if self._genuine else 0.0)
-        while not self.terminal.ended and (left := deadline - time.monotonic()) > 0:
-            if self._genuine:
-                if self._input_began:
-                    return
-                self._pump(left)
-                continue
-            canonical = self.terminal.state().canonical
-            if not self._osc or canonical is False or self._raw_prompt is False:
-                return
-            self._pump(min(left, 0.01))
+        if not self._genuine:
+            if self._osc and self._raw_prompt is not False:
+                self._drawn(max(self._settle, _DRAWN))
+            return
+        deadline = time.monotonic() + 1.0
+        while not (self._input_began or self.terminal.ended) and (left := deadline - time.monotonic()) > 0:
+            self._pump(left)
 
     def begin(self, command: Command) -> None:
         """Type a command, or the first line of it."""

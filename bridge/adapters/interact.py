@@ -24,12 +24,12 @@ def interact(terminal: Terminal, stream: Stream, greeting: bytes, keyboard: int,
 
     The end of the keyboard's input is passed on as the end-of-file key.
     """
-    _write(screen, greeting)
     watched = select.poll()
     watched.register(terminal.fd, select.POLLIN)
     watched.register(keyboard, select.POLLIN)
     with _raw(keyboard), _resized(terminal, screen):
         _fit(terminal, screen)
+        _write(screen, greeting)  # only now: whoever sees a prompt types
         while not terminal.ended:
             ready = dict(watched.poll(100))  # now and then, for programs whose end can't be seen here
             if keyboard in ready:
@@ -58,7 +58,7 @@ def _raw(keyboard: int) -> Iterator[None]:
     except termios.error:  # no terminal: nothing to change
         yield
         return
-    tty.setraw(keyboard)
+    tty.setraw(keyboard, termios.TCSADRAIN)  # by default it would throw away what was typed ahead
     try:
         yield
     finally:

@@ -293,12 +293,12 @@ class Session:
             self.restart()
         if self._exchange.pending is not None and self._exchange.pending.asks:
             self._exchange.interrupt(_GRACE)  # nobody answered
-        if self._exchange.pending is not None and self._exchange.pending.incomplete:
+        stuck = self._exchange.pending is not None and self._exchange.pending.incomplete
+        if stuck and "crash" in self.adapter.lifecycle.restart_on:
             # Nothing runs that could be lost, and there is no way back.
-            if "crash" in self.adapter.lifecycle.restart_on:
-                self._abandon()
-                self._begin()
-                self._restarted = True
+            self._abandon()
+            self._begin()
+            self._restarted = True
         if self._exchange.pending is not None:
             command = self._exchange.pending.command
             raise SessionBusy(

@@ -179,7 +179,15 @@ class Terminal:
             return True
         if canonical is False:
             return True if len(tasks) == 1 and all(map(_POLLS, places)) else None
-        return None if places <= {"0", ""} else False
+        return False if places - {"0", ""} or self._is_running() else None
+
+    def _is_running(self) -> bool:
+        """Whether the program is on a processor: then it waits nowhere, which looks like "may not be seen"."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as file:
+                return file.read().rpartition(b")")[2].split()[0] == b"R"
+        except (OSError, IndexError):
+            return False
 
     # ending
 
@@ -190,7 +198,10 @@ class Terminal:
                 os.killpg(self.pid, number)
 
     def end_job(self, number: int) -> bool:
-        """Send a signal to what runs in the foreground, when that is a job of the program; whether there was one."""
+        """Send a signal to what runs in the foreground, when that is a job of the program.
+
+        Whether there was one.
+        """
         try:
             group = os.tcgetpgrp(self.fd)
             if group in (self.pid, 0) or os.getsid(group) != self.pid:

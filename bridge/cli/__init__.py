@@ -31,6 +31,11 @@ def main() -> None:
 
         sys.stdout.write(f"ralph-bridge {__version__}\n")
         return
+    if sys.argv[1:2] == ["stop-hook"]:
+        from bridge.cli.stop_hook import answer_stop, fast
+
+        if fast(sys.argv[2:]):
+            sys.exit(answer_stop(legacy=len(sys.argv) > 2))
     from bridge.cli.app import run_app
 
     sys.exit(run_app(sys.argv[1:]))

@@ -18,7 +18,7 @@ __all__ = ["on_lines", "on_terminal"]
 def on_terminal(name: str, cwd: str) -> int:
     """Hand the terminal to the program until it ends."""
     size = os.get_terminal_size(sys.stdout.fileno())
-    env = {**os.environ, "RALPH_BRIDGE_HISTORY": "1"}  # it is a person who types: keep the history
+    env = {**os.environ, "RALPH_BRIDGE_PERSON": "1"}  # who wants start-up files and history
     with Adapter.load(name).start(
         cwd=os.path.abspath(cwd), env=env, columns=size.columns, rows=size.lines
     ) as session:

@@ -31,8 +31,10 @@ COMMANDS = {
     "run": ("bridge.cli.run", "Run the loop in this project."),
     "session-id": ("bridge.cli.session_id", "Find the session id in a CLI's output."),
     "status": ("bridge.cli.status", "Show where this project's loop stands."),
+    "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
     "verify": ("bridge.cli.verify", "Verify that drivers and agents are to contract."),
     "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
+    "wiggum": ("bridge.cli.wiggum", "Long unattended runs: promises, breaker, checkpoints."),
 }
 """Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.shell import Reply
-    from bridge.shell.jobs import Input
+    from bridge.shell.launch import Input
     from bridge.shell.session import Stdin
 
 
@@ -68,7 +68,6 @@ def call(
     What an agent runs in a pipeline (agent_invoke, agent_format_display, agent_extract_response) has this
     command's own stdin and stderr, prints while it runs, and has no deadline unless --timeout says so.
     """
-    from bridge.agent import Agent
     from bridge.cli._scripts import load
 
     chosen = {name: os_text(value) for name, value in settings.items()}
@@ -77,14 +76,13 @@ def call(
         known = loaded.contract.hooks.get(hook)
         words = [os_text(argument) for argument in arguments]
         given = Path(stdin_file) if stdin_file else None
-        beside = isinstance(loaded, Agent) and known is not None and known.subshell
+        beside = loaded.contract.prefix == "agent_" and known is not None and known.subshell
         if beside and not (as_json or names):
             limit = timeout if _was_given("timeout") else None
             return _stream(loaded, hook, words, given or 0, limit)
-        if beside and given is None and known is not None and known.stdin:
-            stdin: Stdin = sys.stdin.buffer
-        else:
-            stdin = given
+        stdin: Stdin = given
+        if given is None and known is not None and known.stdin:
+            stdin = sys.stdin.buffer
         read = list(dict.fromkeys([*(known.writes if known else ()), *names]))
         reply = loaded.shell.call(
             hook,

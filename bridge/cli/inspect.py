@@ -52,6 +52,7 @@ def _facts(driver: Driver) -> dict[str, object]:
     }
     return {
         "script": str(driver.script),
+        "kind": "driver",
         "name": _try(driver, "driver_name"),
         "display_name": _try(driver, "driver_display_name"),
         "cli_binary": (cli := _try(driver, "driver_cli_binary")),

@@ -106,9 +106,9 @@ def start(
             say(complaint)
         _print(text)
         return 0
-    if request.mode not in LOOP_MODES:
-        return _leave_to_the_original(setup, request.mode, words)
     try:
+        if request.mode not in LOOP_MODES:
+            return _leave_to_the_original(setup, request.mode, words)
         return _session(setup, request, options, dry_run=dry_run, quiet=quiet)
     except SessionRefused as refusal:
         say(str(refusal))

@@ -97,7 +97,7 @@ def read_breaker(text: str | bytes | None, now: datetime) -> Breaker:
     Files of older versions lack some counters; those are 0, as are values of a wrong type.
     """
     found = _json(text)
-    if not isinstance(found, dict) or found.get("state") not in set(Circuit):
+    if not isinstance(found, dict) or found.get("state") not in list(Circuit):
         return Breaker(last_change=iso(now))
     ours = found.get(_OURS)
     ours = ours if isinstance(ours, dict) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -193,6 +193,7 @@ def _is_result(line: bytes) -> bool:
 
 
 def _tail(path: os.PathLike[str]) -> bytes:
-    with open(path, "rb") as file:
-        file.seek(max(0, os.path.getsize(path) - _STDERR_TAIL))
+    with suppress(FileNotFoundError), open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _STDERR_TAIL))
         return file.read()
+    return b""  # the agent has tidied up: `git clean -fdx` takes ignored logs, too

@@ -17,7 +17,6 @@ import contextlib
 import fcntl
 import os
 import select
-import shlex
 import shutil
 import signal
 import subprocess
@@ -29,9 +28,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ShellStartFailed
 from bridge.shell import guardian, processes, protocol
+from bridge.shell.commands import provide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
+
+    from bridge.shell.commands import Commands
 
 _read, _write = os.read, os.write
 __all__ = ["Coprocess", "Died", "Exchange", "TimedOut", "private"]
@@ -210,7 +212,7 @@ class Coprocess:
         output_limit: int,
         grace: float,
         host_streams: bool = False,
-        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
+        commands: Commands | None = None,
     ) -> None:
         self.number = 0
         self.provided: frozenset[str] = frozenset()
@@ -263,11 +265,14 @@ class Coprocess:
         env: Mapping[str, str] | None,
         cwd: str | None,
         host_streams: bool,
-        commands: Mapping[str, Callable[[], Sequence[str]]],
+        commands: Commands,
     ) -> subprocess.Popen[bytes]:
         given = os.environ if env is None else env
         environment = {name: value for name, value in given.items() if not _unsafe(name)}
-        self.provided = frozenset(self._provide(commands, environment))
+        if commands and (path := environment.get("PATH")):
+            self.provided = provide(commands, path, f"{self.folder}/bin")
+            if self.provided:
+                environment["PATH"] = f"{path}:{self.folder}/bin"
         script = f"{self.folder}/prelude"
         # By these names bash would start in POSIX mode or restricted.
         folder, name = os.path.split(bash)
@@ -302,23 +307,6 @@ class Coprocess:
         finally:
             for copy in copies:
                 os.close(copy)
-
-    def _provide(
-        self, commands: Mapping[str, Callable[[], Sequence[str]]], environment: dict[str, str]
-    ) -> Iterator[str]:
-        """Put launchers at the end of PATH for commands that it has none of."""
-        path = environment.get("PATH")
-        if not path:
-            return
-        folder = f"{self.folder}/bin"
-        for name, command in commands.items():
-            if shutil.which(name, path=path) is None and (words := command()):
-                os.makedirs(folder, mode=0o700, exist_ok=True)
-                with open(f"{folder}/{name}", "wb", opener=private) as file:
-                    file.write(protocol.encode(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'))
-                os.chmod(f"{folder}/{name}", 0o700)
-                environment["PATH"] = f"{path}:{folder}"
-                yield name
 
     @property
     def pid(self) -> int:

@@ -13,34 +13,27 @@ How it is done, and why so:
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import shutil
 import signal
-import tempfile
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
-from bridge.errors import HookFailed
-from bridge.shell import guardian, processes, protocol
-from bridge.shell.sources import Source, source_of
+from bridge.shell import processes
+from bridge.shell.place import KILLED, dispose, status_in
+from bridge.shell.sources import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
-    from typing import IO, TypeAlias
+    from typing import IO
 
     from bridge.errors import HookError
-    from bridge.shell.coprocess import Coprocess
-    from bridge.shell.session import Session
+    from bridge.shell.place import Ends, Place
 
-    Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | "Job" | None
-    Errors: TypeAlias = int | os.PathLike[str] | IO[bytes] | None
-
-__all__ = ["Job", "start"]
+__all__ = ["GRACE", "AsSource", "Job"]
 
 GRACE = 2.0
 """Seconds that a job may take to obey INT, and then TERM, before it is killed."""
@@ -52,83 +45,6 @@ _CHUNK = 1 << 16
 _KEPT = 16 << 20  # bytes of last words
 _TURN = 16  # chunks in one go
 _TICK = 0.05  # s: how often to look where the system has no pidfd
-
-
-class _Place(NamedTuple):
-    """Where a job runs: what is needed to end it, whoever still knows of it."""
-
-    process: Coprocess
-    folder: str
-    group: int
-    older: frozenset[int]
-
-    def members(self) -> set[int]:
-        others = self.process.jobs - {self.group}
-        return processes.of_job(self.group, self.process.pid, older=self.older, others=others)
-
-    def send(self, number: signal.Signals) -> bool:
-        """Signal everything; False when there is nothing left. The group at once: one that bash is just about to
-        fork would be missed, and bash doesn't give in to an INT that its child survives.
-        """
-        left = self.members()
-        for step in (number, signal.SIGCONT) if left else ():
-            with contextlib.suppress(OSError):
-                os.killpg(self.group, step)
-            processes.send(step, (pid for pid in left if _group_of(pid) != self.group))
-        return bool(left)
-
-    def kill(self, *, patience: float = 2.0) -> None:
-        """End everything at once; the keeper only when it doesn't by itself, so that it can tell the status."""
-        begun = time.monotonic()
-        while (left := self.members()) and (waited := time.monotonic() - begun) < patience:
-            others = left - {self.group}
-            processes.send(signal.SIGKILL, others or (left if waited > patience / 4 else ()))
-            processes.send(signal.SIGCONT, left)
-            time.sleep(0.001)
-
-    def forget(self) -> None:
-        guardian.release(self.group)
-        self.process.jobs.discard(self.group)
-        with contextlib.suppress(OSError):  # where this process adopts orphans, as the first in a container does
-            os.waitpid(self.group, os.WNOHANG)
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class _Ends:
-    """The host's descriptors and the source of one job, each let go of once."""
-
-    def __init__(self, stdout: int) -> None:
-        self.stdout = stdout
-        self.stdin = self.stderr = -1
-        self.source: Source | None = None
-        self.alone = False
-        """Whether nothing of the job was running any more when it was last looked for."""
-
-    def close_stdin(self) -> None:
-        fd, self.stdin = self.stdin, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def close_stderr(self) -> None:
-        fd, self.stderr = self.stderr, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def close_source(self) -> None:
-        source, self.source = self.source, None
-        if source is not None:
-            source.close()
-
-    def close(self) -> None:
-        self.close_descriptors()
-        self.close_source()
-
-    def close_descriptors(self) -> None:
-        self.close_stdin()
-        self.close_stderr()
-        fd, self.stdout = self.stdout, -1
-        if fd >= 0:
-            os.close(fd)
 
 
 class Job:
@@ -146,8 +62,8 @@ class Job:
     def __init__(
         self,
         hook: str,
-        place: _Place,
-        ends: _Ends,
+        place: Place,
+        ends: Ends,
         *,
         errors_to: int,
         tee: IO[bytes] | None,
@@ -178,7 +94,7 @@ class Job:
         self._line: list[bytes] = []  # begun and not given out yet
         self._last = b"\n"  # byte of its output
         self._pending = memoryview(b"")  # for its stdin
-        self._free = weakref.finalize(self, _dispose, place, ends, self._keeper, self._bash)
+        self._free = weakref.finalize(self, dispose, place, ends, self._keeper, self._bash)
 
     # -- what it says --------------------------------------------------------------------------------
 
@@ -364,11 +280,11 @@ class Job:
         if self._status is None and not self._done and (self._keeper.ended() or self._told()):
             if self._bash.ended():
                 return  # the whole session was ended: nothing is certain
-            self._status = _status(self._place.folder)
+            self._status = status_in(self._place.folder)
             self._until = time.monotonic() + LEFTOVER
 
     def _told(self) -> bool:
-        return self._keeper.fd < 0 and _status(self._place.folder) != _KILLED
+        return self._keeper.fd < 0 and status_in(self._place.folder) != KILLED
 
     def _end_leftovers(self) -> None:
         """Others hold its stdout: they are ended, and what they still had to say is kept."""
@@ -481,163 +397,16 @@ class Job:
             self._bash.close()
 
 
-class _AsSource(Source):
+class AsSource(Source):
     """A job that feeds another one."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
 
     def take(self) -> bytes | None:
+        """As of `Source`."""
         return self._job.take()
 
     def watch(self, poll: select.poll) -> bool:
+        """As of `Source`."""
         return self._job.watch(poll)
-
-
-def _group_of(pid: int) -> int:
-    try:
-        return os.getpgid(pid)
-    except OSError:
-        return 0
-
-
-_KILLED = 128 + signal.SIGKILL
-
-
-def _status(folder: str) -> int:
-    """What the keeper has written; nothing when it was killed, and so the hook."""
-    try:
-        with open(f"{folder}/status", encoding="ascii") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return _KILLED
-
-
-def _dispose(place: _Place, ends: _Ends, keeper: processes.Watch, bash: processes.Watch) -> None:
-    if not ends.alone:
-        place.kill()
-    place.forget()
-    keeper.close()
-    bash.close()
-    ends.close()
-
-
-def start(
-    session: Session,
-    process: Coprocess,
-    hook: str,
-    arguments: tuple[str, ...],
-    *,
-    stdin: Input,
-    stderr: Errors,
-    tee: IO[bytes] | None,
-    end_line: bool,
-    grace: float,
-) -> Job:
-    """What `Shell.start` does; its lock is held and bash is alive."""
-    folder = tempfile.mkdtemp(prefix="job-", dir=process.folder)
-    with contextlib.ExitStack() as undo:
-        undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        ends = _Ends(_reader(f"{folder}/o"))
-        undo.callback(ends.close)
-        older = frozenset(processes.members(process.pid))
-        group, said = 0, b""
-        # The second time without the copies of the host's own streams, in case the script has closed them.
-        for streams in (process.streams, {}):
-            read_from, ends.source = _input(stdin, folder, streams)
-            write_to, errors_to = _errors(stderr, folder, ends, streams)
-            group, said = _forked(session, process, hook, arguments, folder, read_from, write_to, ends)
-            if group or not streams:
-                break
-            ends.close_source()
-            ends.close_stderr()
-        if not group:
-            what = f"{hook} could not be started beside the main shell"
-            raise session._error(HookFailed, what, hook, arguments, None, b"", said)
-        place = _Place(process, folder, group, older)
-        process.jobs.add(group)
-        guardian.watch(group, folder)
-        undo.pop_all()
-    return Job(
-        hook,
-        place,
-        ends,
-        errors_to=errors_to,
-        tee=tee,
-        end_line=end_line,
-        grace=grace,
-        died=lambda hook: session._bereft(process, hook),
-    )
-
-
-def _forked(
-    session: Session,
-    process: Coprocess,
-    hook: str,
-    arguments: tuple[str, ...],
-    folder: str,
-    read_from: str,
-    write_to: str,
-    ends: _Ends,
-) -> tuple[int, bytes]:
-    """The job's process group and nothing; or 0, and why bash could not start it."""
-    spare = max((*process.streams.values(), 199)) + 1
-    code = protocol.job(
-        hook,
-        arguments,
-        folder=folder,
-        redirections=f"0<{read_from} 1>{protocol.quote(folder + '/o')} {spare}>{write_to}",
-        stderr=spare,
-        closed=[*process.streams.values(), spare],
-    )
-    with contextlib.ExitStack() as undo:
-        if ends.source is not None:
-            # bash's opening end would wait for the other one; and an end that reads as well hears of no EPIPE.
-            both = os.open(f"{folder}/i", os.O_RDWR | os.O_NONBLOCK)
-            undo.callback(os.close, both)
-        _, _, _, said = session._send(code, "__rb_c=0", [], hook=hook, arguments=arguments)
-        try:
-            with open(f"{folder}/pid", encoding="ascii") as file:
-                group = int(file.read())
-        except (OSError, ValueError):
-            return 0, said
-        if ends.source is not None:
-            ends.stdin = os.open(f"{folder}/i", os.O_WRONLY | os.O_NONBLOCK)
-    return group, b""
-
-
-def _reader(path: str) -> int:
-    os.mkfifo(path, 0o600)
-    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-
-def _input(stdin: Input, folder: str, streams: Mapping[int, int]) -> tuple[str, Source | None]:
-    """What bash opens as the job's stdin, and what the host feeds into it."""
-    if stdin is None or (stdin == 0 and not processes.host_has(0)):
-        return "/dev/null", None
-    if isinstance(stdin, os.PathLike):
-        return protocol.quote(os.path.abspath(os.fspath(stdin))), None
-    path = f"{folder}/i"
-    if isinstance(stdin, bytes):
-        with open(path, "wb") as file:
-            file.write(stdin)
-        return protocol.quote(path), None
-    if isinstance(stdin, int) and stdin in streams:
-        return f"&{streams[stdin]}", None
-    source = _AsSource(stdin) if isinstance(stdin, Job) else source_of(stdin)
-    if not os.path.exists(path):
-        os.mkfifo(path, 0o600)
-    return protocol.quote(path), source
-
-
-def _errors(stderr: Errors, folder: str, ends: _Ends, streams: Mapping[int, int]) -> tuple[str, int]:
-    """What bash opens as the job's stderr, and the descriptor that the host passes it on to (else -1)."""
-    if isinstance(stderr, os.PathLike):
-        return ">" + protocol.quote(os.path.abspath(os.fspath(stderr))), -1
-    target = 2 if stderr is None else stderr if isinstance(stderr, int) else stderr.fileno()
-    if target in streams:
-        return f"&{streams[target]}", -1
-    if target == 2 and not processes.host_has(2):
-        return "/dev/null", -1
-    ends.stderr = _reader(f"{folder}/e")
-    return protocol.quote(f"{folder}/e"), target

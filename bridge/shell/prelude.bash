@@ -179,6 +179,7 @@ __rb_mend() {
     \unset -f builtin eval .
     case $__rb_t in posix) ;; *) \unset POSIXLY_CORRECT ;; esac
     \enable builtin read eval printf declare trap exit 2>/dev/null
+    case $__rb_t in posix | *:inherit_errexit:*) ;; *) \builtin shopt -u inherit_errexit 2>/dev/null ;; esac
     # Leaving POSIX mode turned the expansion of aliases off.
     case $__rb_t in *:expand_aliases:*) \builtin shopt -s expand_aliases ;; esac
     if [[ -s $__rb_d/b ]]; then __rb_B='\builtin . "$__rb_d/b"'; fi
@@ -246,6 +247,7 @@ __rb_broken() {
 POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin
 \exec 1>&- 2>&-
 \unset POSIXLY_CORRECT
+\builtin shopt -u inherit_errexit # which POSIX mode has left on; bash 3.2 to 4.3 have no such option
 
 # --- the loop: FOLDER/prelude has it several times, because a `break` outside any loop of a sourced file
 # leaves ours. What was to be replied is replied by the next copy, and at the next turn after a `continue`.

@@ -25,14 +25,15 @@ from bridge.shell import guardian, protocol
 from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
     from bridge.errors import HookError
+    from bridge.shell.commands import Commands
     from bridge.shell.jobs import Job
 
-    Stdin = bytes | os.PathLike[str] | IO[bytes] | None
+    Stdin = bytes | os.PathLike[str] | IO[bytes] | int | None
 
 __all__ = ["DEFAULT_TIMEOUT", "UNSET", "Session"]
 
@@ -63,7 +64,7 @@ class Session:
         options: Sequence[str],
         grace: float,
         host_streams: bool = False,
-        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
+        commands: Commands | None = None,
     ) -> None:
         self._lock = threading.RLock()
         self._timeout = timeout
@@ -142,6 +143,7 @@ class Session:
         timeout: float | None = UNSET,
         isolated: bool = False,
         setup: str = "",
+        host_stderr: bool = False,
     ) -> tuple[protocol.Head, list[str], bytes, bytes]:
         command = protocol.call(hook, arguments)
         if "\0" in command:
@@ -149,7 +151,9 @@ class Session:
             raise ValueNotAccepted(f"{hook}: the argument {bad[:60]!r} has a NUL byte, which no argument can hold")
         if self._closed or not self._process.alive:
             self._ready()
-        if len(command) <= protocol.INLINE_LIMIT and not (setup or wants or isolated or stdin is not None):
+        if len(command) <= protocol.INLINE_LIMIT and not (
+            setup or wants or isolated or host_stderr or stdin is not None
+        ):
             request = protocol.encode(command) + b"\0"
             if protocol.plain(request):  # nearly every call; the rest of this room is for the others
                 return self._exchange(request, False, timeout, hook, arguments)
@@ -157,7 +161,9 @@ class Session:
             setup += "\\builtin set -- " + " ".join(map(protocol.quote, arguments)) + "\n"
             command = protocol.call(hook, ()) + ' "$@"'
         if stdin is not None:
-            command += " <" + protocol.quote(self._stdin(stdin))
+            command += " <" + self._stdin(stdin)
+        if host_stderr and 2 in self._process.streams:
+            command += f" 2>&{self._process.streams[2]}"
         if isolated:
             command, wants = protocol.isolated(command, wants), ()
             values_wanted = True
@@ -264,15 +270,19 @@ class Session:
         return path
 
     def _stdin(self, stdin: Stdin) -> str:
+        """What bash redirects from."""
+        if isinstance(stdin, int):
+            mine = self._process.streams.get(stdin)
+            return "/dev/null" if mine is None else f"&{mine}"
         if isinstance(stdin, bytes):
-            return self._write("i", stdin)
+            return protocol.quote(self._write("i", stdin))
         if isinstance(stdin, os.PathLike):
-            return str(Path(stdin).absolute())
+            return protocol.quote(str(Path(stdin).absolute()))
         assert stdin is not None
         path = self._write("i", b"")
         with open(path, "wb") as copy:
             shutil.copyfileobj(stdin, copy)
-        return path
+        return protocol.quote(path)
 
     def _ready(self) -> None:
         """A living bash: the present one, or a new one that is brought to where the host had left it."""

@@ -13,10 +13,12 @@ from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import IO
 
-    from bridge.shell.jobs import Errors, Input, Job
+    from bridge.shell.commands import Commands
+    from bridge.shell.jobs import Job
+    from bridge.shell.launch import Errors, Input
     from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
 
@@ -73,7 +75,7 @@ class Shell(Session):
             ``nounset``, ``pipefail``. Calls run in a condition, as the controllers call hooks, so errexit is
             visible in ``$-`` and does not act inside them.
         grace: seconds between the rungs of the kill ladder (INT, TERM, KILL).
-        host_streams: let bash inherit copies of this process's stdin and stderr, for jobs (see `start`). Without,
+        host_streams: let bash inherit copies of this process's stdin and stderr (see `start` and `call`). Without,
             the host passes on what a job writes to its stderr, which is then no terminal. Everything that
             scripts start inherits the copies, too.
         commands: programs for scripts to find when PATH has none of that name: by name, what gives the program
@@ -98,7 +100,7 @@ class Shell(Session):
         options: Sequence[str] = (),
         grace: float = 0.5,
         host_streams: bool = False,
-        commands: Mapping[str, Callable[[], Sequence[str]]] | None = None,
+        commands: Commands | None = None,
     ) -> None:
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
@@ -122,6 +124,7 @@ class Shell(Session):
         hook: str,
         *arguments: str,
         stdin: Stdin = None,
+        host_stderr: bool = False,
         timeout: float | None = UNSET,
         isolated: bool = False,
         read: Sequence[str] = (),
@@ -133,7 +136,10 @@ class Shell(Session):
         Args:
             hook: its name.
             arguments: one shell argument each, whatever they contain (no NUL).
-            stdin: bytes, a path, or a binary file (read to its end); default: nothing to read.
+            stdin: bytes, a path, or a binary file (read to its end); 0: this process's own stdin, of a shell with
+                `host_streams`; default: nothing to read.
+            host_stderr: in a shell with `host_streams`, its stderr is this process's own, at once and untouched,
+                and the reply has none: for hooks that talk with the user.
             timeout: seconds, None for no limit; default the shell's.
             isolated: run it in a forked subshell: `read` sees its globals, this shell stays as it was.
             read: names of globals to read back with the reply.
@@ -148,7 +154,9 @@ class Shell(Session):
         with self._lock:
             before = self.snapshot() if changes else None
             wants = ["__rb_f " + protocol.check_name(name) for name in read] if read else ()
-            head, frames, out, err = self._run(hook, arguments, wants, stdin, timeout, isolated)
+            head, frames, out, err = self._run(
+                hook, arguments, wants, stdin, timeout, isolated, host_stderr=host_stderr
+            )
             if isolated and read and not frames:
                 what = f"{hook} was killed in its subshell (status {head.status}); its globals are lost"
                 raise self._error(HookFailed, what, hook, arguments, head.status, out, err)
@@ -213,12 +221,12 @@ class Shell(Session):
             ValueNotAccepted: `stdin` is nothing that can be read.
             InvalidName, ShellDied, ShellClosed: as of `call`.
         """
-        from bridge.shell import jobs
+        from bridge.shell import launch
 
         with self._lock:
             if self._closed or not self._process.alive:
                 self._ready()
-            job = jobs.start(
+            job = launch.start(
                 self,
                 self._process,
                 hook,
@@ -227,7 +235,7 @@ class Shell(Session):
                 stderr=stderr,
                 tee=tee,
                 end_line=end_line,
-                grace=jobs.GRACE if grace is None else grace,
+                grace=grace,
             )
             self._jobs.add(job)
             return job
@@ -368,7 +376,7 @@ class Shell(Session):
                         f"{name} has the integer attribute: bash would evaluate {element!r:.60} as arithmetic; "
                         "give it a number"
                     )
-        associative = isinstance(value, dict) and any(isinstance(key, str) for key in value)
+        associative = values.is_map(value)
         kind = "map" if associative else "scalar" if isinstance(value, str) else "array"
         fresh = "" if present is None or present.kind == kind else f"\\builtin unset -v {name}\n"
         if associative:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Item = bytes | str
 
-__all__ = ["LastLine", "Source", "source_of"]
+__all__ = ["LastLine", "Source", "pieces_of", "source_of"]
 
 _PIECE = 1 << 16
 
@@ -231,6 +231,34 @@ def source_of(given: object, *, end_lines: bool = False) -> Source:
             f"{given!r:.60} is no stream: give a descriptor, a binary file, or an iterable of bytes or str"
         )
     return _Thread(given, end_lines=end_lines)
+
+
+def pieces_of(given: object, *, end_lines: bool = False) -> Iterator[bytes]:
+    """The same, for whoever can wait for the next piece: nothing is read ahead, and nothing needs a thread.
+
+    Raises:
+        ValueNotAccepted: it is no stream.
+    """
+    plain = not isinstance(given, (int, Source, io.IOBase, str, bytes, bytearray, memoryview, dict))
+    if plain and hasattr(given, "__iter__"):
+        return (_bytes(item, end_lines=end_lines) for item in given)
+    return _waiting(source_of(given, end_lines=end_lines))
+
+
+def _waiting(source: Source) -> Iterator[bytes]:
+    try:
+        while piece := _next(source):
+            yield piece
+    finally:
+        source.close()
+
+
+def _next(source: Source) -> bytes:
+    while (piece := source.take()) is None:
+        poll = select.poll()
+        if not source.watch(poll):
+            poll.poll()
+    return piece
 
 
 def _is_on_disk(given: object) -> bool:

@@ -183,6 +183,11 @@ def scalar(name: str, value: object) -> str:
     raise ValueNotAccepted(f"{name}: {type(value).__name__} is not a value of the shell: {value!r:.60}")
 
 
+def is_map(value: Plain) -> bool:
+    """Whether it takes an associative array to hold it."""
+    return isinstance(value, dict) and any(isinstance(key, str) for key in value)
+
+
 def elements(value: Plain) -> list[str]:
     """Every single value in it."""
     return [value] if isinstance(value, str) else list(value.values() if isinstance(value, dict) else value)

@@ -8,11 +8,14 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SMALL = """\
 schema: 1
@@ -164,19 +167,37 @@ def test_repl_runs_lines_from_elsewhere() -> None:
     assert (done.returncode, done.stdout) == (1, "1\n")
 
 
-def test_repl_is_the_program_itself_at_a_terminal(tmp_path: Path) -> None:
+@pytest.fixture
+def at_terminal(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """``adapter repl bash`` at a terminal, and that terminal's other end; ended with the test, whatever happens."""
     controller, terminal = pty.openpty()
     program = [sys.executable, "-c", "from bridge.cli import main; main()", "adapter", "repl", "bash"]
     where = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(tmp_path)}
-    with subprocess.Popen(program, stdin=terminal, stdout=terminal, stderr=terminal, env=where) as process:
-        os.close(terminal)
-        seen = read_until(controller, b"$ ") if os.getuid() else read_until(controller, b"# ")
-        os.write(controller, b"echo $((6 * 7))\n")
-        seen += read_until(controller, b"\r42\r\n")
-        os.write(controller, b"exit\n")
-        assert process.wait(20) == 0
-    os.close(controller)
+    process = subprocess.Popen(program, stdin=terminal, stdout=terminal, stderr=terminal, env=where)
+    os.close(terminal)
+    try:
+        yield process, controller
+    finally:
+        process.kill()
+        process.wait()
+        os.close(controller)
+
+
+def test_repl_is_the_program_itself_at_a_terminal(at_terminal: tuple[subprocess.Popen[bytes], int]) -> None:
+    process, controller = at_terminal
+    seen = read_until(controller, b"$ " if os.getuid() else b"# ")
+    os.write(controller, b"echo $((6 * 7))\n")
+    seen += read_until(controller, b"\r42\r\n")
+    os.write(controller, b"exit\n")
+    assert process.wait(20) == 0
     assert b"633;" not in seen
+
+
+def test_repl_loses_nothing_that_is_typed_ahead(at_terminal: tuple[subprocess.Popen[bytes], int]) -> None:
+    process, controller = at_terminal
+    os.write(controller, b"echo $((6 * 7))\nexit\n")
+    read_until(controller, b"\r42\r\n")
+    assert process.wait(20) == 0
 
 
 def read_until(controller: int, text: bytes) -> bytes:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.stream.jq_provided import jq
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[2]
 DUMP = 'printf "%s\\0" "${#{name}[@]}" ${{name}[@]+"${{name}[@]}"}'
+
+JQ = ["jq"] if shutil.which("jq") else jq()
 
 
 class Drivers:
@@ -111,9 +116,9 @@ class Drivers:
         )
 
     def shown(self, driver: str, events: bytes) -> str:
-        """What the stream filter shows of events, with the jq command."""
+        """What the stream filter shows of events, with the jq command (ours, where there is none)."""
         program = self.answer(driver, "driver_stream_filter")
-        done = subprocess.run(["jq", "-j", program], input=events, capture_output=True, timeout=30, check=False)
+        done = subprocess.run([*JQ, "-j", program], input=events, capture_output=True, timeout=30, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout.decode()
 

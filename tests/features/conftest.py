@@ -11,12 +11,14 @@ from bridge.contract import driver_contract
 from bridge.verify.gherkin.selection import chosen
 from bridge.verify.gherkin.steps import steps
 from bridge.verify.gherkin.world import World
+from tests.features import wiggum_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 globals().update(steps())
+globals().update(wiggum_steps.steps())
 
 SCRIPTS = [
     *(resources.shipped("drivers") / driver.file for driver in driver_contract().drivers.values()),

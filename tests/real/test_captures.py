@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bridge.driver import Driver
+from bridge.loop.git import Repository
 from bridge.resources import shipped
 from bridge.session_id import recover
 from bridge.stream.analysis import Analysis, RunFacts, analyze_file
@@ -169,3 +171,15 @@ def test_a_dry_run_shows_what_would_be_on_stdin_d15(project: Project) -> None:
     assert command == "opencode run --agent build --format json\n"
     assert shlex.split(prompt)[:2] == ["printf", "%s"]
     assert shlex.split(prompt)[2].endswith('Say "so", and don\'t stop.')
+
+
+def test_a_new_file_is_a_modified_file_d18(tmp_path: Path) -> None:
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "begin"]):
+        who = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True)
+    repository = Repository(tmp_path)
+    before = repository.look()
+    (tmp_path / "new.txt").write_text("new\n")
+    changes = repository.changes(before)
+    assert changes is not None
+    assert changes.count == 1

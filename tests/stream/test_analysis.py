@@ -280,7 +280,7 @@ def test_output_length_counts_characters() -> None:
 
 
 @pytest.mark.parametrize("name", samples.FAMILIES)
-def test_T4_D10_exit_signal_false_beats_every_word(name: str) -> None:  # noqa: N802
+def test_T4_T5_D6_D10_exit_signal_false_beats_every_word(name: str) -> None:  # noqa: N802
     found = analysis(b"".join(samples.FAMILIES[name][2]))
     assert (found.explicit_exit, found.exit_signal, found.has_completion_signal) == (False, False, False)
     assert found.session_id == (samples.FAMILIES[name][1] or "")
@@ -338,8 +338,11 @@ def test_words_do_not_count_in_an_object() -> None:
 
 
 def test_words_do_not_count_in_a_stream_of_claude() -> None:
-    events = [samples.CLAUDE_INIT, {**samples.CLAUDE_RESULT, "result": "That is done."}]
-    assert not analysis(events).exit_signal
+    talk = samples.message("That is done.")
+    result = {**samples.CLAUDE_RESULT, "result": "That is done."}
+    assert not analysis([samples.CLAUDE_INIT, talk, {**result, "uuid": "u"}]).exit_signal
+    assert not analysis([samples.CLAUDE_INIT, talk]).exit_signal
+    assert analysis([talk, result]).exit_signal  # the shape that bmalph's analyzer knows
 
 
 @pytest.mark.parametrize("facts", [{"exit_status": 1}, {"exit_status": 124, "timed_out": True}])
@@ -433,6 +436,10 @@ def test_halves_of_surrogate_pairs_can_be_written() -> None:
 )
 def test_error_lines(line: str) -> None:
     assert analysis(f"Hello.\n{line}\n").has_errors
+
+
+def test_a_line_full_of_errors_costs_no_square() -> None:
+    assert analysis('"' + "error" * 300_000 + "\nError: x\n").has_errors
 
 
 @pytest.mark.parametrize("line", ['"is_error": false, Fatal', "no Error: here", "errors: 0", "fatality"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 
 import pytest
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 from bridge.errors import ConfigurationError
 from bridge.stream.jq import Filter
 from bridge.stream.jsontext import pretty
-
-needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+from tests.conftest import needs_jq
 
 # Programs shaped like the ones that drivers print, and small ones that fail in the middle.
 PROGRAMS = [

@@ -1,20 +1,20 @@
 # What ralph-bridge loads into bash: announcements of prompts and commands (OSC 633), each ending in a nonce.
+# shellcheck disable=SC1090,SC2128,SC2178 # the user's file isn't known; PROMPT_COMMAND is an array only since bash 5.1
 # bash 3.2 to 5.3. Names begin with __rb_; `builtin` keeps us from functions of the same name.
 
 if [ -z "${__rb_nonce-}" ]; then
-    if [ -n "${RALPH_BRIDGE_LOAD_RC-}" ]; then
-        builtin unset RALPH_BRIDGE_LOAD_RC
-        # --rcfile put us in the place of this file.
-        if [ -r ~/.bashrc ]; then
-            . ~/.bashrc
-        fi
+    # --rcfile put us in the place of ~/.bashrc. A person wants it; for a machine it is only what differs elsewhere,
+    # and what it hangs into the prompt costs time with every command.
+    if [ -n "${RALPH_BRIDGE_RCFILE-}" ] && [ -n "${RALPH_BRIDGE_PERSON-}" ] && [ -r ~/.bashrc ]; then
+        . ~/.bashrc
     fi
+    builtin unset RALPH_BRIDGE_RCFILE
     __rb_nonce='{nonce}'
     __rb_status=0
-    if [ -z "${RALPH_BRIDGE_HISTORY-}" ]; then
+    if [ -z "${RALPH_BRIDGE_PERSON-}" ]; then
         builtin unset HISTFILE # what a machine types is not the user's history
     fi
-    builtin unset RALPH_BRIDGE_HISTORY
+    builtin unset RALPH_BRIDGE_PERSON
     builtin set +o histexpand # "!" in a command means itself
 
     __rb_mark() {
@@ -37,7 +37,7 @@ if [ -z "${__rb_nonce-}" ]; then
         esac
         case $PS2 in
         *"$__rb_nonce"*) ;;
-        *) PS2="\\[\\e]633;K;$__rb_nonce\\a\\]$PS2" ;;
+        *) PS2="$PS2\\[\\e]633;K;$__rb_nonce\\a\\]" ;;
         esac
         if [ -n "${__rb_ps0-}" ]; then
             case $PS0 in

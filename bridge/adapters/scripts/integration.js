@@ -30,10 +30,9 @@
     server.setPrompt('> ');
     server.displayPrompt = function (keepCursor) {
       const continued = Boolean(this[bufferedSymbol(this)]);
-      if (continued) this.output.write(mark('K'));
-      else finished();
+      if (!continued) finished();
       const shown = display.call(this, keepCursor);
-      if (!continued) this.output.write(mark('B'));
+      this.output.write(mark(continued ? 'K' : 'B'));
       return shown;
     };
     const evaluate = server.eval;

@@ -9,16 +9,16 @@ if [[ -z "${__rb_nonce-}" ]]; then
             unset ZDOTDIR
         fi
         unset RALPH_BRIDGE_RC_DIR
-        if [[ -r "${ZDOTDIR:-$HOME}/.zshrc" ]]; then
+        if [[ -n "${RALPH_BRIDGE_PERSON-}" && -r "${ZDOTDIR:-$HOME}/.zshrc" ]]; then
             source "${ZDOTDIR:-$HOME}/.zshrc"
         fi
     fi
     typeset -g __rb_nonce='{nonce}' __rb_status=0
-    if [[ -z "${RALPH_BRIDGE_HISTORY-}" ]]; then
+    if [[ -z "${RALPH_BRIDGE_PERSON-}" ]]; then
         unset HISTFILE
         SAVEHIST=0
     fi
-    unset RALPH_BRIDGE_HISTORY
+    unset RALPH_BRIDGE_PERSON
     # The mark behind output without line end would overwrite its first column; "!" means itself.
     setopt no_prompt_sp no_prompt_cr no_bang_hist
     # What is typed is code, not the start of something to be completed.
@@ -39,7 +39,7 @@ if [[ -z "${__rb_nonce-}" ]]; then
             PS1="$PS1%{"$'\e]633;B;'"$__rb_nonce"$'\a'"%}"
         fi
         if [[ "$PS2" != *"$__rb_nonce"* ]]; then
-            PS2="%{"$'\e]633;K;'"$__rb_nonce"$'\a'"%}$PS2"
+            PS2="$PS2%{"$'\e]633;K;'"$__rb_nonce"$'\a'"%}"
         fi
         __rb_mark "P;Cwd=$PWD"
         __rb_mark A

@@ -1,8 +1,9 @@
-"""What is left to the original controller: ``update`` and ``sandbox``."""
+"""The original controller: what it says, and what is left to it: ``update`` and ``sandbox``."""
 
 from __future__ import annotations
 
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import SessionRefused
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.setups.model import Setup
 
-__all__ = ["run_original"]
+__all__ = ["original_text", "run_original"]
 
 
 def run_original(setup: Setup, words: Sequence[str], *, in_place: bool) -> tuple[int, str]:
@@ -55,6 +56,14 @@ def run_original(setup: Setup, words: Sequence[str], *, in_place: bool) -> tuple
         f"{controller} was replaced by the update: ralph-bridge does not stand in for it any more\n"
         f"  next: `ralph-bridge adopt` in {setup.project} to stand in for the new one"
     )
+
+
+def original_text(controller: Path) -> bytes:
+    """What the setup's own controller says, adopted or not; empty when it can't be read."""
+    original = standin.kept(controller)
+    with suppress(OSError):
+        return (original if original.is_file() else controller).read_bytes()
+    return b""
 
 
 def _run(script: Path, setup: Setup, words: Sequence[str]) -> int:

@@ -140,8 +140,10 @@ class _Run:
         shell = self.agent.shell
         yield from self._lines(logs.begins(iteration, datetime.now(), job.mode, job.shown))
         with _temporary(prompts.text()) as path:
-            shell.update({"iteration": iteration, "retry": repeated, "iter_start": began, "tmp_prompt": path})
-            yield from self._hook(self.agent.pre_iteration())
+            shell.update(
+                {"iteration": iteration, "retry": repeated, "iter_start": began, "tmp_prompt": path, "agent_rc": 0}
+            )
+            yield from self._hook(self.agent.pre_iteration(host_streams=True))
             status = yield from self._pipeline(path)
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
         attempt = Attempt(status, response)
@@ -149,7 +151,7 @@ class _Run:
             yield from self._lines([logs.NO_RESPONSE])
         yield from self._lines(logs.done(iteration, int(time.time()) - began))
         shell["agent_rc"] = status or int(attempt.empty)
-        yield from self._hook(self.agent.post_iteration())
+        yield from self._hook(self.agent.post_iteration(host_streams=True))
         yield from self._lines([logs.RULE])
         return attempt
 

@@ -13,6 +13,7 @@ from bridge.setups.lock import one_loop
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.config import read_config, said, source_file
 from bridge.setups.ralph_loop.events import HookText
+from bridge.setups.ralph_loop.original import original_text
 from bridge.setups.ralph_loop.session import Limits, Session
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def ready(
             strict=options.strict,
         )
         _tell(tell, config.output)
-        _sandbox(shell, home, tell)
+        _sandbox(shell, home, tell, strict=options.strict)
         agent = _agent(shell, home, config, options, tell)
         preflight.repository(folder, strict=options.strict)
         _program(agent)
@@ -100,11 +101,13 @@ def _tell(tell: Tell, reply: Reply) -> None:
         tell(HookText(reply.stderr, error=True))
 
 
-def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
-    """The controller's own library, if there: agents may use what it defines, but nothing of ours needs it."""
+def _sandbox(shell: Shell, home: Path, tell: Tell, *, strict: bool) -> None:
+    """The controller's own library. Nothing of ours needs it, but agents may, where their controller does."""
     path = home / "lib" / "sandbox.sh"
     if path.is_file():
         _tell(tell, source_file(shell, path))
+    elif strict or b"sandbox.sh" in original_text(home / "ralph"):
+        raise SessionRefused(f"Error: {path} is missing: the controller sources it at every start")
 
 
 def _agent(shell: Shell, home: Path, config: Config, options: Options, tell: Tell) -> Agent:

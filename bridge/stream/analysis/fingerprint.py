@@ -16,7 +16,7 @@ __all__ = ["error_lines", "fingerprint", "is_error_line"]
 
 _LENGTH = 200
 # A field such as "is_error": false is a name, no error.
-_FIELD = re.compile(r'"[^"]*error[^"]*":')
+_FIELD = re.compile(r'"([^"]*)":')
 _ERROR = re.compile(
     r"^(?:Error|ERROR|error):|\]: error|Link: error|Error occurred|failed with error"
     r"|[Ee]xception|Fatal|FATAL"
@@ -36,7 +36,7 @@ def is_error_line(line: str) -> bool:
     """Say whether a line reports an error; one that spells the name of such a field doesn't count."""
     if "\x1b" in line:
         line = _ANSI.sub("", line)
-    return _ERROR.search(line) is not None and _FIELD.search(line) is None
+    return _ERROR.search(line) is not None and not any("error" in name for name in _FIELD.findall(line))
 
 
 def error_lines(lines: Iterable[str]) -> list[str]:

@@ -61,11 +61,12 @@ def _block_of(answer: Answer) -> StatusBlock | None:
 def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> Verdict:
     """Judge an object, an array or a stream of events.
 
-    A result of claude is judged as an object, also at the end of its stream: bmalph reduces live output
-    to it. Words count in the other streams only.
+    A result of today's claude is judged as an object, also at the end of its stream: bmalph reduces live
+    output to it. Words count in the other streams only, and not in one of claude that was cut short.
     """
     record = {} if answer.is_error else details.record
-    stream = details.shape == "stream" and answer.family != "claude"
+    reduced = answer.family == "claude" and ("uuid" in details.record or not details.record)
+    stream = details.shape == "stream" and not reduced
     fields = {} if stream else record
     block = None if answer.is_error else _block_of(answer)
     said = block or _NOTHING

@@ -133,8 +133,9 @@ class Reader:
         data = self._held.data()
         if b"{" not in data:
             return None
-        if not self._fences and (family := self._fed(parse_whole(data))):
-            return family, "stream"
+        events = [] if self._fences else parse_whole(data)
+        if (family := self._fed(events)) is not None:
+            return family, "object" if len(events) == 1 and family.record else "stream"
         return (self._one(found), "object") if (found := single(data)) is not None else None
 
     def _fed(self, events: list[JsonObject]) -> Family | None:

@@ -10,9 +10,31 @@ The seam::
         for printed in running: ...
         running.status
 
-`definition` is what ``declare -f`` prints. `variables` holds the globals named in ``lifted.reads`` that are set.
-`oracle(data)` runs the same hook in bash, on `data` as its input: as its stdin, or, where ``lifted.file``
-says so, with a file of that content in the place of that argument.
+`definition` is what ``declare -f`` prints. `variables` holds the globals named in ``lifted.reads`` that are set,
+and IFS if it isn't the usual one. ``lifted.file`` is the number of the argument that names the input file, or None
+for stdin. `oracle(data)` runs the same hook in bash with `data` as its input, in the same way: on stdin, or in
+a file whose name stands in the place of that argument.
+
+How it is exact. bashlex parses the function, :mod:`recognise` accepts a few commands with a few options, and
+:mod:`jqlang` runs the part of the jq language on which jq 1.6 to 1.8 agree. What is outside is refused, with a
+reason. Within it, a line whose output depends on the version or on a corner that isn't modelled is a
+*doubt*: it is given to bash, that is to the jq that is installed. These lines are doubts:
+
+1. Not UTF-8. bash 5.2 moreover joins a line that ends in an incomplete sequence with the next: both go together.
+2. A number that is printed, compared or calculated with, unless it is an integer up to 2**53 or a fraction of at
+   most 15 digits, without a zero at its end, from a thousandth up; a printed zero where there is a ``-0``.
+3. More than 256 brackets; byte 0x1E; half a surrogate pair; DEL in a string printed as JSON.
+4. No JSON in a way that versions may differ on (nan and its kin, control characters). Plain garbage isn't one.
+5. An error that leaves a program with ``try`` or ``(…)?`` (before 1.7 they catch errors behind them, too), or
+   that a ``?`` drops within first, limit, any, all.
+6. Values for which a built-in was changed (has of null, ltrimstr of a number, …): see ``jqlang/builtins.py``.
+7. Any error, where jq's stderr isn't sent to /dev/null: the message is jq's.
+
+jq's status after what is no JSON depends on the version (4 in 1.6, 2 later): :class:`JqFacts` asks the jq.
+
+A pipeline over a whole input (``jq … "$1" | tail -n 1``) that is in doubt is run by bash as a whole, if it reads a
+file; on a pipe, bash gets the line, or, where values may go on over lines, all that is left (kept in memory).
+The variables that a hook leaves behind (``line``) aren't set.
 """
 
 from __future__ import annotations
@@ -21,13 +43,15 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from bridge.stream.lift.body import Body
+from bridge.stream.lift.builder import Builder, check_flow, input_file
 from bridge.stream.lift.either import EitherRun
-from bridge.stream.lift.faults import Doubt, NotLifted
+from bridge.stream.lift.faults import NotLifted
+from bridge.stream.lift.flow import FlowRun, local
 from bridge.stream.lift.hook import Hook, dissect
-from bridge.stream.lift.lines import chunks
+from bridge.stream.lift.lines import chunks, is_binary
 from bridge.stream.lift.recognise import recognise
 from bridge.stream.lift.running import LoopRun, Outcome
 from bridge.stream.lift.shelltree import Loop
@@ -36,12 +60,10 @@ from bridge.stream.lift.words import Word, expand, names
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from bridge.stream.lift.jqline import JqLine
-
 __all__ = ["JqFacts", "Lifted", "NotLifted", "Outcome", "Refused", "Running", "lift"]
 
 _STRANGE = frozenset({"xpg_echo", "xtrace", "verbose", "noexec", "nocasematch", "posix"})
-_VERSION = re.compile(r"jq-1\.[5-8](?:\.[0-9]+)?(?:[-+].*)?")
+_VERSION = re.compile(r"jq-1\.[6-8](?:\.[0-9]+)?(?:[-+].*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +73,12 @@ class JqFacts:
     Attributes:
         version: what ``jq --version`` says.
         not_json: its status after a line that is no JSON (1.6 ends with another than the others).
+        extended: there is a file ``~/.jq``, whose definitions it would read.
     """
 
     version: str
     not_json: int | None = None
+    extended: bool = False
 
     @classmethod
     def of(cls, command: str = "jq") -> JqFacts | None:
@@ -66,7 +90,8 @@ class JqFacts:
             bad = subprocess.run([command, "."], input=b"no", capture_output=True, check=False, timeout=10)
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return cls((done.stdout or done.stderr).strip(), bad.returncode)
+        own = os.path.expanduser("~/.jq")
+        return cls((done.stdout or done.stderr).strip(), bad.returncode, os.path.isfile(own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +108,7 @@ class Running:
         status: exit status; meaningful at the end.
     """
 
-    def __init__(self, run: LoopRun | EitherRun, pieces: Iterable[bytes], *, ignored: bool) -> None:
+    def __init__(self, run: LoopRun | FlowRun | EitherRun, pieces: Iterable[bytes], *, ignored: bool) -> None:
         self._run = run
         self._ignored = ignored
         self._output = run.run(pieces)
@@ -142,31 +167,47 @@ class Lifted:
         strange = _STRANGE.intersection(options)
         if strange:
             raise NotLifted(f"the shell option {min(strange)}")
-        loop = self._hook.main.stages[0]
-        assert isinstance(loop, Loop)
         values = self._values(arguments, variables, "nounset" in options)
-        if loop.strip and values.get("IFS", " \t\n") != " \t\n":
-            raise NotLifted("IFS is not the usual one")
+        pipefail = "pipefail" in options
         errexit = "errexit" in options and not self._hook.ignored
-
-        def start(loop: Loop, oracle: Callable[[bytes], Outcome]) -> LoopRun:
-            engines: list[JqLine] = []
-            compiled = Body(values, "pipefail" in options, self._not_json, engines).per_line(loop.body)
-
-            def body(line: dict[str, str], given: str | None, out: list[str]) -> int:
-                return compiled({**values, **line}, given, out)
-
-            return LoopRun(loop, body, engines, oracle, on_error, errexit)
-
-        if loop.file is None:
-            return Running(start(loop, oracle), chunks(stdin), ignored=self._hook.ignored)
-        path = expand(loop.file, values)
-        pieces = _content(path, folder)
+        builder = Builder(values, pipefail=pipefail, errexit=errexit, not_json=self._not_json)
+        stages = self._hook.main.stages
+        file = input_file(self._hook.main)
+        path = None if file is None else os.path.join(folder, expand(file, values))
+        run: LoopRun | FlowRun | EitherRun
         if self._hook.otherwise is not None:
-            loops = (loop, self._hook.otherwise)
-            either = EitherRun(start, loops, lambda: _content(path, folder), oracle)
-            return Running(either, pieces, ignored=False)
-        return Running(start(loop, oracle), pieces, ignored=self._hook.ignored)
+            assert path is not None
+            run = self._either(path, values, pipefail, errexit, oracle, on_error)
+        elif len(stages) == 1 and isinstance(stages[0], Loop):
+            run = builder.loop_run(stages[0], oracle, on_error)
+        else:
+            whole = None if path is None else lambda: Path(path).read_bytes()
+            run = FlowRun(builder.stages(stages), builder.engines, oracle, on_error, whole, pipefail)
+            check_flow(run, ignored=self._hook.ignored)
+            if path is not None and run.greps and is_binary(_content(path)):
+                raise NotLifted("its file is binary for grep: a NUL, or no UTF-8")
+        pieces = chunks(stdin) if path is None else _content(path)
+        return Running(run, pieces, ignored=self._hook.ignored)
+
+    def _either(
+        self,
+        path: str,
+        values: Mapping[str, str],
+        pipefail: bool,
+        errexit: bool,
+        oracle: Callable[[bytes], Outcome],
+        on_error: Callable[[bytes], object],
+    ) -> EitherRun:
+        first, second = self._hook.main.stages[0], self._hook.otherwise
+        assert isinstance(first, Loop)
+        assert second is not None
+
+        def start(loop: Loop, ask: Callable[[bytes], Outcome]) -> LoopRun:
+            # Each run with engines of its own: the first loop is tried on lines while it runs.
+            builder = Builder(values, pipefail=pipefail, errexit=errexit, not_json=self._not_json)
+            return builder.loop_run(loop, ask, on_error)
+
+        return EitherRun(start, (first, second), lambda: _content(path), oracle)
 
     def _values(self, arguments: Sequence[str], variables: Mapping[str, str], nounset: bool) -> dict[str, str]:
         values = {name: value for name, value in variables.items() if name in self.reads or name == "IFS"}
@@ -177,7 +218,7 @@ class Lifted:
         for assign in self._hook.setup:
             assert not hasattr(assign.value, "body")
             if assign.value or not assign.local:
-                values[assign.name] = expand(assign.value, values, splits=False)  # type: ignore[arg-type]
+                values[assign.name] = expand(assign.value, values, splits=False)
             else:
                 values.pop(assign.name, None)
                 if not nounset:
@@ -185,14 +226,14 @@ class Lifted:
         return values
 
 
-def _content(path: str, folder: str | os.PathLike[str]) -> Iterator[bytes]:
+def _content(path: str) -> Iterator[bytes]:
     """The chunks of a file.
 
     Raises:
         NotLifted: it is no readable, regular file.
     """
     try:
-        stream = open(os.path.join(folder, path), "rb")  # noqa: SIM115
+        stream = open(path, "rb")  # noqa: SIM115 — the generator closes it
     except (OSError, ValueError) as error:
         raise NotLifted(f"its file: {error}") from error
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -216,7 +257,9 @@ def lift(definition: str, *, functions: Collection[str] = (), jq: JqFacts | None
     """
     try:
         if jq is not None and not _VERSION.fullmatch(jq.version):
-            raise NotLifted(f"the installed jq says it is {jq.version!r}: known are 1.5 to 1.8")
+            raise NotLifted(f"the installed jq says it is {jq.version!r}: known are 1.6 to 1.8")
+        if jq is not None and jq.extended:
+            raise NotLifted("jq reads definitions from ~/.jq")
         hook = dissect(recognise(definition, functions))
         file = _checked(hook)
     except NotLifted as error:
@@ -225,17 +268,16 @@ def lift(definition: str, *, functions: Collection[str] = (), jq: JqFacts | None
 
 
 def _checked(hook: Hook) -> int | None:
-    loop = hook.main.stages[0]
-    if len(hook.main.stages) != 1 or not isinstance(loop, Loop):
-        raise NotLifted("a pipeline over the whole input")
+    file = input_file(hook.main)
+    _trial(hook)
     assigned = {assign.name: assign.value for assign in hook.setup}
-    _trial(hook, loop)
-    if hook.otherwise is not None:
-        _trial(hook, hook.otherwise)
-    return None if loop.file is None else _argument(loop.file, assigned)
+    number = None if file is None else _argument(file, assigned)
+    if any(_argument(guard, assigned) != number for guard in hook.guards):
+        raise NotLifted("a test of another file than the one that it reads")
+    return number
 
 
-def _trial(hook: Hook, loop: Loop) -> None:
+def _trial(hook: Hook) -> None:
     """Compile it with what is known now: what is refused whatever the values are is refused here."""
     known: dict[str, str] = {}
     for assign in hook.setup:
@@ -243,10 +285,16 @@ def _trial(hook: Hook, loop: Loop) -> None:
             known[assign.name] = _sample(assign.value, known)
     for name in (*hook.reads, *map(str, range(1, 10))):
         known.setdefault(name, "")
-    try:
-        Body(known, False, None, []).per_line(loop.body)
-    except Doubt:
-        raise NotLifted("a doubt") from None
+    builder = Builder(known)
+    stages = hook.main.stages
+    if len(stages) == 1 and isinstance(stages[0], Loop):
+        builder.body(stages[0])
+        if hook.otherwise is not None:
+            Builder(known).body(hook.otherwise)
+    else:
+        made = builder.stages(stages)
+        if input_file(hook.main) is None and not local(made):
+            raise NotLifted("head, tail or tr -d '\\n' on a pipe")
 
 
 def _sample(word: Word, known: Mapping[str, str]) -> str:
@@ -257,7 +305,7 @@ def _argument(file: Word, assigned: Mapping[str, object]) -> int:
     """The argument that a file's name is, followed through assignments."""
     seen: set[str] = set()
     while True:
-        if len(file) != 1 or isinstance(file[0], str) or file[0].default is not None:
+        if len(file) != 1 or isinstance(file[0], str) or file[0].default not in (None, "/dev/stdin"):
             raise NotLifted("its file is not simply an argument")
         name = file[0].name
         if name.isdigit():

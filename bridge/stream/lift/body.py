@@ -1,44 +1,40 @@
 """The body of a loop (one line at a time) as Python closures.
 
-A statement becomes a function of the variables and of its stdin, which adds to a list what it prints and
-gives its exit status. What can't be foreseen raises :class:`Doubt`: bash is asked about that line.
+A statement becomes a function of a :class:`Frame`, which adds to it what is printed and gives the exit status.
+What can't be foreseen raises :class:`Doubt`: bash is asked about that line.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bridge.stream.lift import shelltree as tree
 from bridge.stream.lift.faults import Doubt, NotLifted
-from bridge.stream.lift.jqline import JqLine, odd
-from bridge.stream.lift.tools import on_text, tool
-from bridge.stream.lift.words import Word, expand, names
+from bridge.stream.lift.plain import PLAIN, Frame, engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Run: TypeAlias = Callable[[dict[str, str], str | None, list[str]], int]
+    from bridge.stream.lift.jqlang.line import JqLine
 
-__all__ = ["Body", "echoed"]
+    Run: TypeAlias = Callable[[Frame], int]
 
-_ECHO_OPTIONS = re.compile(r"-[neE]+")
-_LONGEST_ARGUMENT = 100_000  # the kernel refuses arguments above 128 KiB
+__all__ = ["Body", "Exit"]
 
 
-class _Next(Exception):  # noqa: N818
+class _Next(Exception):
     """``continue``."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
-def echoed(text: str) -> str:
-    """What ``echo "$x"`` prints, where x may look like an option (xpg_echo off)."""
-    if text[:1] == "-" and _ECHO_OPTIONS.fullmatch(text):
-        return "" if "n" in text else "\n"
-    return text + "\n"
+class Exit(Exception):
+    """errexit ends the shell, with this status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
 
 
 @dataclass(slots=True)
@@ -47,24 +43,51 @@ class Body:
 
     Attributes:
         fixed: variables that don't change from line to line (arguments, globals, locals set before).
-        pipefail: the option of the shell.
+        pipefail, errexit: options of the shell.
         not_json: jq's status after what is no JSON.
-        engines: every jq in it, to tell them what text is at hand.
+        engines: every jq in it.
+        fed: the statement at hand reads a pipe within the body (else it would read the loop's own input).
     """
 
     fixed: Mapping[str, str]
-    pipefail: bool
-    not_json: int | None
-    engines: list[JqLine]
-    _fed: bool = False
+    pipefail: bool = False
+    errexit: bool = False
+    not_json: int | None = None
+    engines: list[JqLine] = field(default_factory=list)
+    fed: bool = False
 
     def compile(self, node: tree.Statement) -> Run:
-        """The function of a statement.
+        """The function of a statement, in a place where errexit doesn't act.
 
         Raises:
             NotLifted: with the reason.
         """
-        return _COMPILERS[type(node)](self, node)
+        made = _COMPILERS.get(type(node)) or PLAIN.get(type(node))
+        if made is None:
+            raise NotLifted(f"`{type(node).__name__.lower()}` within the loop")
+        return made(self, node)
+
+    def acting(self, node: tree.Statement) -> Run:
+        """The function of a statement, in a place where errexit acts if it is on."""
+        if not self.errexit:
+            return self.compile(node)
+        if isinstance(node, tree.Sequence):
+            return _sequence(self, node, acting=True)
+        if isinstance(node, tree.If):
+            return _if(self, node, acting=True)
+        if isinstance(node, tree.AndOr):
+            return _and_or(self, node, acting=True)
+        inner = self.compile(node)
+        if isinstance(node, tree.Not):
+            return inner
+
+        def run(frame: Frame) -> int:
+            status = inner(frame)
+            if status:
+                raise Exit(status)
+            return 0
+
+        return run
 
     def jq(self, node: tree.Jq) -> JqLine:
         """The engine of a jq command, whose program and arguments don't change."""
@@ -72,228 +95,127 @@ class Body:
         made.not_json = self.not_json
         return made
 
-    def _jq(self, node: tree.Jq) -> Run:
-        if node.file is not None or (node.here is None and not self._fed):
-            raise NotLifted("a jq in a loop that reads a file, or the loop's own input")
-        line = self.jq(node)
-        here = self._word(node.here) if node.here is not None else None
-        quiet = node.quiet
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            text = given if here is None else here(values)
-            if text is None:
-                raise Doubt  # it would read the loop's own input
-            if odd(text):
-                raise Doubt
-            status = line.line(text)
-            out += line.parts
-            line.parts.clear()
-            if line.failed and not quiet:
-                out.clear()
-                raise Doubt  # its message goes to stderr
-            return status
-
-        return run
-
-    def _say(self, node: tree.Say) -> Run:
-        word = self._word(node.word)
-        end, options = node.end, node.options
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            text = word(values)
-            out.append(echoed(text) if options else text + end)
-            return 0
-
-        return run
-
-    def _word(self, word: Word) -> Callable[[dict[str, str]], str]:
-        if len(word) == 1 and not isinstance(word[0], str) and word[0].default is None:
-            name = word[0].name
-
-            def variable(values: dict[str, str]) -> str:
-                try:
-                    return values[name]
-                except KeyError:
-                    raise Doubt from None
-
-            return variable
-
-        def run(values: dict[str, str]) -> str:
-            try:
-                return expand(word, values)
-            except NotLifted:
-                raise Doubt from None
-
-        return run
-
-    def _tool(self, node: tree.Tool) -> Run:
-        if node.file is not None or not self._fed:
-            raise NotLifted(f"a {node.name} in a loop that reads a file, or the loop's own input")
-        work = tool(node)
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            if given is None:
-                raise Doubt
-            text, status = on_text(work, given)
-            out.append(text)
-            return status
-
-        return run
-
-    def _pipeline(self, node: tree.Pipeline) -> Run:
-        outer = self._fed
-        stages: list[Run] = []
-        for stage in node.stages:
-            stages.append(self.compile(stage))
-            self._fed = True
-        self._fed = outer
-        pipefail, ignored = self.pipefail, node.ignored
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            worst = status = 0
-            for stage in stages:
-                printed: list[str] = []
-                status = stage(values, given, printed)
-                worst = status or worst
-                given = "".join(printed)
-            out.append(given or "")
-            return 0 if ignored else worst if pipefail else status
-
-        return run
-
-    def _assign(self, node: tree.Assign) -> Run:
-        name, local = node.name, node.local
-        if isinstance(node.value, tree.Capture):
-            inner = self.compile(node.value.body)
-
-            def capture(values: dict[str, str], given: str | None, out: list[str]) -> int:
-                printed: list[str] = []
-                try:
-                    status = inner(dict(values), given, printed)
-                except _Next:
-                    raise Doubt from None
-                text = "".join(printed)
-                if "\0" in text:
-                    raise Doubt
-                values[name] = text.rstrip("\n")
-                return 0 if local else status
-
-            return capture
-        word = self._word(node.value)
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            values[name] = word(values)
-            return 0
-
-        return run
-
-    def _test(self, node: tree.Test) -> Run:
-        left, right, operator = self._word(node.left), self._word(node.right), node.operator
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            a = left(values)
-            if operator in ("-n", "-z"):
-                return int((a == "") is (operator == "-n"))
-            return int((a == right(values)) is (operator == "!="))
-
-        return run
-
-    def _nothing(self, node: tree.Nothing) -> Run:
-        return lambda values, given, out: node.status
-
-    def _continue(self, node: tree.Continue) -> Run:
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            raise _Next(0)
-
-        return run
-
-    def _and_or(self, node: tree.AndOr) -> Run:
-        left, right, word = self.compile(node.left), self.compile(node.right), node.word
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            status = left(values, given, out)
-            if (status == 0) is (word == "&&"):
-                status = right(values, given, out)
-            return status
-
-        return run
-
-    def _if(self, node: tree.If) -> Run:
-        test, yes = self.compile(node.test), self.compile(node.yes)
-        no = self.compile(node.no) if node.no is not None else None
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            if test(values, given, out) == 0:
-                return yes(values, given, out)
-            return no(values, given, out) if no is not None else 0
-
-        return run
-
-    def _sequence(self, node: tree.Sequence) -> Run:
-        runs = [self.compile(statement) for statement in node.statements]
-
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
-            status = 0
-            for one in runs:
-                status = one(values, given, out)
-            return status
-
-        return run
-
-    def _loop(self, node: tree.Loop) -> Run:
-        raise NotLifted("a loop within a loop")
-
     def per_line(self, node: tree.Statement) -> Run:
-        """The whole body, ``continue`` included."""
-        inner = self.compile(node)
+        """The whole body, ``continue`` included; raises :class:`Exit`."""
+        inner = self.acting(node)
 
-        def run(values: dict[str, str], given: str | None, out: list[str]) -> int:
+        def run(frame: Frame) -> int:
             try:
-                return inner(values, given, out)
+                return inner(frame)
             except _Next as end:
                 return end.status
 
         return run
 
 
-def engine(node: tree.Jq, fixed: Mapping[str, str], engines: list[JqLine]) -> JqLine:
-    """The engine of a jq command.
-
-    Raises:
-        NotLifted: program, options or arguments are not lifted.
-    """
-    import json
-
-    for name in names(node.program):
-        if name not in fixed:
-            raise NotLifted(f"jq with a program that depends on ${name}")
-    values: dict[str, Any] = {}
-    for name, word, is_json in node.arguments:
-        text = expand(word, fixed)
-        if len(text) > _LONGEST_ARGUMENT or "\udc80" <= max(text, default="") <= "\udcff":
-            raise NotLifted(f"jq --arg {name} with a value that is very long, or no UTF-8")
-        if is_json and not re.fullmatch(r'[1-9][0-9]{0,14}|0|true|false|null|"[A-Za-z0-9 _./:-]*"|\[\]|\{\}', text):
-            raise NotLifted(f"jq --argjson {name} {text[:40]}")
-        values[name] = json.loads(text) if is_json else text
-    program = expand(node.program, fixed)
-    if len(program) > _LONGEST_ARGUMENT or program.startswith("-"):
-        raise NotLifted("a jq program that starts with a dash, or is very long")
-    made = JqLine.compile(program, node.options, values)
-    engines.append(made)
-    return made
+def _part(body: Body, node: tree.Statement, acting: bool) -> Run:
+    return body.acting(node) if acting else body.compile(node)
 
 
-_COMPILERS: dict[type, Callable[[Body, Any], Run]] = {
-    tree.Say: Body._say,
-    tree.Jq: Body._jq,
-    tree.Tool: Body._tool,
-    tree.Pipeline: Body._pipeline,
-    tree.Assign: Body._assign,
-    tree.Test: Body._test,
-    tree.Nothing: Body._nothing,
-    tree.Continue: Body._continue,
-    tree.AndOr: Body._and_or,
-    tree.If: Body._if,
-    tree.Sequence: Body._sequence,
-    tree.Loop: Body._loop,
+def _pipeline(body: Body, node: tree.Pipeline) -> Run:
+    outer = body.fed
+    stages: list[Run] = []
+    for stage in node.stages:
+        stages.append(body.compile(stage))
+        body.fed = True
+    body.fed = outer
+    pipefail, ignored = body.pipefail, node.ignored
+
+    def run(frame: Frame) -> int:
+        given = frame.given
+        worst = status = 0
+        for stage in stages:
+            inner = Frame(frame.values, given)
+            status = stage(inner)
+            worst = status or worst
+            given = "".join(inner.out)
+        frame.out.append(given or "")
+        return 0 if ignored else worst if pipefail else status
+
+    return run
+
+
+def _assign(body: Body, node: tree.Assign) -> Run:
+    name, local = node.name, node.local
+    if not isinstance(node.value, tree.Capture):
+        word = PLAIN[tree.Say](body, tree.Say(node.value, end=""))
+
+        def plain(frame: Frame) -> int:
+            inner = Frame(frame.values, None)
+            word(inner)
+            frame.values[name] = inner.out[0]
+            return 0
+
+        return plain
+    captured = body.compile(node.value.body)
+
+    def capture(frame: Frame) -> int:
+        inner = Frame(dict(frame.values), frame.given)
+        try:
+            status = captured(inner)
+        except _Next:
+            raise Doubt from None
+        text = "".join(inner.out)
+        if "\0" in text:
+            raise Doubt  # bash drops it, and says so
+        frame.values[name] = text.rstrip("\n")
+        return 0 if local else status
+
+    return capture
+
+
+def _not(body: Body, node: tree.Not) -> Run:
+    inner = body.compile(node.statement)
+    return lambda frame: int(inner(frame) == 0)
+
+
+def _continue(_body: Body, _node: tree.Continue) -> Run:
+    def run(_frame: Frame) -> int:
+        raise _Next(0)
+
+    return run
+
+
+def _and_or(body: Body, node: tree.AndOr, *, acting: bool = False) -> Run:
+    left, right, word = body.compile(node.left), _part(body, node.right, acting), node.word
+
+    def run(frame: Frame) -> int:
+        status = left(frame)
+        return right(frame) if (status == 0) is (word == "&&") else status
+
+    return run
+
+
+def _if(body: Body, node: tree.If, *, acting: bool = False) -> Run:
+    test, yes = body.compile(node.test), _part(body, node.yes, acting)
+    no = _part(body, node.no, acting) if node.no is not None else None
+
+    def run(frame: Frame) -> int:
+        if test(frame) == 0:
+            return yes(frame)
+        return no(frame) if no is not None else 0
+
+    return run
+
+
+def _sequence(body: Body, node: tree.Sequence, *, acting: bool = False) -> Run:
+    runs = [_part(body, statement, acting) for statement in node.statements]
+
+    def run(frame: Frame) -> int:
+        status = 0
+        for one in runs:
+            status = one(frame)
+        return status
+
+    return run
+
+
+_COMPILERS: dict[type, Callable[..., Any]] = {
+    tree.Pipeline: _pipeline,
+    tree.Assign: _assign,
+    tree.Continue: _continue,
+    tree.Not: _not,
+    tree.AndOr: _and_or,
+    tree.If: _if,
+    tree.Sequence: _sequence,
 }

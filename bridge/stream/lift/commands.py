@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.stream.lift import shelltree as tree
 from bridge.stream.lift.faults import NotLifted
-from bridge.stream.lift.jqline import Options
+from bridge.stream.lift.jqlang.line import Options
 from bridge.stream.lift.tools import TOOLS
 from bridge.stream.lift.words import Word, constant
 
@@ -17,7 +17,20 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "SAFE", "Call"]
 
 SAFE = frozenset(
-    "IFS PATH LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES HOME ENV TMOUT POSIXLY_CORRECT".split()
+    [
+        "IFS",
+        "PATH",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LC_COLLATE",
+        "LC_MESSAGES",
+        "HOME",
+        "ENV",
+        "TMOUT",
+        "POSIXLY_CORRECT",
+    ]
 )
 """Variables that change what commands do: an assignment to them isn't lifted."""
 
@@ -28,12 +41,13 @@ class Call(NamedTuple):
     name: str
     words: tuple[Word, ...]
     quiet: bool = False
+    mute: bool = False
     here: Word | None = None
     file: Word | None = None
 
 
 def _plain(call: Call) -> None:
-    if call.quiet or call.here is not None or call.file is not None:
+    if call.quiet or call.mute or call.here is not None or call.file is not None:
         raise NotLifted(f"a redirection of `{call.name}`")
 
 
@@ -67,7 +81,14 @@ def _printf(call: Call) -> tree.Statement:
     return tree.Say(call.words[1], end="\n" if constant(call.words[0]) != "%s" else "")
 
 
-_LONG = {"raw-output": "r", "join-output": "j", "compact-output": "c", "monochrome-output": "M", "unbuffered": ""}
+_LONG = {
+    "raw-output": "r",
+    "join-output": "j",
+    "compact-output": "c",
+    "monochrome-output": "M",
+    "unbuffered": "",
+    "raw-input": "R",
+}
 _JSON = re.compile(r'-?(?:0|[1-9][0-9]{0,14})|true|false|null|"[A-Za-z0-9 _./:-]*"|\[\]|\{\}')
 
 
@@ -92,7 +113,7 @@ def _jq(call: Call) -> tree.Statement:
             arguments.append((name, value, text == "--argjson"))
         elif text[2:] in _LONG and text.startswith("--"):
             letters += _LONG[text[2:]]
-        elif re.fullmatch(r"-[rjcM]+", text):
+        elif re.fullmatch(r"-[rjcMR]+", text):
             letters += text[1:]
         else:
             raise NotLifted(f"jq {text}")
@@ -107,8 +128,8 @@ def _jq(call: Call) -> tree.Statement:
         file = rest[1]
         if isinstance(file[0] if file else "", str) and constant(file) in ("", None):
             raise NotLifted("a file of jq with a name that is put together")
-    options = Options("r" in letters, "j" in letters, "c" in letters)
-    return tree.Jq(rest[0], options, tuple(arguments), call.quiet, call.here, file)
+    options = Options("r" in letters, "j" in letters, "c" in letters, "R" in letters)
+    return tree.Jq(rest[0], options, tuple(arguments), call.quiet, call.here, file, call.mute)
 
 
 def _tool(call: Call) -> tree.Statement:
@@ -123,9 +144,13 @@ def _test(call: Call) -> tree.Statement:
     for word in words:
         _quoted(word)
     sign = constant(words[0]) if words else None
-    if len(words) == 2 and sign in ("-n", "-z"):
+    if len(words) == 3 and sign == "!" and constant(words[1]) in ("-f", "-e", "-r"):
+        return tree.Not(tree.Test(constant(words[1]) or "", words[2]))
+    if len(words) == 2 and sign in ("-n", "-z", "-f", "-e", "-r"):
         return tree.Test(sign, words[1])
     middle = constant(words[1]) if len(words) == 3 else None
+    if middle in ("=^", "!^"):  # of our own: see quotes.py
+        return tree.Test(middle, words[0], words[2])
     if middle in ("=", "==", "!="):
         return tree.Test("!=" if middle == "!=" else "=", words[0], words[2])
     raise NotLifted("a test other than -n, -z, = and !=")
@@ -148,6 +173,14 @@ def _continue(call: Call) -> tree.Statement:
     return tree.Continue()
 
 
+def _return(call: Call) -> tree.Statement:
+    _plain(call)
+    word = constant(call.words[0]) if len(call.words) == 1 else "0" if not call.words else None
+    if word is None or not re.fullmatch(r"[0-9]{1,3}", word):
+        raise NotLifted("`return` with something else than a number")
+    return tree.Return()
+
+
 def _unreached(call: Call) -> tree.Statement:
     raise NotLifted(f"`{call.name}` here")
 
@@ -162,5 +195,6 @@ COMMANDS: dict[str, Callable[[Call], tree.Statement]] = {
     "false": _nothing(1),
     "continue": _continue,
     "local": _unreached,
+    "return": _return,
     **dict.fromkeys(TOOLS, _tool),
 }

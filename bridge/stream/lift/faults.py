@@ -5,11 +5,11 @@ from __future__ import annotations
 __all__ = ["Doubt", "JqError", "NotLifted"]
 
 
-class NotLifted(Exception):  # noqa: N818
+class NotLifted(Exception):
     """The hook, or this run of it, is bash's; the text says why."""
 
 
-class Doubt(Exception):  # noqa: N818
+class Doubt(Exception):
     """What jq prints for this line depends on its version, or on a corner that is not modelled."""
 
 

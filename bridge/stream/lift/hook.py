@@ -13,6 +13,8 @@ from bridge.stream.lift.words import Variable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bridge.stream.lift.words import Word
+
 __all__ = ["Hook", "dissect"]
 
 
@@ -24,6 +26,7 @@ class Hook(NamedTuple):
         main: the pipeline that does the work; a loop alone is a pipeline of one.
         ignored: ``|| true`` behind it.
         reads: globals that it uses.
+        guards: files without which it does nothing (``[ -f "$1" ] || return``).
         otherwise: the loop that runs when the first one, which is `main`, prints nothing.
     """
 
@@ -31,6 +34,7 @@ class Hook(NamedTuple):
     main: tree.Pipeline
     ignored: bool
     reads: frozenset[str]
+    guards: tuple[Word, ...]
     otherwise: tree.Loop | None = None
 
 
@@ -41,12 +45,15 @@ def dissect(body: tree.Statement) -> Hook:
         NotLifted: there is more in it than assignments and one pipeline, or it keeps a state between lines.
     """
     statements = list(_flat(body))
+    guards: list[Word] = []
     setup: list[tree.Assign] = []
     known: set[str] = set()
     reads: set[str] = set()
-    while len(statements) > 1 and isinstance(statements[0], tree.Assign):
+    while len(statements) > 1 and isinstance(statements[0], tree.Assign | tree.AndOr | tree.If):
         first = statements.pop(0)
-        assert isinstance(first, tree.Assign)
+        if not isinstance(first, tree.Assign):
+            guards.append(_guarded(first))
+            continue
         if isinstance(first.value, tree.Capture):
             raise NotLifted(f"{first.name} is the output of a command")
         reads |= set(_variables(first)) - known
@@ -70,7 +77,20 @@ def dissect(body: tree.Statement) -> Hook:
             reads |= set(_variables(stage)) - known - assigned - {stage.name}
         else:
             reads |= set(_variables(stage)) - known
-    return Hook(tuple(setup), main, ignored, frozenset(name for name in reads if not name.isdigit()), otherwise)
+    names = frozenset(name for name in reads if not name.isdigit())
+    return Hook(tuple(setup), main, ignored, names, tuple(guards), otherwise)
+
+
+def _guarded(node: tree.Statement) -> Word:
+    """The file of ``[ -f file ] || return``, or of ``if [ ! -f file ]; then return; fi``."""
+    test: tree.Statement | None = None
+    if isinstance(node, tree.AndOr) and node.word == "||" and isinstance(node.right, tree.Return):
+        test = node.left
+    elif isinstance(node, tree.If) and node.no is None and isinstance(node.yes, tree.Return):
+        test = node.test.statement if isinstance(node.test, tree.Not) else None
+    if isinstance(test, tree.Test) and test.operator in ("-f", "-e", "-r"):
+        return test.left
+    raise NotLifted("several commands, one after the other")
 
 
 def _flat(body: tree.Statement) -> Iterator[tree.Statement]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Block", "blocks", "chunks"]
+__all__ = ["Block", "blocks", "chunks", "is_binary"]
 
 _CHUNK = 1 << 18
 _INCOMPLETE = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})[\r\t ]?\n\Z")
@@ -46,8 +46,11 @@ def chunks(stream: Iterable[bytes] | BinaryIO | None) -> Iterator[bytes]:
         yield chunk
 
 
-def blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
-    """The input in blocks of whole lines."""
+def blocks(pieces: Iterable[bytes], *, last: bool = True, nul: bool = False) -> Iterator[Block]:
+    """The input in blocks of whole lines; without `last`, what has no newline at the end isn't one.
+
+    NUL bytes are dropped, as `read` does, or kept with `nul`.
+    """
     pending: list[bytes] = []
     for piece in pieces:
         end = piece.rfind(b"\n") + 1
@@ -57,7 +60,7 @@ def blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
         data = b"".join([*pending, piece[:end]])
         pending = [piece[end:]] if end < len(piece) else []
         held = b""
-        for block in _whole(data):
+        for block in _whole(data if nul else data.replace(b"\0", b"")):
             if block.raw and _INCOMPLETE.search(block.raw):
                 held = block.raw
             else:
@@ -65,20 +68,25 @@ def blocks(pieces: Iterable[bytes]) -> Iterator[Block]:
         if held:
             pending.insert(0, held)
     rest = b"".join(pending)
-    if rest:
+    if not nul:
+        rest = rest.replace(b"\0", b"")
+    if rest and (last or b"\n" in rest):
         yield from _last(rest)
+
+
+def is_binary(pieces: Iterable[bytes]) -> bool:
+    """Whether grep might not take this for text: it holds a NUL, or isn't UTF-8."""
+    return any(block.raw or "\0" in block.text for block in blocks(pieces, nul=True))
 
 
 def _last(rest: bytes) -> Iterator[Block]:
     try:
-        yield Block(rest.replace(b"\0", b"").decode(), open=rest[-1:] != b"\n")
+        yield Block(rest.decode(), open=rest[-1:] != b"\n")
     except UnicodeDecodeError:
         yield Block("", rest, open=rest[-1:] != b"\n")
 
 
 def _whole(data: bytes) -> Iterator[Block]:
-    if b"\0" in data:
-        data = data.replace(b"\0", b"")
     try:
         yield Block(data.decode())
         return

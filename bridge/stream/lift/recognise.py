@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.stream.lift import shelltree as tree
-from bridge.stream.lift.brackets import without_double_brackets
-from bridge.stream.lift.commands import COMMANDS, Call, SAFE
+from bridge.stream.lift.commands import COMMANDS, SAFE, Call
 from bridge.stream.lift.faults import NotLifted
+from bridge.stream.lift.quotes import prepared
 from bridge.stream.lift.words import Word, constant, parse_word
 
 if TYPE_CHECKING:
@@ -27,25 +27,27 @@ def recognise(definition: str, functions: Collection[str] = ()) -> tree.Statemen
     Raises:
         NotLifted: with the reason.
     """
-    # 90 ms on a cold start: only whoever lifts pays for it.
-    import bashlex
-    from bashlex.errors import ParsingError
-
     if "\\\n" in definition or "\0" in definition or "`" in definition:
         raise NotLifted("a line continued with a backslash, backquotes, or a NUL")
-    source = without_double_brackets(definition)
-    try:
-        found = bashlex.parse(source)
-    except (ParsingError, NotImplementedError, AssertionError, IndexError, RecursionError) as error:
-        raise NotLifted(
-            f"its grammar: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-        ) from error
+    reader, found = _parsed(definition, frozenset(functions))
     if len(found) != 1 or found[0].kind != "function":
         raise NotLifted("not one function definition")
     body = found[0].body
     if body.redirects or body.list[0].word != "{":
         raise NotLifted("a function whose body isn't in braces, or is redirected as a whole")
-    return _Reader(source, frozenset(functions)).block(body.list[1:-1])
+    return reader.block(body.list[1:-1])
+
+
+def _parsed(text: str, functions: frozenset[str]) -> tuple[_Reader, list[Any]]:
+    # 90 ms on a cold start: only whoever lifts pays for it.
+    import bashlex
+
+    source, masked = prepared(text)
+    try:
+        return _Reader(source, functions), bashlex.parse(masked)
+    except Exception as error:  # bashlex has errors of its own, and others when it is surprised
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise NotLifted(f"its grammar: {first}") from error
 
 
 class _Reader:
@@ -88,15 +90,17 @@ class _Reader:
 
     def pipeline(self, node: Any) -> tree.Statement:
         stages: list[Any] = []
-        for part in node.parts:
+        inverted = node.parts[0].kind == "reservedword"
+        for part in node.parts[inverted:]:
             if part.kind == "reservedword":
-                raise NotLifted("`!` before a pipeline")
+                raise NotLifted(f"`{part.word}`")
             if part.kind == "pipe":
                 if part.pipe != "|":
                     raise NotLifted(f"`{part.pipe}`")
                 continue
             stages.append(self.stage(part))
-        return tree.Pipeline(tuple(stages))
+        found = tree.Pipeline(tuple(stages))
+        return tree.Not(found) if inverted else found
 
     def stage(self, node: Any) -> tree.Statement:
         found = self.statement(node)
@@ -218,6 +222,11 @@ class _Reader:
             return call._replace(here=self.word(redirect.output))
         if kind == "<" and call.here is None and call.file is None:
             return call._replace(file=self.input_file(redirect))
+        devnull = kind in (">", "&>") and constant(self.word(redirect.output)) == "/dev/null"
+        if devnull and call.name == "jq" and not call.mute and (source in (None, 1) or kind == "&>"):
+            return call._replace(mute=True, quiet=call.quiet or kind == "&>")
+        if kind == ">&" and source == 2 and redirect.output == 1 and call.mute and not call.quiet:
+            return call._replace(quiet=True)
         if kind == ">" and source == 2 and constant(self.word(redirect.output)) == "/dev/null" and not call.quiet:
             return call._replace(quiet=True)
         raise NotLifted(f"the redirection {self.text(redirect)}")
@@ -231,14 +240,16 @@ class _Reader:
         name, _, value = self.text(node).partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in SAFE:
             raise NotLifted(f"an assignment to {name}")
-        substitutions = [part for part in node.parts if part.kind == "commandsubstitution"]
-        if not substitutions:
+        inner = value[1:-1] if value.startswith('"$(') and value.endswith(')"') else value
+        if not inner.startswith("$("):
             return tree.Assign(name, parse_word(value), local)
-        inner = substitutions[0]
-        whole = self.source[inner.pos[0] : inner.pos[1]]
-        if len(node.parts) != 1 or value not in (whole, f'"{whole}"'):
+        if len(node.parts) != 1 or not inner.endswith(")") or inner.startswith("$(("):
             raise NotLifted(f"the value of {name}")
-        return tree.Assign(name, tree.Capture(self.statement(inner.command)), local)
+        # The last `:` is for bashlex, which knows no `||` at the end of a substitution.
+        reader, found = _parsed(inner[2:-1].strip() + "; :", self.functions)
+        if len(found) != 1 or found[0].kind != "list" or found[0].parts[-2].op != ";":
+            raise NotLifted(f"the value of {name}")
+        return tree.Assign(name, tree.Capture(reader.sequence(found[0].parts[:-2])), local)
 
     def locals(self, words: list[Any]) -> tree.Statement:
         made: list[tree.Statement] = []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from bridge.stream.lift.jqline import Options
-from bridge.stream.lift.words import Word
+if TYPE_CHECKING:
+    from bridge.stream.lift.jqlang.line import Options
+    from bridge.stream.lift.words import Word
 
 __all__ = [
     "AndOr",
@@ -16,9 +17,11 @@ __all__ = [
     "If",
     "Jq",
     "Loop",
+    "Not",
     "Nothing",
     "Pipeline",
     "Present",
+    "Return",
     "Say",
     "Sequence",
     "Source",
@@ -44,6 +47,8 @@ class Jq:
     Attributes:
         arguments: (name, value, whether it is JSON).
         quiet: its stderr goes to /dev/null; else an error is a matter for the real one.
+        mute: its stdout, too.
+        tells: ``-e``: the status says whether the last output was true.
         here: the word of ``<<<``.
         file: the word of ``< file``, or the one file among its arguments.
     """
@@ -54,6 +59,8 @@ class Jq:
     quiet: bool = False
     here: Word | None = None
     file: Word | None = None
+    mute: bool = False
+    tells: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,18 @@ class Continue:
 
 
 @dataclass(frozen=True, slots=True)
+class Return:
+    """``return N``, of a guard that isn't met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``! command``."""
+
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
 class AndOr:
     """``left && right``, ``left || right``."""
 
@@ -166,5 +185,19 @@ class Loop:
 
 
 Statement: TypeAlias = (
-    Say | Jq | Tool | Present | Pipeline | Assign | Test | Nothing | Continue | AndOr | If | Sequence | Loop
+    Say
+    | Jq
+    | Tool
+    | Present
+    | Pipeline
+    | Assign
+    | Test
+    | Nothing
+    | Continue
+    | Return
+    | Not
+    | AndOr
+    | If
+    | Sequence
+    | Loop
 )

@@ -84,7 +84,7 @@ def _atom(inner: str, at: int, kind: str, pattern: str) -> tuple[_Atom, int]:
     else:
         raise NotLifted(f"the pattern {pattern!r}")
     following = inner[at : at + 1]
-    if following == "*" or (following == "+" and kind == "E"):
+    if following == "*" or (following in ("+", "?") and kind == "E" and following):
         return atom._replace(repeated=following), at + 1
     if following == "\\" and kind == "G" and inner[at + 1 : at + 2] == "+":
         return atom._replace(repeated="+"), at + 2
@@ -109,7 +109,7 @@ def _set(found: re.Match[str], pattern: str) -> _Atom:
 
 def _check(atoms: list[_Atom], pattern: str, *, anchored: bool, whole: bool) -> None:
     """Whether each repetition ends where it must, so that there is one match at each place only."""
-    if not atoms or all(atom.repeated == "*" for atom in atoms):
+    if not atoms or all(atom.repeated in ("*", "?") for atom in atoms):
         raise NotLifted(f"the pattern {pattern!r}, which may match nothing")
     inner = atoms
     if whole and inner[0] is _ANYTHING and (inner[-1] is _ANYTHING or anchored):
@@ -127,7 +127,7 @@ def _following(atoms: list[_Atom], at: int) -> list[_Atom]:
     out: list[_Atom] = []
     for atom in atoms[at + 1 :]:
         out.append(atom)
-        if atom.repeated != "*":
+        if atom.repeated not in ("*", "?"):
             break
     return out
 

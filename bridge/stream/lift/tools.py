@@ -146,6 +146,8 @@ def _sed(tool: Tool) -> Work:
         option = words.pop(0)
         silent |= "n" in option
         extended |= "E" in option or "r" in option
+    if len(words) == 2 and words[0] == "-e":
+        words.pop(0)
     found = _SED.fullmatch(words[0]) if len(words) == 1 else None
     if found is None or len(found[4]) > 1 or (found[4] == "p") is not silent:
         raise NotLifted(f"sed {' '.join(tool.words)[:60]}")
@@ -182,8 +184,25 @@ def _replacement(text: str, groups: int) -> Callable[[re.Match[str]], str]:
     return lambda found: "".join(part if isinstance(part, str) else found[part] for part in parts)
 
 
+def _cut(tool: Tool) -> Work:
+    words = list(tool.words)
+    if len(words) == 4 and words[0] == "-d" and words[2] == "-f":
+        words = [words[0] + words[1], words[2] + words[3]]
+    found = re.fullmatch(r"-d([!-~ ])\n-f([1-9])", "\n".join(words))
+    if found is None:
+        raise NotLifted(f"cut {' '.join(tool.words)}")
+    separator, number = found[1], int(found[2])
+
+    def field(line: str) -> str:
+        parts = line.split(separator)
+        return line if len(parts) == 1 else parts[number - 1] if number <= len(parts) else ""
+
+    return Work(field)
+
+
 _WORKS: dict[str, Callable[[Tool], Work]] = {
     "cat": _cat,
+    "cut": _cut,
     "grep": _grep,
     "head": _head,
     "tail": _tail,
@@ -209,6 +228,9 @@ def _understood(call: Call) -> Tool:
         if number is None:
             raise NotLifted(f"`{call.name} -n` with a variable")
         return _with_file(call._replace(words=((f"-n{number}",), *words[2:])), 0)
+    if call.name == "cut" and len(words) >= 4 and constant(words[0]) == "-d" and constant(words[2]) == "-f":
+        joined = (f"-d{constant(words[1])}",), (f"-f{constant(words[3])}",)
+        return _with_file(call._replace(words=(*joined, *words[4:])), 0)
     return _with_file(call, _WANTED.get(call.name, 0))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from bridge.errors import ConfigurationError, HookError, HookExited, HookTimeout, ScriptInvalid
 from bridge.shell import Shell
+from bridge.stream.jq_provided import COMMANDS
 from bridge.verify.diff.model import Observation
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Bench:
         jq = shutil.which("jq")
         path = [str(self.bin), "/usr/bin", "/bin", *([os.path.dirname(jq)] if jq else [])]
         env = {"HOME": str(self.folder), "PATH": ":".join(path), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder)}
-        self.shell = Shell(env=env, cwd=self.folder, timeout=_TIMEOUT)
+        self.shell = Shell(env=env, cwd=self.folder, timeout=_TIMEOUT, commands=COMMANDS)
         try:
             self._load()
         except BaseException:

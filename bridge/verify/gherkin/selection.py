@@ -47,6 +47,7 @@ TAGS = {
     "matrix": "about the capability matrix",
     "special_characters": "about texts that a shell might mistake for something else",
     "skeleton": "about the smallest driver",
+    "wiggum": "about long unattended runs",
 }
 """Every tag of the features and what it means; the names of the shipped drivers are tags as well."""
 

@@ -11,6 +11,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from bridge.shell.commands import provide
+from bridge.stream.jq_provided import COMMANDS
+
 __all__ = ["PROMPT", "PROMPT_FILE", "Scratch"]
 
 PROMPT_FILE = ".ralph/PROMPT.md"
@@ -63,6 +66,8 @@ class Scratch:
             (self.project / name).write_text(text)
         self.names: set[str] = set()
         self._system = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(p)]
+        if provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided"):
+            self._system.append(f"{self.root}/provided")
 
     def close(self) -> None:
         """Remove all of it."""

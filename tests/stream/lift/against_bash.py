@@ -70,7 +70,9 @@ class Bench:
         assert isinstance(lifted, Lifted), lifted
         as_file = lifted.file is not None
         wanted = sorted(lifted.reads)
-        shown = self._bash("".join(f'printf "%s\\0" "${{{name}-}}";' for name in wanted)).stdout.decode().split("\0")
+        shown = (
+            self._bash("".join(f'printf "%s\\0" "${{{name}-}}";' for name in wanted)).stdout.decode().split("\0")
+        )
         errors: list[bytes] = []
 
         def oracle(given: bytes) -> Outcome:

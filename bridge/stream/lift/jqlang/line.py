@@ -12,41 +12,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.stream.jsontext import pretty
 from bridge.stream.lift.faults import Doubt, JqError, NotLifted
-from bridge.stream.lift.jqprogram import Compiler
-from bridge.stream.lift.jqsyntax import parse
-from bridge.stream.lift.jqtree import Binary, Call, Index, Literal, Pipe
-from bridge.stream.lift.jqvalues import Value, scanner
+from bridge.stream.lift.jqlang.compiler import Compiler
+from bridge.stream.lift.jqlang.garbage import refused, unfinished
+from bridge.stream.lift.jqlang.syntax import parse
+from bridge.stream.lift.jqlang.tree import Binary, Call, Index, Literal, Pipe
+from bridge.stream.lift.jqlang.values import Value, scanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridge.stream.lift.jqtree import Node
+    from bridge.stream.lift.jqlang.tree import Node
 
-__all__ = ["JqLine", "Options", "odd"]
+__all__ = ["JqLine", "Options"]
 
-_BLANKS = " \t\r"
-_LONE = re.compile(r"\\u[dD][89a-fA-F]")
-_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-# A first word that starts so is no JSON in any version (n, i, s, t, f, digits, signs may be).
-_NO_JSON = re.compile(r"[A-EGHJ-MO-RU-Za-eghj-mo-ru-z#*=>(!?'/<~@$%^&_|;`\\]")
+_BLANKS = " \t\r\n"
 _DEEPEST = 256
+_CUT = 1000
 _DEEP_LENGTH = 2 * _DEEPEST + 1
-_ODD = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\x85\ufeff\ufffd]")
 
 
 class Options(NamedTuple):
-    """How jq prints: ``-r``, ``-j``, ``-c``."""
+    """How jq prints: ``-r``, ``-j``, ``-c``; `lines`: it reads strings, one per line (``-R``)."""
 
     raw: bool = False
     join: bool = False
     compact: bool = False
-
-
-def odd(text: str) -> bool:
-    """Whether a line holds what versions read differently: byte 0x1E, half of a surrogate pair."""
-    if "\x1e" in text or "\0" in text:
-        return True
-    return ("\\ud" in text or "\\uD" in text) and _LONE.search(_PAIR.sub("", text)) is not None
+    lines: bool = False
 
 
 @dataclass(slots=True)
@@ -70,8 +61,12 @@ class JqLine:
     writer: Any
     parts: list[str]
     scan: Any
+    lines: bool = False
     not_json: int | None = None
     failed: bool = False
+    streams: bool = False
+    broken: bool = False
+    ended: bool = False
 
     @classmethod
     def compile(cls, program: str, options: Options, arguments: Mapping[str, Value]) -> JqLine:
@@ -88,7 +83,16 @@ class JqLine:
             raise NotLifted("jq: the program is nested too deeply") from None
         parts: list[str] = []
         emit = _emitter(compiler.writer, options, parts)
-        return cls(code.each, emit, compiler.leaky, _needle(tree), compiler.writer, parts, scanner())
+        return cls(
+            code.each,
+            emit,
+            compiler.leaky,
+            "" if options.lines else _needle(tree),
+            compiler.writer,
+            parts,
+            scanner(),
+            options.lines,
+        )
 
     def line(self, text: str) -> int:
         """Add to `parts` what jq prints for this line.
@@ -100,7 +104,7 @@ class JqLine:
             Doubt: nothing was added.
         """
         mark = len(self.parts)
-        self.failed = False
+        self.failed = self.broken = False
         try:
             if len(text) >= _DEEP_LENGTH and text.count("{") + text.count("[") > _DEEPEST:
                 raise Doubt
@@ -117,6 +121,26 @@ class JqLine:
         except Doubt:
             del self.parts[mark:]
             raise
+
+    def given(self, text: str) -> int:
+        """As :meth:`line`, for the whole stdin of a jq: with ``-R`` each line of it is a value."""
+        if not self.lines:
+            return self.line(text)
+        mark = len(self.parts)
+        self.failed = False
+        status = 0
+        rows = text.split("\n")
+        if not rows[-1]:
+            rows.pop()
+        try:
+            for row in rows:
+                if len(row) > _CUT and not row.isascii():
+                    raise Doubt  # 1.6 damages a character that straddles byte 4095
+                status = self._value(row)
+        except (Doubt, RecursionError):
+            del self.parts[mark:]
+            raise Doubt from None
+        return status
 
     def _value(self, value: Value) -> int:
         try:
@@ -139,30 +163,17 @@ class JqLine:
                 value, end = self.scan(text, at)
             except (StopIteration, ValueError, RecursionError):
                 break
-            if text[at] not in '{["' and text[end : end + 1] not in ("", " ", "\t", "\r"):
+            if text[at] not in '{["' and text[end : end + 1] not in ("", " ", "\t", "\r", "\n"):
                 break
             status = self._value(value)
             at = end
-        if _NO_JSON.match(rest) or _refused(rest.rstrip(_BLANKS)):
-            self.failed = True
-            if self.not_json is None:
-                raise Doubt
-            return self.not_json
-        raise Doubt
-
-
-def _refused(rest: str) -> bool:
-    """Whether jq refuses the first value of this text, whatever its version."""
-    if _ODD.search(rest):
-        return False
-    import jq
-
-    try:
-        for _ in jq.compile("1").input_text(rest):
-            return False
-    except ValueError:
-        return True
-    return False
+        self.broken = True
+        if not refused(rest) or (self.streams and unfinished(rest) is not False):
+            raise Doubt
+        self.broken, self.ended, self.failed = False, True, True
+        if self.not_json is None:
+            raise Doubt
+        return self.not_json
 
 
 def _emitter(writer: Any, options: Options, parts: list[str]) -> Callable[[Value], Any]:

@@ -1,8 +1,4 @@
-"""The part of the jq language that is lifted: its tree and its parser.
-
-Accepted is what jq 1.5 to 1.8 read alike; whatever one of them refuses or reads differently (an ``if``
-without ``else``, ``.a.[0]``, a suffix behind ``end``) raises :class:`NotLifted` here.
-"""
+"""Terms of the jq language: paths, literals, constructions, calls."""
 
 from __future__ import annotations
 
@@ -11,24 +7,18 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.stream.lift.faults import NotLifted
-from bridge.stream.lift.jqtree import (
-    Alternative,
+from bridge.stream.lift.jqlang.tokens import Tokens
+from bridge.stream.lift.jqlang.tree import (
     Array,
-    Binary,
-    Bind,
     Call,
-    Comma,
-    If,
     Index,
     Iterate,
     Literal,
-    Logic,
     Node,
     Number,
     Object,
     Pipe,
     Recurse,
-    Reduce,
     Slice,
     Text,
     Try,
@@ -38,190 +28,56 @@ from bridge.stream.lift.jqtree import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["parse"]
+__all__ = ["KEYWORDS", "Terms"]
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_TOKEN = re.compile(
-    r"""(?P<field>\.[A-Za-z_][A-Za-z_0-9]*)
-    |(?P<number>[0-9]+(?:\.[0-9]+)?(?![.\w]))
-    |(?P<name>[A-Za-z_][A-Za-z_0-9]*(?!\w|::))
-    |(?P<variable>\$[A-Za-z_][A-Za-z_0-9]*(?!\w|::))
-    |(?P<format>@[a-z0-9]+)
-    |(?P<quote>")
-    |(?P<sign>\?//|//=|\|=|\+=|-=|\*=|/=|%=|==|!=|<=|>=|//|\.\.|[.|,=<>+\-*/%()\[\]{}:;?])""",
-    re.VERBOSE | re.ASCII,
-)
 _PLAIN = re.compile(r'[^"\\]+')
-_KEYWORDS = frozenset(
-    "def if then elif else end as reduce foreach try catch label import include and or __loc__".split()
+KEYWORDS = frozenset(
+    [
+        "def",
+        "if",
+        "then",
+        "elif",
+        "else",
+        "end",
+        "as",
+        "reduce",
+        "foreach",
+        "try",
+        "catch",
+        "label",
+        "import",
+        "include",
+        "and",
+        "or",
+        "__loc__",
+    ]
 )
-_COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _BEYOND = 2**53
 
 
-def parse(program: str) -> Node:
-    """The tree of a program.
+class Terms(Tokens):
+    """Terms: values with suffixes."""
 
-    Raises:
-        NotLifted: it is outside the accepted part of the language, or no jq program at all.
-    """
-    if re.search(r"#[^\n]*\\\r?(?:\n|$)", program):
-        raise NotLifted("a comment in the jq program ends with a backslash")
-    if "\0" in program or "\ufeff" in program:
-        raise NotLifted("a NUL or a byte order mark in the jq program")
-    parser = _Parser(program)
-    tree: Node = Call(".") if parser.kind == "end" else parser.pipe()
-    if parser.kind != "end":
-        raise parser.unexpected()
-    return tree
-
-
-class _Parser:
-    def __init__(self, program: str, at: int = 0) -> None:
-        self.program = program
-        self.at = at
-        self.kind = ""
-        self.word = ""
-        self.advance()
-
-    # -- tokens --------------------------------------------------------------------------------------
-
-    def advance(self) -> None:
-        blank = _BLANK.match(self.program, self.at)
-        assert blank is not None
-        self.at = blank.end()
-        token = _TOKEN.match(self.program, self.at)
-        if token is None:
-            if self.at < len(self.program):
-                raise NotLifted(f"jq: {self.program[self.at :][:20]!r} is not understood")
-            self.kind, self.word = "end", ""
-            return
-        self.kind, self.word = token.lastgroup or "", token.group()
-        self.at = token.end()
-
-    def take(self, word: str) -> bool:
-        if self.word == word and self.kind in ("sign", "name"):
-            self.advance()
-            return True
-        return False
-
-    def expect(self, word: str) -> None:
-        if not self.take(word):
-            raise self.unexpected(word)
-
-    def unexpected(self, wanted: str = "") -> NotLifted:
-        said = "the end" if self.kind == "end" else repr(self.word)
-        return NotLifted(
-            f"jq: {said} where {wanted!r} was expected" if wanted else f"jq: {said} is not understood here"
-        )
-
-    # -- expressions, the loosest first --------------------------------------------------------------
+    def __init__(self, program: str, at: int = 0, definitions: dict[str, Node] | None = None) -> None:
+        self.definitions = definitions if definitions is not None else {}
+        self.bound = 0  # how many variables were seen
+        super().__init__(program, at)
 
     def pipe(self) -> Node:
-        if self.kind == "name" and self.word in ("def", "label", "import", "include", "foreach"):
-            raise NotLifted(f"jq: `{self.word}`")
-        left = self.comma()
-        return Pipe(left, self.pipe()) if self.take("|") else left
-
-    def comma(self) -> Node:
-        left = self.alternative()
-        while self.take(","):
-            left = Comma(left, self.alternative())
-        return left
-
-    def alternative(self) -> Node:
-        left = self.either()
-        return Alternative(left, self.alternative()) if self.take("//") else left
-
-    def either(self) -> Node:
-        left = self.both()
-        while self.take("or"):
-            left = Logic("or", left, self.both())
-        return left
-
-    def both(self) -> Node:
-        left = self.comparison()
-        while self.take("and"):
-            left = Logic("and", left, self.comparison())
-        return left
-
-    def comparison(self) -> Node:
-        left = self.sum()
-        if self.kind == "sign" and self.word in _COMPARE:
-            operator = self.word
-            self.advance()
-            left = Binary(operator, left, self.sum())
-        return left
-
-    def sum(self) -> Node:
-        left = self.product()
-        while self.kind == "sign" and self.word in ("+", "-"):
-            operator = self.word
-            self.advance()
-            left = Binary(operator, left, self.product())
-        return left
-
-    def product(self) -> Node:
-        left = self.unary()
-        while self.kind == "sign" and self.word in ("*", "/", "%"):
-            operator = self.word
-            self.advance()
-            left = Binary(operator, left, self.unary())
-        return left
-
-    def unary(self) -> Node:
-        if self.kind == "name":
-            if self.take("if"):
-                return self.branches()
-            if self.take("reduce"):
-                return self.reduction()
-            if self.take("try"):
-                body = self.term()
-                return Try(body, self.term() if self.take("catch") else None)
-        term = self.term()
-        return self.binding(term) if self.take("as") else term
-
-    def branches(self) -> Node:
-        test = self.pipe()
-        self.expect("then")
-        yes = self.pipe()
-        if self.take("elif"):
-            return If(test, yes, self.branches())
-        if self.kind == "name" and self.word == "end":
-            raise NotLifted("jq: an `if` without `else` (an error before jq 1.7)")
-        self.expect("else")
-        no = self.pipe()
-        self.expect("end")
-        if self.kind == "field" or self.word in ("[", "?", "."):
-            raise NotLifted("jq: a suffix behind `end` (an error before jq 1.7)")
-        return If(test, yes, no)
-
-    def reduction(self) -> Node:
-        source = self.term()
-        self.expect("as")
-        name = self.variable()
-        self.expect("(")
-        start = self.pipe()
-        self.expect(";")
-        update = self.pipe()
-        self.expect(")")
-        return Reduce(source, name, start, update)
-
-    def binding(self, source: Node) -> Node:
-        name = self.variable()
-        self.expect("|")
-        return Bind(source, name, self.pipe())
+        """Anything; the whole grammar knows how."""
+        raise NotImplementedError
 
     def variable(self) -> str:
+        """A name with ``$``, without it."""
         if self.kind != "variable" or self.word in ("$ENV", "$__loc__", "$__prog_args"):
             raise self.unexpected("$name")
         name = self.word[1:]
+        self.bound += 1
         self.advance()
         return name
 
-    # -- terms ---------------------------------------------------------------------------------------
-
     def term(self) -> Node:
+        """A value with its suffixes."""
         node = self.atom()
         while True:
             if self.kind == "field":
@@ -274,6 +130,7 @@ class _Parser:
         return Slice(of, start, stop, self.take("?"))
 
     def slice_end(self) -> int | Node:
+        """A number, or another index."""
         minus = self.take("-")
         if self.kind == "number" and self.word.isdigit() and len(self.word) < 10:
             value = int(self.word)
@@ -284,6 +141,7 @@ class _Parser:
         return self.pipe()
 
     def atom(self) -> Node:
+        """A value without suffixes."""
         kind, word = self.kind, self.word
         if kind == "quote":
             return self.string()
@@ -297,8 +155,9 @@ class _Parser:
         if kind == "variable":
             if word in ("$ENV", "$__loc__", "$__prog_args"):
                 raise NotLifted(f"jq: `{word}` is about the process around it")
+            self.bound += 1
             return Variable(word[1:])
-        if kind == "name" and word not in _KEYWORDS:
+        if kind == "name" and word not in KEYWORDS:
             return self.call(word)
         if kind == "sign":
             special = _ATOMS.get(word)
@@ -307,6 +166,7 @@ class _Parser:
         raise NotLifted(f"jq: {word!r} is not understood here" if word else "jq: the program ends too early")
 
     def number(self, word: str) -> Node:
+        """A number."""
         if self.kind == "field" or self.word in ("[", "."):
             raise NotLifted("jq: a suffix behind a number")
         if "." in word:
@@ -316,11 +176,12 @@ class _Parser:
         return Literal(int(word))
 
     def call(self, name: str) -> Node:
+        """A built-in, or a constant that looks like one."""
         constants: dict[str, object] = {"null": None, "true": True, "false": False}
         if name in constants:
             return Literal(constants[name])
         if not self.take("("):
-            return Call(name)
+            return self.definitions.get(name) or Call(name)
         arguments = [self.pipe()]
         while self.take(";"):
             arguments.append(self.pipe())
@@ -328,6 +189,7 @@ class _Parser:
         return Call(name, tuple(arguments))
 
     def dot(self) -> Node:
+        """What starts with a dot and is no field."""
         if self.kind == "quote":
             return Index(None, self.string(), self.take("?"))
         if self.take("["):
@@ -335,11 +197,13 @@ class _Parser:
         return Call(".")
 
     def group(self) -> Node:
+        """What stands in parentheses."""
         inner = self.pipe()
         self.expect(")")
         return inner
 
     def array(self) -> Node:
+        """``[…]``."""
         if self.take("]"):
             return Array(None)
         inner = self.pipe()
@@ -347,6 +211,7 @@ class _Parser:
         return Array(inner)
 
     def object(self) -> Node:
+        """``{…}``."""
         entries: list[tuple[Node, Node]] = []
         if self.take("}"):
             return Object(())
@@ -357,6 +222,7 @@ class _Parser:
             self.expect(",")
 
     def entry(self) -> tuple[Node, Node]:
+        """A key and its value."""
         kind, word = self.kind, self.word
         key: Node
         if kind == "variable":
@@ -368,7 +234,7 @@ class _Parser:
             key = self.group()
             if self.word != ":":
                 raise self.unexpected(":")
-        elif kind == "name" and word not in _KEYWORDS:
+        elif kind == "name" and word not in KEYWORDS:
             self.advance()
             key = Literal(word)
             if self.word != ":":
@@ -382,6 +248,7 @@ class _Parser:
         return key, value
 
     def formatted(self) -> Node:
+        """``@json`` and ``@text``, alone or before a string."""
         name = self.word
         self.advance()
         if name not in ("@json", "@text"):
@@ -403,8 +270,9 @@ class _Parser:
                 self.at += 1
                 break
             if rest == "\\(":
-                inner = _Parser(self.program, self.at + 2)
+                inner = type(self)(self.program, self.at + 2, self.definitions)
                 node = inner.pipe()
+                self.bound += inner.bound
                 if inner.word != ")":
                     raise inner.unexpected(")")
                 parts += [text, node]
@@ -421,10 +289,10 @@ class _Parser:
         return Text((*parts, text), as_json)
 
 
-_ATOMS: dict[str, Callable[[_Parser], Node]] = {
-    ".": _Parser.dot,
+_ATOMS: dict[str, Callable[[Terms], Node]] = {
+    ".": Terms.dot,
     "..": lambda _: Recurse(),
-    "(": _Parser.group,
-    "[": _Parser.array,
-    "{": _Parser.object,
+    "(": Terms.group,
+    "[": Terms.array,
+    "{": Terms.object,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.lift.faults import Doubt, JqError
-from bridge.stream.lift.jqvalues import Fraction, Value, equal, number, type_of, whole
+from bridge.stream.lift.jqlang.values import Fraction, Value, equal, number, type_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,14 +7,14 @@ raises :class:`Doubt`; a number that only passes by does no harm.
 
 from __future__ import annotations
 
-import json
 import re
-from json.encoder import encode_basestring  # type: ignore[attr-defined]
-from typing import Any, TypeAlias
+from json.encoder import encode_basestring
+from json.scanner import make_scanner
+from typing import Any, ClassVar, TypeAlias
 
 from bridge.stream.lift.faults import Doubt
 
-__all__ = ["Fraction", "Value", "Writer", "equal", "number", "scanner", "truthy", "type_of", "whole"]
+__all__ = ["MINUS_ZERO", "Fraction", "Value", "Writer", "equal", "number", "scanner", "truthy", "type_of", "whole"]
 
 Value: TypeAlias = Any
 """None, bool, int, :class:`Fraction`, str, list, dict."""
@@ -22,7 +22,7 @@ Value: TypeAlias = Any
 _SAFE = 2**53
 # At most 15 digits, no zero at the end, not below a thousandth: every version prints it as it is written.
 _PLAIN = re.compile(r"-?(?:[1-9][0-9]*\.|0\.(?=[0-9]{0,2}[1-9]))[0-9]*[1-9]", re.ASCII)
-_MINUS_ZERO = re.compile(r"-0(?<![\w.]-0)(?![0-9.])", re.ASCII)
+MINUS_ZERO = re.compile(r"-0(?<![\w.]-0)(?![0-9.])", re.ASCII)
 
 
 class Fraction:
@@ -33,11 +33,15 @@ class Fraction:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    @property
-    def plain(self) -> float:
-        """Its value, when all versions agree on it and print it as it is written."""
+    def check(self) -> None:
+        """Raise :class:`Doubt` unless all versions agree on it and print it as it is written."""
         if not _PLAIN.fullmatch(self.text) or len(self.text) > 16:
             raise Doubt
+
+    @property
+    def plain(self) -> float:
+        """Its value, of which the same is true."""
+        self.check()
         return float(self.text)
 
 
@@ -54,12 +58,13 @@ class _Context:
     parse_float = Fraction
     parse_int = int
     parse_constant = staticmethod(_constant)
-    memo: dict[str, str] = {}  # noqa: RUF012
+    memo: ClassVar[dict[str, str]] = {}
 
 
 def scanner() -> Any:
     """A function (text, index) -> (value, end); raises StopIteration or ValueError."""
-    return json.scanner.make_scanner(_Context())  # type: ignore[attr-defined]
+    context: Any = _Context()
+    return make_scanner(context)
 
 
 def type_of(value: Value) -> str:
@@ -92,7 +97,7 @@ def whole(value: int) -> int:
 
 def number(value: Value) -> float | int:
     """The value of a number that all versions agree on."""
-    return whole(value) if type(value) is int else value.plain  # type: ignore[no-any-return]
+    return whole(value) if type(value) is int else value.plain
 
 
 class Writer:
@@ -114,7 +119,7 @@ class Writer:
         if kind is str:
             if "\x7f" in value:  # written as it is or as \u007f
                 raise Doubt
-            return encode_basestring(value)  # type: ignore[no-any-return]
+            return str(encode_basestring(value))
         if kind is dict:
             return (
                 "{" + ",".join([f"{self.to_json(key)}:{self.to_json(item)}" for key, item in value.items()]) + "}"
@@ -122,12 +127,12 @@ class Writer:
         if kind is list:
             return "[" + ",".join(map(self.to_json, value)) + "]"
         if kind is int:
-            if value == 0 and _MINUS_ZERO.search(self.source):
+            if value == 0 and MINUS_ZERO.search(self.source):
                 raise Doubt
             return str(whole(value))
         if kind is Fraction:
-            value.plain  # noqa: B018
-            return value.text  # type: ignore[no-any-return]
+            value.check()
+            return str(value.text)
         return "null" if value is None else "true" if value else "false"
 
     def text(self, value: Value) -> str:

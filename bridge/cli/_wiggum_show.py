@@ -1,0 +1,71 @@
+"""A wiggum loop's state and checkpoints as lines for people. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.setups.wiggum.checkpoints import Checkpoint
+
+__all__ = ["checkpoint_lines", "status_lines"]
+
+
+def status_lines(seen: dict[str, Any]) -> list[str]:
+    """Say where a loop stands, a fact per line."""
+    items = seen["items"]
+    rows: list[tuple[str, str]] = []
+    if seen["iteration"] is None:
+        rows.append(("loop", "there is none here"))
+    else:
+        rows += _loop(seen)
+    if items["total"]:
+        rows.append(("items", f"{items['done']} of {items['total']} done"))
+    if items["next"]:
+        rows.append(("next item", items["next"]))
+    if seen["breaker"]:
+        breaker = seen["breaker"]
+        again = f", again at {breaker['again_at']}" if breaker["again_at"] else ""
+        rows.append(
+            ("breaker", f"{breaker['state']}" + (f": {breaker['reason']}" if breaker["reason"] else "") + again)
+        )
+    if seen["last_action"]:
+        rows.append(("last action", seen["last_action"]))
+    block = seen["progress"]
+    if block and block["blockers"]:
+        rows.append(("blockers", "; ".join(block["blockers"])))
+    return [f"{name + ':':<13} {_tame(text)}" for name, text in rows]
+
+
+def checkpoint_lines(found: Iterable[Checkpoint], *, runs: bool) -> list[str]:
+    """List checkpoints: number, commit, time, kind, subject."""
+    return [
+        (f"{each.run}  " if runs else "")
+        + f"{each.iteration:>4}  {each.commit[:12]}  {each.time}  {each.kind:<8}  {_tame(each.subject)}"
+        for each in found
+    ] or ["there are no checkpoints"]
+
+
+def _loop(seen: dict[str, Any]) -> list[tuple[str, str]]:
+    most = f" of {seen['max_iterations']}" if seen["max_iterations"] else ""
+    if seen["outcome"]:
+        now = f"ended: {seen['outcome']}" + (f" ({seen['reason']})" if seen["reason"] else "")
+    elif seen["running"]:
+        now = f"at work (process {seen['pid']})" + (", stops before its next turn" if seen["cancelling"] else "")
+    elif seen["mode"] == "hook":
+        owner = seen["session_id"]
+        now = f"in session {owner}" if owner else "waits for its session's first stop"
+    else:
+        now = "left in the middle: ralph-bridge wiggum start goes on"
+    rows = [("task", seen["task_name"])] if seen["task_name"] else []
+    return [
+        *rows,
+        ("loop", f"{seen['mode']} mode, {now}"),
+        ("iteration", f"{seen['iteration']}{most}"),
+        ("promise", seen["completion_promise"]),
+    ]
+
+
+def _tame(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text)

@@ -1,0 +1,249 @@
+"""``wiggum start``: options to a request, a tool, and the loop's events to lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli._terminal import Style, duration, say
+from bridge.cli.common import os_text, print_json
+
+if TYPE_CHECKING:
+    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.outer import Ended, OuterEvent, Tool, TurnEnded
+    from bridge.setups.wiggum.probe import Probe
+    from bridge.setups.wiggum.start import Prepared, Request
+    from bridge.setups.wiggum.state import State
+
+__all__ = ["run_start"]
+
+_OUTER_ONLY = ("driver", "agent", "timeout")
+
+
+def run_start(layout: Layout, given: dict[str, Any]) -> int:
+    """Do what ``wiggum start`` is asked for; return its exit code."""
+    from bridge.setups.lock import one_loop
+    from bridge.setups.wiggum.probe import Probe
+    from bridge.setups.wiggum.start import prepare
+
+    _check(given)
+    request = _request(given)
+    probe = Probe(layout.project)
+    with one_loop(layout.folder):
+        if request.mode == "hook":
+            prepared = prepare(layout, probe, request, datetime.now(UTC))
+            _ready(layout, prepared, given)
+            return 0
+        return _outer(layout, probe, request, given)
+
+
+def _check(given: dict[str, Any]) -> None:
+    if given["driver"] and given["agent"]:
+        raise click.UsageError("--driver and --agent exclude each other")
+    if given["resume"] and given["fresh"]:
+        raise click.UsageError("--resume and --fresh exclude each other")
+    if given["agent"] and given["timeout"]:
+        raise click.UsageError("--timeout applies to drivers only")
+    if given["mode"] == "hook" and (wrong := next((name for name in _OUTER_ONLY if given[name]), None)):
+        raise click.UsageError(f"--{wrong} applies to --mode outer only: the session runs the agent")
+
+
+def _request(given: dict[str, Any]) -> Request:
+    from bridge.setups.wiggum.breaker import BreakerSettings
+    from bridge.setups.wiggum.start import Request
+    from bridge.setups.wiggum.state import Checkpointing
+
+    limits = {
+        "no_change": given["no_change"],
+        "same_error": given["same_error"],
+        "on_output_decline": given["output_decline"],
+        "on_stuck": given["stuck"],
+        "cooldown_minutes": given["cooldown"],
+    }
+    limits = {name: value for name, value in limits.items() if value is not None}
+    asked = given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]
+    description = given["description"]
+    most, promise = given["max_iterations"], given["completion_promise"]
+    tool = next((f"{kind} {_as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
+    return Request(
+        description=None if description is None else os_text(description),
+        mode=given["mode"],
+        promise=None if promise is None else os_text(promise),
+        max_iterations=most,
+        max_minutes=given["max_minutes"],
+        breaker=BreakerSettings(**limits) if limits else None,
+        checkpoints=Checkpointing(
+            enabled=given["checkpoints"] is not False,
+            no_verify=given["no_verify"],
+            allow_empty=given["allow_empty"],
+        )
+        if asked
+        else None,
+        tool=tool,
+        session_id=os.environ.get("CLAUDE_CODE_SESSION_ID") or None,
+        resume=given["resume"],
+        fresh=given["fresh"],
+        force=given["force"],
+    )
+
+
+def _as_given(script: str) -> str:
+    """A name as it is; a path so that it leads to the same file from anywhere."""
+    return os.path.abspath(script) if "/" in script or script.endswith(".sh") else script
+
+
+def _ready(layout: Layout, prepared: Prepared, given: dict[str, Any]) -> None:
+    state = prepared.state
+    for notice in prepared.notices:
+        say(f"note: {notice}")
+    if given["as_json"]:
+        print_json(_document(layout, state))
+        return
+    most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
+    owner = f"session {state.session_id}" if state.session_id else "the session that stops first here"
+    say(f"ready: {layout.state}")
+    say(f"{most}, promise {state.completion_promise!r}, for {owner}")
+    say("the loop goes on at each stop, where the hook is installed (ralph-bridge wiggum install-hook)")
+
+
+def _document(layout: Layout, state: State) -> dict[str, Any]:
+    from bridge.setups.wiggum.overview import overview
+
+    return overview(layout) | {"exit_code": state.exit_code}
+
+
+def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> int:
+    from bridge.setups.wiggum.outer import Ended, run_outer
+    from bridge.setups.wiggum.start import prepare
+
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    with ExitStack() as stack:
+        prepared = prepare(layout, probe, request, datetime.now(UTC))
+        state = prepared.state
+        for notice in prepared.notices:
+            say(f"note: {notice}")
+        tool = _tool(stack, layout, state.tool or "driver claude-code", given)
+        view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
+        events = stack.enter_context(closing(run_outer(layout, probe, state, tool)))
+        for event in events:
+            view.show(event)
+            if isinstance(event, Ended):
+                state = event.state
+    if given["as_json"]:
+        print_json(_document(layout, state))
+    return 1 if state.exit_code is None else state.exit_code
+
+
+def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> Tool:
+    from bridge.setups.wiggum.tools import AgentTool, DriverTool
+
+    kind, _, script = name.partition(" ")
+    settings: dict[str, str] = given["settings"]
+    folder = layout.project
+    if kind == "agent":
+        from bridge.agent import Agent
+
+        ralph = folder / ".ralph"
+        base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
+        agents = [ralph / "agents", folder / "agents"]
+        return AgentTool(
+            stack.enter_context(Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings))
+        )
+    driver = stack.enter_context(_driver(script, layout, settings))
+    timeout = given["timeout"]
+    return DriverTool(driver, live=given["live"], timeout=None if timeout is None else timeout * 60)
+
+
+def _driver(script: str, layout: Layout, settings: dict[str, str]) -> Any:
+    from bridge.driver import Driver
+    from bridge.setups.bmalph import rc
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.settings import Given, resolve
+
+    place = locate(layout.project)
+    options = {"platform_driver": Given("--driver", os_text(script))}
+    found = resolve(place, env=os.environ, rc=rc.read(place, os.environ), options=options)
+    for notice in found.notices:
+        say(f"note: {notice}")
+    wanted = found.shell_globals() | settings
+    return Driver.load(
+        found.platform_driver,
+        folders=[place / "drivers"],
+        cwd=layout.project,
+        settings={name: os_text(value) for name, value in wanted.items()},
+    )
+
+
+class _View:
+    """Prints the events of one loop: the agent's text on stdout, a line per step on stderr."""
+
+    def __init__(self, state: State, *, quiet: bool, as_json: bool) -> None:
+        from bridge.cli._render import Renderer
+
+        self._quiet = quiet
+        self._as_json = as_json
+        self._style = Style(sys.stderr)
+        self._renderer = Renderer(max_iterations=state.max_iterations or None, quiet=quiet)
+        self._line_open = False
+
+    def show(self, event: OuterEvent) -> None:
+        """Print one event."""
+        from bridge.loop.events import IterationStarted, OutputText
+        from bridge.setups.wiggum.outer import Ended, TurnEnded, TurnStarted
+
+        if isinstance(event, OutputText):
+            if not self._as_json:
+                self._line_open = not event.text.endswith("\n")
+                self._renderer.show(event)
+            return
+        if isinstance(event, TurnStarted | TurnEnded | Ended) and self._line_open:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._line_open = False
+        if isinstance(event, TurnStarted):
+            self._started(event.state)
+        elif isinstance(event, TurnEnded):
+            self._turn_ended(event)
+        elif isinstance(event, Ended):
+            self._ended(event)
+        elif not isinstance(event, IterationStarted):
+            self._renderer.show(event)
+
+    def _started(self, state: State) -> None:
+        if not self._quiet:
+            left = f" · {state.remaining_items} of {state.total_items} items left" if state.total_items else ""
+            say(f"{self._where(state, 1)} started{left}")
+
+    def _turn_ended(self, event: TurnEnded) -> None:
+        state, style = event.state, self._style
+        where = self._where(state, 0)
+        for warning in event.decision.warnings:
+            say(f"{where} {style('warning:', 'yellow')} {warning}")
+        if self._quiet:
+            return
+        took = duration(event.seconds)
+        if event.failure:
+            say(f"{where} {style('failed', 'red')} after {took} · {event.failure}")
+            return
+        done = state.total_items - state.remaining_items
+        items = f" · {done} of {state.total_items} items done" if state.total_items else ""
+        action = f" · {state.last_action}" if state.last_action else ""
+        say(f"{where} {style('done', 'green')} in {took}{items}{action}")
+
+    def _ended(self, event: Ended) -> None:
+        state, style = event.state, self._style
+        complete = state.exit_code == 0
+        if complete and self._quiet:
+            return
+        word = style("complete", "green", "bold") if complete else style("incomplete", "red", "bold")
+        turns = "1 iteration" if state.iteration == 1 else f"{state.iteration} iterations"
+        say(f"{word} after {turns}, {duration(event.seconds)}: {state.reason} ({state.outcome})")
+
+    def _where(self, state: State, ahead: int) -> str:
+        most = f"/{state.max_iterations}" if state.max_iterations else ""
+        return self._style(f"[{state.iteration + ahead}{most}]", "cyan", "bold")

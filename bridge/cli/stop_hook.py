@@ -1,0 +1,74 @@
+"""``ralph-bridge stop-hook``: Claude Code's Stop hook. Called at every stop, so without click when it can be."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+
+__all__ = ["answer_stop", "stop_hook"]
+
+_OPTIONS = {"--legacy-exit-codes"}
+
+
+def fast(arguments: list[str]) -> bool:
+    """Say whether a command line can be answered without click."""
+    return set(arguments) <= _OPTIONS
+
+
+def answer_stop(*, legacy: bool) -> int:
+    """Answer one call: read stdin, print what the hook says, return its exit status."""
+    from bridge.setups.wiggum.hook import answer
+
+    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
+    found = answer(data, env=os.environ, cwd=_cwd(), legacy=legacy)
+    if found.stderr:
+        sys.stderr.write(found.stderr.encode("ascii", "backslashreplace").decode() + "\n")
+        sys.stderr.flush()
+    if found.stdout:
+        try:
+            sys.stdout.buffer.write(found.stdout.encode())
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return found.status
+
+
+def _cwd() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:  # deleted under the session's feet
+        return Path("/")
+
+
+def _command() -> click.Command:
+    import click
+
+    @click.command("stop-hook")
+    @click.option("--legacy-exit-codes", "legacy", is_flag=True, help="For an outer shell loop: 1 go on, 0 stop.")
+    def command(*, legacy: bool) -> int:
+        """Answer a Stop hook of Claude Code: JSON on stdin, the decision as JSON on stdout.
+
+        It prevents the stop while a loop that `wiggum start --mode hook` has prepared (or the official
+        plugin) is incomplete: until the promise is given, a <fatal> comes, the circuit breaker opens, or
+        the iterations or minutes are used up. Whatever is wrong with its input or the loop's files, the
+        stop goes ahead, with a message, and nothing is deleted.
+
+        Exit status: 0, always; with --legacy-exit-codes 1 to go on and 0 to stop.
+        """
+        return answer_stop(legacy=legacy)
+
+    return command
+
+
+def __getattr__(name: str) -> object:
+    if name == "stop_hook":
+        return _command()
+    raise AttributeError(name)
+
+
+stop_hook: click.Command

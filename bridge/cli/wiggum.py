@@ -1,0 +1,256 @@
+"""``ralph-bridge wiggum``: long unattended runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli._terminal import guarded, say
+from bridge.cli.common import os_text, print_json, settings_option, write
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.setups.wiggum.layout import Layout
+
+__all__ = ["wiggum"]
+
+_project = click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_local = click.option("--local", is_flag=True, help="In settings.local.json, which isn't shared.")
+_reaction = click.Choice(["off", "warn", "stop"])
+
+
+@click.group()
+def wiggum() -> None:
+    """Long unattended runs: promises, a circuit breaker, checkpoints, and a Stop hook.
+
+    A loop gives PROMPT.md to the agent again and again, until it gives the completion promise. In outer
+    mode each turn is a new process with a fresh context; in hook mode a Claude Code session is kept going
+    by `ralph-bridge stop-hook`. .claude/ralph-state.json says where the loop stands.
+    """
+
+
+def _layout(project: str) -> Layout:
+    from bridge.setups.wiggum.layout import Layout
+
+    folder = Path(os.path.abspath(project))
+    if not folder.is_dir():
+        raise ConfigurationError(f"--project {project}: there is no such folder")
+    return Layout(folder)
+
+
+def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(
+        (
+            click.option("--mode", type=click.Choice(["outer", "hook"]), default="outer", show_default=True),
+            click.option("--completion-promise", metavar="TEXT", help="Ends the loop.  [default: COMPLETE]"),
+            click.option("--max-iterations", type=click.IntRange(1), help="Turns of the agent.  [default: 50]"),
+            click.option("--max-minutes", type=click.FloatRange(0, min_open=True), help="No turn is begun later."),
+            click.option("--driver", metavar="NAME|PATH", help="Driver script.  [default: claude-code]"),
+            click.option("--agent", metavar="NAME|PATH", help="Agent script, in a driver's stead."),
+            click.option("--live/--no-live", default=True, help="Show output while it comes."),
+            click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Per turn."),
+            click.option("--resume", is_flag=True, help="Go on with the state that is there."),
+            click.option("--fresh", is_flag=True, help="Begin anew; the old state is kept aside."),
+            click.option("--force", is_flag=True, help="Write the templates anew; old ones are kept aside."),
+            click.option(
+                "--no-change",
+                "no_change",
+                type=click.IntRange(0),
+                help="Idle turns that open the breaker.  [default: 3]",
+            ),
+            click.option("--same-error", type=click.IntRange(0), help="Equal errors that open it.  [default: 5]"),
+            click.option("--output-decline", type=_reaction, help="When answers get 70% shorter.  [default: warn]"),
+            click.option("--stuck", type=_reaction, help="When the agent says so.  [default: warn]"),
+            click.option(
+                "--cooldown",
+                type=click.FloatRange(0),
+                metavar="MINUTES",
+                help="Until an open breaker may be tried again.  [default: 30]",
+            ),
+            click.option(
+                "--checkpoints/--no-checkpoints", default=None, help="Commit each turn's work.  [default: on]"
+            ),
+            click.option("--allow-empty", is_flag=True, help="A checkpoint even when nothing changed."),
+            click.option("--no-verify", is_flag=True, help="Checkpoints pass by the commit hooks."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@wiggum.command()
+@click.argument("description", required=False)
+@_start_options
+@settings_option
+@_project
+@_json
+@click.option("-q", "--quiet", is_flag=True, help="No line per step; the agent's text stays.")
+def start(**given: Any) -> int:
+    """Start a loop, or go on with one that was left.
+
+    PROMPT.md, fix_plan.md, progress.txt and specs/ are made where they are missing; what exists stays as
+    it is. Without --completion-promise an outer loop also ends when a turn has ticked the last item of
+    fix_plan.md; with it, only the promise completes it.
+
+    Exit status: 0 complete (with --mode hook: ready), 1 iterations or minutes used up, 2 usage or another
+    task's state, 4 the environment is not ready, 5 fatal, and for the circuit breaker 6 no file changes,
+    7 repeated error, 8 output decline, 9 stuck; 130 stopped by hand or Ctrl-C, 143 by TERM.
+    """
+    with guarded():
+        from bridge.cli._wiggum_start import run_start
+
+        return run_start(_layout(given["project"]), given)
+
+
+@wiggum.command()
+@_project
+@_json
+def status(*, project: str, as_json: bool) -> int:
+    """Show where the loop stands: iteration, items done, breaker, last action.
+
+    Exit status: 0, also when there is no loop; 2 when its state can't be read.
+    """
+    with guarded():
+        from bridge.cli._wiggum_show import status_lines
+        from bridge.setups.wiggum.overview import overview
+
+        seen = overview(_layout(project))
+        if as_json:
+            print_json(seen)
+        else:
+            write("".join(f"{line}\n" for line in status_lines(seen)))
+        return 0
+
+
+@wiggum.command()
+@_project
+@_json
+@click.option("--now", is_flag=True, help="End the turn that is under way, too.")
+def stop(*, project: str, as_json: bool, now: bool) -> int:
+    """Stop the loop: before its next turn, or at once with --now.
+
+    The loop itself then ends with exit status 130 and outcome "cancelled"; its state is kept.
+
+    Exit status: 0, also when there is nothing to stop.
+    """
+    with guarded():
+        from bridge.setups.wiggum.stopping import stop as ask
+
+        told = ask(_layout(project), at_once=now)
+        if as_json:
+            print_json({"stopped": told.stopped, "message": told.message})
+        else:
+            write(f"{told.message}\n")
+        return 0
+
+
+@wiggum.command()
+@_project
+def reset(*, project: str) -> int:
+    """Reset the circuit breaker: OPEN becomes HALF, all counters begin anew.
+
+    The next start goes on with the loop; the first turn with progress closes the circuit.
+    """
+    with guarded():
+        from bridge.setups.wiggum.stopping import reset as reset_breaker
+
+        write(f"{reset_breaker(_layout(project))}\n")
+        return 0
+
+
+@wiggum.command()
+@_project
+@_json
+@click.option("--all", "everything", is_flag=True, help="Those of earlier runs, too.")
+def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
+    """List the checkpoints, oldest first."""
+    with guarded():
+        from bridge.cli._wiggum_show import checkpoint_lines
+        from bridge.setups.wiggum import files
+        from bridge.setups.wiggum.checkpoints import listed
+        from bridge.setups.wiggum.git import find_git
+
+        layout = _layout(project)
+        state = files.load(layout)
+        run = None if everything or state is None else state.run_id
+        found = listed(find_git(layout.project), run)
+        if as_json:
+            print_json({"checkpoints": [each.document() for each in found]})
+        else:
+            write("".join(f"{line}\n" for line in checkpoint_lines(found, runs=run is None)))
+        return 0
+
+
+@wiggum.command()
+@click.argument("number", type=click.IntRange(0), metavar="N")
+@_project
+@_json
+@click.option("--run", metavar="NAME", help="Of an earlier run; see `checkpoints --all`.")
+def restore(*, number: int, project: str, as_json: bool, run: str | None) -> int:
+    """Bring the project's files back to checkpoint N.
+
+    HEAD stays; the difference is left for you to look at and commit. What was there before is kept in a
+    commit of its own, whose name is shown. Untracked files and progress.txt stay.
+    """
+    with guarded():
+        from bridge.setups.wiggum.stopping import restored
+
+        done = restored(_layout(project), number, run)
+        if as_json:
+            document = {"checkpoint": done.checkpoint.document(), "saved": done.saved, "changed": done.changed}
+            print_json(document)
+        else:
+            write(
+                f"restored checkpoint {number} ({done.checkpoint.commit[:12]}): {done.changed} files differ\n"
+                f"what was there before: {done.saved}\n"
+            )
+        return 0
+
+
+@wiggum.command()
+@_project
+@_local
+@click.option("--command", metavar="TEXT", help="What starts the hook.  [default: ralph-bridge stop-hook]")
+@click.option("--force", is_flag=True, help="Overwrite a /ralph command that isn't ours.")
+def install_hook(*, project: str, local: bool, command: str | None, force: bool) -> int:
+    """Add the Stop hook to .claude/settings.json, and the /ralph command.
+
+    All else in the settings stays byte for byte. May be repeated.
+    """
+    with guarded():
+        from bridge.setups.wiggum.install import default_command, install
+
+        wanted = os_text(command) if command else default_command()
+        if "stop-hook" not in wanted:
+            raise ConfigurationError(f"--command {wanted!r}: expected a command that runs `ralph-bridge stop-hook`")
+        _changes(install(_layout(project).project, local=local, command=wanted, force=force))
+        return 0
+
+
+@wiggum.command()
+@_project
+@_local
+def uninstall_hook(*, project: str, local: bool) -> int:
+    """Take the Stop hook and the /ralph command out again."""
+    with guarded():
+        from bridge.setups.wiggum.install import uninstall
+
+        _changes(uninstall(_layout(project).project, local=local))
+        return 0
+
+
+def _changes(changes: list[Any]) -> None:
+    for each in changes:
+        (say if each.what == "kept" else _line)(
+            f"{each.what}: {each.path}" + (f" ({each.why})" if each.why else "")
+        )
+
+
+def _line(text: str) -> None:
+    write(f"{text}\n")

@@ -1,0 +1,218 @@
+"""The circuit breaker of wiggum mode: a loop that gets nowhere stops. Pure; the clock is passed in.
+
+The rules are wiggum's own, not those of :mod:`bridge.loop.breaker`: four conditions of which two only warn unless
+told otherwise, no doubts while CLOSED, and a reset that leads to HALF (contradictions 1 to 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+__all__ = [
+    "Breaker",
+    "BreakerSettings",
+    "Circuit",
+    "Evidence",
+    "Verdict",
+    "cooled_at",
+    "prepare",
+    "record",
+    "reset",
+]
+
+Reaction = Literal["off", "warn", "stop"]
+
+_RECENT = 5
+_ENOUGH = 3
+_KEPT = 10
+
+
+class Circuit(StrEnum):
+    """CLOSED runs, OPEN stops, HALF runs and opens again at the first trip."""
+
+    CLOSED = "CLOSED"
+    HALF = "HALF"
+    OPEN = "OPEN"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerSettings:
+    """When to open. A threshold of 0 is never reached.
+
+    Attributes:
+        no_change: turns in a row that changed no file.
+        same_error: turns in a row with the same error.
+        output_decline: percent that an output is shorter than the recent ones were on average.
+        on_output_decline: what to do about that.
+        on_stuck: what to do when the agent says that it is stuck.
+        cooldown_minutes: how long OPEN lasts; 0: until the next start.
+    """
+
+    no_change: int = 3
+    same_error: int = 5
+    output_decline: int = 70
+    on_output_decline: Reaction = "warn"
+    on_stuck: Reaction = "warn"
+    cooldown_minutes: float = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """The breaker's state.
+
+    Attributes:
+        state: see :class:`Circuit`.
+        opened_at: when it opened, UTC; None unless OPEN.
+        reason: why it is OPEN or HALF, for people.
+        trip: the condition that opened it, as an outcome of the loop; ''.
+        no_change_count: turns in a row without a changed file.
+        same_error_count: turns in a row with the same error.
+        error_hashes: what told the last errors apart, the newest last.
+        output_lengths: characters of the last outputs, the newest last.
+        opens: how often it has opened.
+    """
+
+    state: Circuit = Circuit.CLOSED
+    opened_at: str | None = None
+    reason: str = ""
+    trip: str = ""
+    no_change_count: int = 0
+    same_error_count: int = 0
+    error_hashes: tuple[str, ...] = ()
+    output_lengths: tuple[int, ...] = ()
+    opens: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """True when no turn may be started."""
+        return self.state is Circuit.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one turn shows.
+
+    Attributes:
+        changed: it changed files; None: nobody can tell.
+        error: what tells its error from others; '' without one.
+        output_length: characters, or None.
+        stuck: the agent says that it is stuck.
+    """
+
+    changed: bool | None = None
+    error: str = ""
+    output_length: int | None = None
+    stuck: bool = False
+
+
+class Verdict(NamedTuple):
+    """What a turn means: the condition that opened the circuit (or ''), and warnings for people."""
+
+    trip: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def cooled_at(breaker: Breaker, settings: BreakerSettings) -> datetime | None:
+    """Say when an open circuit may be tried again; None when its time of opening can't be read."""
+    try:
+        opened = datetime.fromisoformat(breaker.opened_at or "")
+    except ValueError:
+        return None
+    opened = opened if opened.tzinfo else opened.replace(tzinfo=UTC)
+    return opened + timedelta(minutes=settings.cooldown_minutes)
+
+
+def prepare(breaker: Breaker, settings: BreakerSettings, now: datetime) -> Breaker:
+    """Get ready for a start: OPEN becomes HALF when its cooldown is over.
+
+    The counters stay, so that one more turn of the same kind opens it again.
+    """
+    if not breaker.is_open:
+        return breaker
+    until = cooled_at(breaker, settings)
+    if settings.cooldown_minutes and (until is None or now < until):
+        return breaker
+    return replace(breaker, state=Circuit.HALF, opened_at=None, reason=f"on trial after: {breaker.reason}")
+
+
+def reset(breaker: Breaker) -> Breaker:
+    """Let people decide: OPEN becomes HALF, and all counters begin anew."""
+    state = Circuit.CLOSED if breaker.state is Circuit.CLOSED else Circuit.HALF
+    return Breaker(state=state, reason="reset by hand" if state is Circuit.HALF else "", opens=breaker.opens)
+
+
+def record(
+    breaker: Breaker, evidence: Evidence, settings: BreakerSettings, now: datetime
+) -> tuple[Breaker, Verdict]:
+    """Take in a turn."""
+    counted = _counted(breaker, evidence)
+    reached, warnings = _conditions(counted, evidence, settings, breaker.output_lengths)
+    if reached:
+        trip, reason = reached
+        opened = replace(
+            counted,
+            state=Circuit.OPEN,
+            opened_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            reason=reason,
+            trip=trip,
+            opens=counted.opens + 1,
+        )
+        return opened, Verdict(trip, warnings)
+    if counted.state is Circuit.HALF and evidence.changed:
+        counted = replace(counted, state=Circuit.CLOSED, reason="", trip="")
+    return counted, Verdict("", warnings)
+
+
+def _counted(breaker: Breaker, evidence: Evidence) -> Breaker:
+    idle = breaker.no_change_count
+    if evidence.changed is not None:
+        idle = 0 if evidence.changed else idle + 1
+    repeated = evidence.error and evidence.error == (breaker.error_hashes or ("",))[-1]
+    same = (breaker.same_error_count + 1 if repeated else 1) if evidence.error else 0
+    lengths = breaker.output_lengths
+    if evidence.output_length is not None:
+        lengths = (*lengths, evidence.output_length)[-_RECENT:]
+    hashes = (*breaker.error_hashes, evidence.error)[-_KEPT:] if evidence.error else ()
+    return replace(
+        breaker, no_change_count=idle, same_error_count=same, error_hashes=hashes, output_lengths=lengths
+    )
+
+
+def _conditions(
+    breaker: Breaker, evidence: Evidence, settings: BreakerSettings, before: tuple[int, ...]
+) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
+    """Give the first condition that opens the circuit with its reason, or None; and what only warns."""
+    same, idle = breaker.same_error_count, breaker.no_change_count
+    if 0 < settings.same_error <= same:
+        return ("repeated_error", f"repeated error: the same one in {same} turns in a row"), ()
+    # While one error repeats, its own threshold decides: a failing turn changes nothing either.
+    explained = 0 < idle <= same and settings.same_error > 0
+    if evidence.changed is False and 0 < settings.no_change <= idle and not explained:
+        return ("no_file_changes", f"no file changes in {idle} turns in a row"), ()
+    warnings: list[str] = []
+    decline = _decline(evidence.output_length, before)
+    for reached, reaction, trip, reason in (
+        (
+            0 < settings.output_decline < decline,
+            settings.on_output_decline,
+            "output_decline",
+            f"output declined by {decline}% against the turns before",
+        ),
+        (evidence.stuck, settings.on_stuck, "stuck", "the agent says that it is stuck"),
+    ):
+        if reached and reaction == "stop":
+            return (trip, reason), tuple(warnings)
+        if reached and reaction == "warn":
+            warnings.append(reason)
+    return None, tuple(warnings)
+
+
+def _decline(length: int | None, before: tuple[int, ...]) -> int:
+    """Give by how many percent an output is shorter than those before it were on average."""
+    average = sum(before) / len(before) if before else 0
+    if length is None or len(before) < _ENOUGH or average <= 0:
+        return 0
+    return max(0, int(100 * (1 - length / average)))

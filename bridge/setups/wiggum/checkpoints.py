@@ -1,0 +1,193 @@
+"""Checkpoints: the work of each turn as a commit, listed and restored.
+
+A turn's work is committed to the branch, with the repository's hooks. Every checkpoint also gets a name of its own
+under ``refs/ralph/RUN/``, so that it can be found when the branch has gone elsewhere. When a commit is refused (by
+a hook, in the middle of a merge), the work is kept in a commit on no branch: never is it lost, never is a hook
+passed by unasked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridge.errors import ConfigurationError, ProjectUnusable
+
+if TYPE_CHECKING:
+    from bridge.loop.progress import TreeState
+    from bridge.setups.wiggum.git import Git
+    from bridge.setups.wiggum.state import Checkpointing
+
+__all__ = ["Checkpoint", "Made", "Restored", "listed", "make", "restore"]
+
+_REFS = "refs/ralph/"
+Kind = Literal["commit", "agent", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a checkpoint.
+
+    Attributes:
+        commit: the commit that holds it; '' when there was nothing to keep, or it failed.
+        warning: what people should know, or ''.
+    """
+
+    commit: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One checkpoint.
+
+    Attributes:
+        iteration: the turn that it follows.
+        commit: the commit that holds it.
+        time: of that commit, ISO 8601.
+        kind: ``commit``: made by the host; ``agent``: by the agent; ``snapshot``: on no branch.
+        subject: its first line.
+        run: which run of the loop.
+    """
+
+    iteration: int
+    commit: str
+    time: str
+    kind: Kind
+    subject: str
+    run: str
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore did: the checkpoint, what kept the state before it, and how many files changed."""
+
+    checkpoint: Checkpoint
+    saved: str
+    changed: int
+
+
+def message(iteration: int, note: str = "") -> str:
+    """Give a checkpoint's commit message, as the specification has it."""
+    return f"ralph: checkpoint iteration {iteration}{note}"
+
+
+def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, since: str, note: str = "") -> Made:
+    """Keep the work of a turn.
+
+    Args:
+        git: the repository; None: there is none.
+        iteration: the turn's number.
+        settings: how.
+        run: names the run.
+        since: the commit that was checked out when the turn began.
+        note: behind the message.
+    """
+    if git is None or not settings.enabled:
+        return Made()
+    tree = git.status()
+    if tree is None:
+        return Made(warning="no checkpoint: git can't be asked about the working tree")
+    # progress.txt alone is no work: it goes with the next that is.
+    if not git.dirty(tree, control=True) and not settings.allow_empty:
+        if tree.head and tree.head != since:
+            git.keep(_ref(run, iteration), tree.head)  # the agent has committed its work itself
+            return Made(tree.head)
+        return Made()
+    busy = git.busy(tree)
+    if not busy:
+        done, left = git.commit(
+            message(iteration, note), no_verify=settings.no_verify, allow_empty=settings.allow_empty
+        )
+        if done.status == 0:
+            commit = git.head()
+            git.keep(_ref(run, iteration), commit)
+            lacks = _error(left)
+            return Made(commit, f"checkpoint {iteration} lacks something: {lacks}" if lacks else "")
+        why = _last_line(done.err) or _last_line(done.text) or f"git commit ended with {done.status}"
+        after = git.status()
+        if after is not None and not git.dirty(after, control=True):
+            return Made()  # nothing but what hooks or attributes make equal again
+    else:
+        why = f"{busy} under way"
+    kept = git.snapshot(message(iteration, note))
+    if kept and git.keep(_ref(run, iteration), kept):
+        return Made(kept, f"checkpoint {iteration} was not committed ({why}); it is kept beside the branch")
+    return Made(warning=f"checkpoint {iteration} failed: {why}")
+
+
+def listed(git: Git | None, run: str | None = None) -> list[Checkpoint]:
+    """Give the checkpoints of a run, or of all runs, oldest first."""
+    if git is None:
+        return []
+    form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(subject)"
+    done = git.run("for-each-ref", f"--format={form}", _REFS + (f"{run}/" if run else ""))
+    found = []
+    for line in done.text.splitlines():
+        ref, commit, time, subject = line.split("\0")
+        name, _, number = ref.removeprefix(_REFS).rpartition("/")
+        if not number.isdecimal():
+            continue
+        found.append(Checkpoint(int(number), commit, time, _kind(git, commit, subject), subject, name))
+    return sorted(found, key=lambda each: (each.run, each.iteration))
+
+
+def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
+    """Bring the files back to a checkpoint. HEAD stays where it is, the difference is left to be committed.
+
+    What the working tree held before is kept in a commit of its own first. Untracked files that the checkpoint
+    doesn't have stay, as do the loop's own files and progress.txt, whose lessons are still true.
+
+    Raises:
+        ProjectUnusable: the present state can't be kept, or git refuses; nothing was changed then.
+        ConfigurationError: a merge or a rebase is under way.
+    """
+    tree = git.status()
+    if tree is None:
+        raise ProjectUnusable("git can't be asked about the working tree\n  next: git status")
+    if busy := git.busy(tree):
+        raise ConfigurationError(f"{busy}: nothing is restored in the middle of that\n  next: finish or abort it")
+    saved = git.snapshot(f"ralph: before restoring iteration {wanted.iteration}")
+    if not saved or not git.keep(f"{_REFS}{wanted.run}/before-restore-{stamp}", saved):
+        raise ProjectUnusable("the present state can't be kept, so nothing was restored\n  next: git status")
+    changed = _changed(git, tree, saved, wanted.commit)
+    kept = (*git.own("exclude"), f":(top,exclude,literal){git.prefix}progress.txt")
+    done = git.run("restore", f"--source={wanted.commit}", "--staged", "--worktree", "--", ":/", *kept)
+    if done.status:
+        raise ProjectUnusable(f"git restore: {_last_line(done.err)}\n  next: git status; before it: {saved}")
+    return Restored(wanted, saved, changed)
+
+
+def _changed(git: Git, tree: TreeState, saved: str, wanted: str) -> int:
+    """How many files a restore changes: untracked ones that the checkpoint doesn't have aren't touched."""
+    untracked = {path for path, mark in git.dirty(tree).items() if mark.startswith("?")}
+    fields = git.run("diff", "--name-status", "-z", "--no-renames", saved, wanted).out.decode(
+        "utf-8", "surrogateescape"
+    )
+    marks, names = fields.split("\0")[::2], fields.split("\0")[1::2]
+    stays = {name for mark, name in zip(marks, names, strict=False) if mark == "D" and name in untracked}
+    return len(set(names) - stays - {f"{git.prefix}progress.txt"})
+
+
+def _kind(git: Git, commit: str, subject: str) -> Kind:
+    if not subject.startswith("ralph: checkpoint"):
+        return "agent"
+    return "commit" if git.run("merge-base", "--is-ancestor", commit, "HEAD").status == 0 else "snapshot"
+
+
+def _ref(run: str, iteration: int) -> str:
+    return f"{_REFS}{run}/{iteration:06d}"
+
+
+def _error(said: str) -> str:
+    """Give the line of git's that names what it couldn't add; warnings, as of line ends, are none."""
+    return next((line for line in said.splitlines() if line.startswith(("error:", "fatal:"))), "")
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""

@@ -1,0 +1,207 @@
+"""The Stop hook: what comes in, what goes out. Reads and writes the project, prints nothing.
+
+Whatever is wrong, the agent may stop, with a message: a hook that is in doubt must neither trap a session nor
+destroy a loop's state. It speaks JSON with exit status 0: 1 wouldn't block, and 2 would have its JSON ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError
+from bridge.setups.wiggum import files
+from bridge.setups.wiggum.hook_answers import Answer, allow, block, opened
+from bridge.setups.wiggum.hook_call import Call, projects, read_call
+from bridge.setups.wiggum.policy import closed
+from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, State
+from bridge.setups.wiggum.transcript import last_message, used_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.policy import Decision
+
+__all__ = ["answer"]
+
+
+def answer(
+    data: bytes,
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    legacy: bool = False,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    transcript: Callable[[Path], str | None] = last_message,
+) -> Answer:
+    """Answer one call. Never raises.
+
+    Args:
+        data: the hook's standard input.
+        env: its environment.
+        cwd: the process's working folder, for calls that don't name one.
+        legacy: say by exit status what is wanted: 1 go on, 0 stop.
+        now: the time.
+        transcript: gives the last message of a transcript.
+    """
+    try:
+        document = json.loads(data.decode("utf-8-sig", "surrogateescape"))
+    except (ValueError, RecursionError) as error:
+        what = "its input is empty" if not data.strip() else f"its input is no JSON ({error})"
+        return opened(what, legacy=legacy)
+    if not isinstance(document, dict):
+        return opened("its input is no JSON object", legacy=legacy)
+    if document.get("hook_event_name", "Stop") != "Stop":
+        return allow(legacy=legacy)
+    try:
+        call = read_call(document, env, cwd, legacy=legacy)
+        return _Hook(call, env, now, transcript).answer()
+    except BridgeError as error:
+        return opened(str(error), legacy=legacy)
+    except Exception as error:  # a bug of ours must not trap a session
+        return opened(f"a bug of ours: {type(error).__name__}: {error}", legacy=legacy)
+
+
+class _Hook:
+    def __init__(
+        self,
+        call: Call,
+        env: Mapping[str, str],
+        now: Callable[[], datetime],
+        transcript: Callable[[Path], str | None],
+    ) -> None:
+        self.call = call
+        self.env = env
+        self.now = now
+        self.transcript = transcript
+
+    def answer(self) -> Answer:
+        """Find the loop that the call is about, and answer for it; silence when there is none."""
+        for layout in projects(self.call, self.env):
+            if layout.state.is_file():
+                state = files.load(layout, defaults=self._defaults())
+                # An outer loop asks the same questions itself when the agent has ended.
+                mine = state is not None and (state.mode == "hook" or self.call.legacy)
+                if state is not None and state.outcome is None and mine:
+                    return self._ours(layout, state)
+            if layout.plugin.is_file():
+                from bridge.setups.wiggum.hook_plugin import answer_plugin
+
+                return answer_plugin(layout, self.call, self._message, self.now)
+        return allow(legacy=self.call.legacy)
+
+    def _defaults(self) -> State:
+        most = self.env.get("RALPH_MAX_ITERATIONS", "")
+        return State(
+            mode="hook",
+            max_iterations=int(most) if most.isascii() and most.isdecimal() else MAX_ITERATIONS,
+            completion_promise=self.env.get("RALPH_COMPLETION_PROMISE") or PROMISE,
+        )
+
+    def _ours(self, layout: Layout, state: State) -> Answer:
+        call = self.call
+        if not call.legacy:
+            if call.session_id is None:
+                return opened("its input has no session_id, so nobody knows whose turn ends")
+            if state.session_id not in (None, call.session_id):
+                return allow()
+        text = self._message()
+        if text is None:
+            return opened(_UNKNOWN, legacy=call.legacy)
+        with files.locked(layout):
+            state = files.load(layout, defaults=self._defaults()) or state
+            if state.outcome is not None or (not call.legacy and state.session_id not in (None, call.session_id)):
+                return allow(legacy=call.legacy)
+            if not call.legacy:
+                state = replace(state, session_id=call.session_id)
+            return self._turn_over(layout, state, text)
+
+    def _message(self) -> str | None:
+        """The assistant's last message: as it was said, else from the transcript; None when nobody knows it."""
+        said = self.call.message
+        if said is not None and said.strip():
+            return said
+        found = self.transcript(self.call.transcript) if self.call.transcript is not None else None
+        return said if found is None else found
+
+    def _turn_over(self, layout: Layout, state: State, text: str) -> Answer:
+        from bridge.setups.wiggum import turns
+        from bridge.setups.wiggum.probe import Probe
+
+        now = self.now()
+        if files.cancelled(layout):
+            state = closed(state, "cancelled", "stopped by hand", now)
+            files.save(layout, state)
+            files.archive(layout, state)
+            files.uncancel(layout)
+            return allow("the loop was stopped by hand", legacy=self.call.legacy)
+        probe = Probe(layout.project)
+        reply = turns.Reply(text=text, elapsed=_seconds_since(state.started_at, now))
+        state, decision = turns.end(layout, probe, state, reply, now)
+        if decision.outcome is not None:
+            files.save(layout, state)
+            files.archive(layout, state)
+            told = (f"{decision.outcome}: {decision.reason}", *decision.warnings)
+            return allow("; ".join(told), legacy=self.call.legacy)
+        state = turns.begin(layout, probe, state, now)
+        return self._go_on(layout, state, decision)
+
+    def _go_on(self, layout: Layout, state: State, decision: Decision) -> Answer:
+        from bridge.setups.wiggum.prompt import turn_prompt
+
+        call = self.call
+        blocks = self._blocks(state)
+        if not call.legacy and 0 < call.cap <= blocks:
+            files.save(layout, replace(state, blocks=0))
+            return allow(
+                f"the loop rests at iteration {state.iteration}: the CLI lets a hook prevent {call.cap} stops in a"
+                " row and no more. Say anything to go on; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 lifts that limit"
+            )
+        prompt = files.read_text(layout.prompt)
+        if prompt is None or not prompt.strip():
+            files.save(layout, state)
+            what = "is empty" if prompt is not None else "is not there"
+            return opened(f"{layout.prompt} {what}: there is nothing to go on with", legacy=call.legacy)
+        files.save(layout, replace(state, blocks=blocks + 1))
+        number = state.iteration + 1
+        most = f" of {state.max_iterations}" if state.max_iterations else ""
+        told = "; ".join((f"iteration {number}{most}", *_items(state), *decision.warnings))
+        return block(turn_prompt(prompt, state, number), told, legacy=call.legacy)
+
+    def _blocks(self, state: State) -> int:
+        """Count the stops in a row that were prevented, as the CLI does: a turn that used a tool begins anew.
+
+        (Measured with claude 2.1.197: the ninth block of turns that only talk is passed over, turns that use tools
+        go on, and 0 lifts the limit.) A number that the user has named is taken at its word.
+        """
+        call = self.call
+        if not call.active:
+            return 0
+        if call.cap_given:
+            return state.blocks
+        if not state.breaker.no_change_count:  # talk alone changes no file
+            return 0
+        at_cap = 0 < call.cap <= state.blocks
+        return 0 if at_cap and call.transcript is not None and used_tools(call.transcript) else state.blocks
+
+
+_UNKNOWN = (
+    "the assistant's last message is neither in the input (last_assistant_message) nor, by now, in the transcript;"
+    " the loop's state is untouched"
+)
+
+
+def _items(state: State) -> tuple[str, ...]:
+    return (f"{state.remaining_items} of {state.total_items} items left",) if state.total_items else ()
+
+
+def _seconds_since(stamp: str, now: datetime) -> float:
+    try:
+        began = datetime.fromisoformat(stamp)
+    except ValueError:
+        return 0.0
+    return (now - (began if began.tzinfo else began.replace(tzinfo=UTC))).total_seconds()

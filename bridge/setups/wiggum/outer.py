@@ -1,0 +1,125 @@
+"""The outer loop: the agent is started anew, with a fresh context, for each turn."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.files import write_atomic
+from bridge.setups.wiggum import files, turns
+from bridge.setups.wiggum.policy import Decision, closed
+from bridge.setups.wiggum.prompt import turn_prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from bridge.loop.events import LoopEvent
+    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.probe import Probe
+    from bridge.setups.wiggum.state import State
+
+__all__ = ["Ended", "OuterEvent", "Tool", "TurnEnded", "TurnStarted", "run_outer"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A turn is about to start; `state` says which."""
+
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """A turn is over: how it was, what follows, and how many seconds it took."""
+
+    state: State
+    failure: str | None
+    decision: Decision
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The loop is over; `state.outcome` says how."""
+
+    state: State
+    seconds: float
+
+
+if TYPE_CHECKING:
+    OuterEvent = LoopEvent | TurnStarted | TurnEnded | Ended
+
+
+class Tool(Protocol):
+    """What runs the agent for one turn: a driver or an agent script."""
+
+    def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, turns.Reply]:
+        """Run the agent on :attr:`Layout.turn_prompt`, yielding what it shows."""
+
+
+def run_outer(
+    layout: Layout,
+    probe: Probe,
+    state: State,
+    tool: Tool,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Generator[OuterEvent, None, State]:
+    """Run the loop to its end; the last event is :class:`Ended`, and its state is returned.
+
+    A signal in the middle of a turn leaves that turn in the state: the next start ends it.
+
+    Args:
+        layout: the project; the caller holds its lock.
+        probe: tells whether a turn changed files.
+        state: as :func:`bridge.setups.wiggum.start.prepare` gives it.
+        tool: runs the agent.
+        now: the time.
+
+    Raises:
+        bridge.errors.BridgeError: the agent can't be started, or a file can't be written.
+    """
+    began = time.monotonic()
+    while True:
+        if files.cancelled(layout):
+            state = closed(state, "cancelled", "stopped by hand", now())
+            files.uncancel(layout)
+            break
+        state = turns.begin(layout, probe, state, now())
+        _write_prompt(layout, state)
+        files.save(layout, state)
+        yield TurnStarted(state)
+        started = time.monotonic()
+        reply = yield from _turn(layout, state, tool)
+        reply = replace(reply, elapsed=time.monotonic() - began)
+        state, decision = turns.end(layout, probe, state, reply, now())
+        files.save(layout, state)
+        yield TurnEnded(state, reply.failure, decision, time.monotonic() - started)
+        if decision.outcome is not None:
+            break
+    files.save(layout, state)
+    files.archive(layout, state)
+    yield Ended(state, time.monotonic() - began)
+    return state
+
+
+def _turn(layout: Layout, state: State, tool: Tool) -> Generator[LoopEvent, None, turns.Reply]:
+    try:
+        return (yield from tool.turn(layout, state.iteration + 1))
+    except (ProgramNotFound, ProgramNotStarted, ConfigurationError):
+        files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count
+        raise
+
+
+def _write_prompt(layout: Layout, state: State) -> None:
+    text = files.read_text(layout.prompt)
+    if text is None or not text.strip():
+        raise ConfigurationError(
+            f"{layout.prompt} is {'missing' if text is None else 'empty'}\n  next: write it anew"
+        )
+    with files.usable():
+        layout.folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(layout.turn_prompt, turn_prompt(text, state, state.iteration + 1))

@@ -1,0 +1,78 @@
+"""Where a loop stands, for people and programs. Reads, writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from bridge.setups.wiggum import files, progress
+from bridge.setups.wiggum.breaker import cooled_at
+from bridge.setups.wiggum.checkpoints import listed
+from bridge.setups.wiggum.git import find_git
+from bridge.setups.wiggum.policy import stamp
+
+if TYPE_CHECKING:
+    from bridge.setups.wiggum.layout import Layout
+
+__all__ = ["holder", "overview"]
+
+
+def overview(layout: Layout) -> dict[str, Any]:
+    """Give what ``wiggum status --json`` prints, but for its schema number.
+
+    Raises:
+        bridge.errors.StateUnreadable: the state file holds no state.
+    """
+    state = files.load(layout)
+    items = files.read_plan(layout)
+    blocks = progress.read_blocks(files.read_text(layout.progress) or "")
+    plan = {"done": len(items.done), "remaining": len(items.todo), "total": items.total}
+    seen: dict[str, Any] = {
+        "active": state is not None and state.outcome is None,
+        "running": holder(layout) is not None,
+        "pid": holder(layout),
+        "items": plan | {"next": items.todo[0] if items.todo else None},
+        "progress": asdict(blocks[-1]) if blocks else None,
+    }
+    if state is None:
+        return seen | {"iteration": None, "outcome": None, "breaker": None, "last_action": None}
+    found = asdict(state)
+    for key in ("extra", "turn", "breaker_settings"):
+        found.pop(key)
+    until = cooled_at(state.breaker, state.breaker_settings) if state.breaker.is_open else None
+    breaker = asdict(state.breaker) | {"again_at": stamp(until) if until else None}
+    checkpoints = listed(find_git(layout.project), state.run_id)
+    return (
+        seen
+        | found
+        | {
+            "turn": state.turn.number if state.turn else None,
+            # As the plan is now, not as it was when the last turn ended.
+            "completed_items": list(items.done),
+            "remaining_items": len(items.todo),
+            "total_items": items.total,
+            "breaker": breaker,
+            "checkpoints": found["checkpoints"] | {"count": len(checkpoints)},
+            "cancelling": state.outcome is None and files.cancelled(layout),
+        }
+    )
+
+
+def holder(layout: Layout) -> int | None:
+    """Give the process of the outer loop that is at work here (0: not known which), or None.
+
+    The file with its number outlives a killed loop, the lock doesn't.
+    """
+    pid = files.read_text(layout.folder / ".ralph-bridge.pid")
+    if pid is None:
+        return None
+    try:
+        import fcntl
+
+        with open(layout.folder / ".ralph-bridge.lock", "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        return int(pid) if pid.strip().isdecimal() else 0
+    except (OSError, ImportError):
+        return None

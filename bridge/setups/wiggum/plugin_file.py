@@ -1,0 +1,91 @@
+"""``.claude/ralph-loop.local.md``, the state file of the official plugin: front matter, then the prompt. Pure.
+
+Only the lines that change are written anew; a prompt keeps its ``---`` lines.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bridge.errors import StateUnreadable
+
+__all__ = ["PluginState", "read_plugin", "updated"]
+
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
+_LINE = re.compile(r"^(?P<key>\w+)[ \t]*:[ \t]*(?P<value>.*?)[ \t]*\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginState:
+    """Where a loop of the plugin stands.
+
+    Attributes:
+        iteration: the turn that is under way, from 1.
+        max_iterations: 0: any number.
+        promise: None: it never completes by itself.
+        session_id: its owner, or None.
+        prompt: what each turn gets.
+        blocks: stops in a row that were prevented; a key of ours.
+    """
+
+    iteration: int
+    max_iterations: int
+    promise: str | None
+    session_id: str | None
+    prompt: str
+    blocks: int = 0
+
+
+def read_plugin(text: str, where: str) -> PluginState:
+    """Read the file.
+
+    Raises:
+        StateUnreadable: no front matter, or a number that is none.
+    """
+    found = _FRONT.match(text)
+    if found is None:
+        raise StateUnreadable(f"{where} has no front matter between two lines of ---\n  next: start the loop anew")
+    values = {line["key"]: line["value"] for line in _LINE.finditer(found["front"])}
+    prompt = text[found.end() :].strip("\r\n")
+    if not prompt.strip():
+        raise StateUnreadable(f"{where} holds no prompt behind its front matter\n  next: start the loop anew")
+    return PluginState(
+        iteration=_number(values, "iteration", 1, where),
+        max_iterations=_number(values, "max_iterations", 0, where),
+        promise=_string(values.get("completion_promise", "null")),
+        session_id=_string(values.get("session_id", "null")),
+        prompt=prompt,
+        blocks=_number(values, "blocks", 0, where),
+    )
+
+
+def updated(text: str, **values: str | int) -> str:
+    """Put values into the front matter: in the place of the key's line, or as a new line at its end."""
+    found = _FRONT.match(text)
+    assert found is not None
+    front = found["front"]
+    for key, value in values.items():
+        line = f"{key}: {value}"
+        pattern = re.compile(rf"^{key}[ \t]*:[^\r\n]*", re.MULTILINE)
+        if pattern.search(front):
+            front = pattern.sub(lambda _, line=line: line, front, count=1)
+        else:
+            front += f"{line}\n"
+    return text[: found.start("front")] + front + text[found.end("front") :]
+
+
+def _number(values: dict[str, str], key: str, default: int, where: str) -> int:
+    value = (values.get(key) or str(default)).strip("\"'")
+    if not (value.isascii() and value.isdecimal()):
+        raise StateUnreadable(f"{where}: {key} is {value!r}, expected a whole number\n  next: put it right")
+    return int(value)
+
+
+def _string(value: str) -> str | None:
+    """Read a string as the plugin writes it, in quotes or bare; null and nothing are None."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        text = value[1:-1]
+        text = re.sub(r'\\(["\\])', r"\1", text) if value[0] == '"' else text
+        return text or None
+    return None if value in ("", "null", "~") else value

@@ -1,0 +1,113 @@
+"""``progress.txt``: a block per iteration, in either of two forms. Pure.
+
+The long form has a level-3 heading per section and bullets below it; the short one has the text behind a colon
+in the heading's line. Agents mix them (contradiction 19).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Block", "count_blocks", "host_block", "read_blocks"]
+
+_HEADING = re.compile(
+    r"^#{1,3}[ \t]*(?:\*\*)?Iteration[ \t]+#?(?P<number>\d{1,9})\b(?P<rest>[^\n]*)$", re.IGNORECASE | re.MULTILINE
+)
+_SECTION = re.compile(
+    r"^(?:#{2,5}[ \t]*|[*_]{2}[ \t]*|[-*][ \t]+(?:\*\*)?)?(?P<name>Completed|Attempted|Next|Blockers)\b"
+    r"[ \t]*(?:\([^)\n]*\))?(?:\*\*)?[ \t]*(?P<colon>:?)(?:\*\*)?[ \t]*(?P<rest>[^\n]*)$",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_NONE = re.compile(r"(?:none|nothing|n/?a|-+)\.?", re.IGNORECASE)
+AUTO = "(auto)"
+"""Marks a heading of a block that the host wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One iteration's entry.
+
+    Attributes:
+        iteration: its number.
+        timestamp: as it stands there; '' without one.
+        completed, attempted, next, blockers: the sections' entries; "None" is no entry.
+        auto: the host wrote it.
+    """
+
+    iteration: int
+    timestamp: str = ""
+    completed: tuple[str, ...] = ()
+    attempted: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    auto: bool = False
+
+
+def read_blocks(text: str) -> tuple[Block, ...]:
+    """Read the blocks of a file, in their order; what stands between them is passed over."""
+    headings = list(_HEADING.finditer(text))
+    ends = [*(each.start() for each in headings[1:]), len(text)]
+    return tuple(_block(each, text[each.end() : end]) for each, end in zip(headings, ends, strict=False))
+
+
+def count_blocks(text: str, iteration: int) -> int:
+    """Say how many blocks a file has for an iteration."""
+    return sum(int(each["number"]) == iteration for each in _HEADING.finditer(text))
+
+
+def host_block(
+    iteration: int,
+    timestamp: str,
+    *,
+    completed: Iterable[str] = (),
+    attempted: Iterable[str] = (),
+    next_items: Iterable[str] = (),
+    blockers: Iterable[str] = (),
+) -> str:
+    """Write the block that stands in for one the agent didn't write, marked as such."""
+    sections = (
+        ("Completed", completed),
+        ("Attempted (failed)", attempted),
+        ("Next", next_items),
+        ("Blockers", blockers),
+    )
+    parts = [f"## Iteration {iteration} - {timestamp} {AUTO}\n"]
+    for name, entries in sections:
+        lines = [" ".join(each.split()) for each in entries]
+        parts.append(f"### {name}\n" + "".join(f"- {line}\n" for line in lines or ["None"]))
+    return "\n".join(parts)
+
+
+def _block(heading: re.Match[str], body: str) -> Block:
+    sections: dict[str, list[str]] = {"completed": [], "attempted": [], "next": [], "blockers": []}
+    current: list[str] | None = None
+    for line in body.splitlines():
+        section = _SECTION.match(line)
+        # A bullet "- Next to it …" is an entry; a section of the short form has its colon.
+        if section and (line.startswith("#") or section["colon"]):
+            current = sections[section["name"].lower()]
+            _add(current, section["rest"])
+        elif re.match(r"#{1,6}[ \t]", line):
+            current = None
+        elif current is not None:
+            _add(current, line)
+    time = _TIME.search(heading["rest"])
+    return Block(
+        int(heading["number"]),
+        time[0] if time else "",
+        **{name: tuple(entries) for name, entries in sections.items()},
+        auto=AUTO in heading["rest"],
+    )
+
+
+def _add(entries: list[str], line: str) -> None:
+    text = _BULLET.sub("", line).strip().removeprefix("[").removesuffix("]").strip()
+    if text and not _NONE.fullmatch(text):
+        entries.append(text)

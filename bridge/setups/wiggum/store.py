@@ -1,0 +1,68 @@
+"""What the engine writes during one turn: its logs. All else is the loop's own business."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.loop.ports import RunLogs
+from bridge.setups.wiggum import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.loop.decide import State
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.plan import Plan
+    from bridge.setups.wiggum.layout import Layout
+
+__all__ = ["TurnStore", "log_names"]
+
+
+def log_names(layout: Layout, iteration: int) -> RunLogs:
+    """Return names for the logs of a turn that no earlier one has used."""
+    logs = layout.folder / "logs"
+    with files.usable():
+        logs.mkdir(parents=True, exist_ok=True)
+    name, number = f"iteration_{iteration:04d}", 1
+    while (logs / f"{name}.log").exists():
+        number += 1
+        name = f"iteration_{iteration:04d}-{number}"
+    return RunLogs(logs / f"{name}.log", logs / f"{name}.err")
+
+
+class TurnStore:
+    """The engine's store for a single turn: it starts with the turn's number and no session."""
+
+    def __init__(self, layout: Layout, iteration: int) -> None:
+        self._layout = layout
+        self._iteration = iteration
+
+    def begin(self) -> Iterable[str]:
+        """The lock is held by who started the loop."""
+        return ()
+
+    def load(self, state: State) -> tuple[State, Iterable[str]]:
+        """Number the turn."""
+        from dataclasses import replace
+
+        return (replace(state, iteration=self._iteration - 1) if not state.iteration else state), ()
+
+    def read_plan(self) -> Plan | None:
+        """The loop reads the plan itself: a plan alone doesn't end it in the engine."""
+        return None
+
+    def new_logs(self, iteration: int) -> RunLogs:
+        """Return names for the logs."""
+        return log_names(self._layout, iteration)
+
+    def agent(self, pid: int | None) -> None:
+        """Note nothing: the guardian sees to it."""
+
+    def show(self, data: bytes) -> None:
+        """Keep nothing: the logs have it."""
+
+    def record(self, event: LoopEvent) -> None:
+        """Write nothing: the turn's end is the loop's matter."""
+
+    def end(self) -> None:
+        """Let go of nothing."""

@@ -1,0 +1,92 @@
+"""One turn of the agent: by a driver, on the engine of the other setups; or by an agent script."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.loop.decide import Limits
+from bridge.loop.events import IterationEnded, LoopEnded, OutputText
+from bridge.loop.options import LoopSettings
+from bridge.loop.outcome import failure_of
+from bridge.loop.runner import run_loop
+from bridge.setups.wiggum import files
+from bridge.setups.wiggum.store import TurnStore, log_names
+from bridge.setups.wiggum.turns import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from bridge.agent import Agent
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.ports import LoopDriver
+    from bridge.setups.wiggum.layout import Layout
+
+__all__ = ["AgentTool", "DriverTool"]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverTool:
+    """A driver's CLI, without a session: each turn has a context of its own.
+
+    Attributes:
+        driver: builds the command.
+        live: show events as they come, where the driver can.
+        timeout: seconds that a turn may take, or None.
+    """
+
+    driver: LoopDriver
+    live: bool = True
+    timeout: float | None = None
+
+    def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, Reply]:
+        """Run one iteration of the engine. A provider's limit is waited out in it, and is no turn."""
+        settings = LoopSettings(
+            project=layout.project,
+            prompt=str(layout.turn_prompt.relative_to(layout.project)),
+            limits=Limits(max_iterations=number, max_failures=0),
+            live=self.live,
+            timeout=self.timeout,
+            resume=False,
+        )
+        reply = Reply(failure="the agent was not run")
+        with closing(run_loop(self.driver, settings, store=TurnStore(layout, number))) as events:
+            for event in events:
+                if isinstance(event, IterationEnded):
+                    outcome = event.outcome
+                    analysis = outcome.analysis
+                    said = (analysis.last_text or analysis.text) if analysis else ""
+                    reply = Reply(said, failure_of(outcome))
+                elif not isinstance(event, LoopEnded):
+                    yield event
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """An agent script, its program run and shown as its controller does."""
+
+    agent: Agent
+
+    def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, Reply]:
+        """Run the hooks of one iteration."""
+        agent, logs = self.agent, log_names(layout, number)
+        agent.shell.update({"SESSION_LOG": str(layout.folder / "logs" / "session.log"), "iteration": number})
+        agent.reset_context()
+        agent.pre_iteration()
+        with files.usable():
+            raw = open(logs.output, "wb", buffering=0)  # noqa: SIM115
+        with (
+            raw,
+            agent.invoke(layout.turn_prompt, stdin=b"", tee=raw) as running,
+            agent.format_display(running) as display,
+        ):
+            for text in display:
+                yield OutputText(number, text)
+        status = display.status or running.status or 0
+        said = agent.extract_response(logs.output).rstrip("\n") if status == 0 else ""
+        agent.post_iteration()
+        if status:
+            return Reply(failure=f"exit status {status}")
+        return Reply(said, None if said else "the agent gave no response")

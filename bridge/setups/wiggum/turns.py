@@ -1,0 +1,127 @@
+"""The beginning and the end of a turn, the same in both modes.
+
+The order of writes makes a kill at any moment harmless: first what tells of the turn (progress.txt, the
+checkpoint), then the state that counts it. A turn that nobody ended is ended by the next start, as an interrupted
+one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bridge.setups.wiggum import checkpoints, files, progress
+from bridge.setups.wiggum.git import Look
+from bridge.setups.wiggum.policy import Decision, Heard, decide, stamp
+from bridge.setups.wiggum.state import State, Turn
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.plan import Items
+    from bridge.setups.wiggum.probe import Probe
+
+__all__ = ["Reply", "begin", "end", "recover"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the agent left behind: its last message, why its run failed (or None), and how long the loop has run."""
+
+    text: str = ""
+    failure: str | None = None
+    elapsed: float = 0.0
+
+
+def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
+    """Note what the next turn starts from. The state is the caller's to save."""
+    look = probe.look()
+    number = state.iteration + 1
+    blocks = progress.count_blocks(files.read_text(layout.progress) or "", number)
+    items = files.read_plan(layout)
+    return replace(
+        state,
+        turn=Turn(number, stamp(now), look.head, look.tree, blocks),
+        updated_at=stamp(now),
+        remaining_items=len(items.todo),
+        total_items=items.total,
+        completed_items=items.done,
+    )
+
+
+def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime) -> tuple[State, Decision]:
+    """Take in what a turn came to: progress block, checkpoint, decision. The state is the caller's to save."""
+    turn = state.turn or Turn(state.iteration + 1)
+    items = files.read_plan(layout)
+    heard = Heard(
+        text=reply.text,
+        failure=reply.failure,
+        changed=probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None,
+        items=items,
+        ticked=_new(items, state),
+        done=_done(layout, turn),
+        elapsed=reply.elapsed,
+    )
+    after, decision = decide(replace(state, iteration=turn.number - 1), heard, now)
+    _tell(layout, turn, heard, decision, now)
+    made = _checkpoint(probe, after, turn)
+    warnings = (*decision.warnings, *((made.warning,) if made.warning else ()))
+    return after, decision._replace(warnings=warnings)
+
+
+def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[State, str]:
+    """End a turn that nobody ended: its host was killed. Its work is kept and it counts; say so, or ''."""
+    turn = state.turn
+    if turn is None:
+        return state, ""
+    items = files.read_plan(layout)
+    heard = Heard(failure="interrupted", items=items, ticked=_new(items, state), done=_done(layout, turn))
+    _tell(layout, turn, heard, Decision(), now)
+    made = _checkpoint(probe, state, turn, note=" (interrupted)")
+    after = replace(
+        state,
+        iteration=turn.number,
+        turn=None,
+        last_action=heard.done or "interrupted",
+        remaining_items=len(items.todo),
+        total_items=items.total,
+        completed_items=items.done,
+        updated_at=stamp(now),
+    )
+    told = f"iteration {turn.number} was interrupted; its work is kept, the loop goes on behind it"
+    return after, "; ".join(filter(None, (told, made.warning)))
+
+
+def _checkpoint(probe: Probe, state: State, turn: Turn, note: str = "") -> checkpoints.Made:
+    return checkpoints.make(
+        probe.git, turn.number, state.checkpoints, run=state.run_id or "run", since=turn.head, note=note
+    )
+
+
+def _new(items: Items, state: State) -> tuple[str, ...]:
+    return tuple((Counter(items.done) - Counter(state.completed_items)).elements())
+
+
+def _done(layout: Layout, turn: Turn) -> str:
+    """Give what the agent's own block says that it completed; '' when it wrote none in this turn."""
+    text = files.read_text(layout.progress) or ""
+    own = [block for block in progress.read_blocks(text) if block.iteration == turn.number and not block.auto]
+    return "; ".join(own[-1].completed) if own and progress.count_blocks(text, turn.number) > turn.blocks else ""
+
+
+def _tell(layout: Layout, turn: Turn, heard: Heard, decision: Decision, now: datetime) -> None:
+    """Append a block to progress.txt unless the agent did."""
+    text = files.read_text(layout.progress) or ""
+    if progress.count_blocks(text, turn.number) > turn.blocks:
+        return
+    block = progress.host_block(
+        turn.number,
+        stamp(now),
+        completed=heard.ticked,
+        attempted=[heard.failure] if heard.failure else (),
+        next_items=heard.items.todo[:1],
+        blockers=[decision.reason] if decision.outcome not in (None, "complete", "plan_complete") else (),
+    )
+    files.append_progress(layout, block)

@@ -1,0 +1,1 @@
+"""The part of the jq language that is lifted."""

@@ -1,0 +1,252 @@
+"""What the agent, and people, are told: loop context, gates, reviews, metrics."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.loop import gates as gates_module
+from bridge.loop.context import CONTEXT_LIMIT, ContextFacts, loop_context
+from bridge.loop.gates import (
+    CommandRun,
+    CustomGate,
+    GateResults,
+    custom_gate,
+    gates_due,
+    outcome_of,
+    results_of,
+    split_gates,
+    write_results,
+)
+from bridge.loop.metrics import MetricsFacts, metrics_line
+from bridge.loop.plan import Plan
+from bridge.loop.review import ReviewFacts, findings_in, findings_text, review_context, review_due, review_mode
+from bridge.stream.analysis import Analysis
+from bridge.stream.events import Usage
+
+NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
+FAILED_TESTS = gates_module.test_gate("PASSING", CommandRun(1, "\x1b[31mFAIL\x1b[0m  a\n\n b"))
+LINT = custom_gate("npm run lint -- --fix", CommandRun(2))
+
+
+def results(mode: str = "block", *custom: CustomGate, test: Any = FAILED_TESTS) -> GateResults:
+    return results_of(3, test, custom, mode, NOW)
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted"),
+    [
+        (ContextFacts(1), "Loop #1. "),
+        (ContextFacts(2, plan=Plan(1, 3, "Story 1.2: b ")), "Loop #2. Remaining tasks: 2. Next: Story 1.2: b. "),
+        (ContextFacts(2, plan=Plan(3, 3, None)), "Loop #2. Remaining tasks: 0. "),
+        (ContextFacts(2, plan=Plan(0, 1, "x" * 101)), f"Loop #2. Remaining tasks: 1. Next: {'x' * 100}. "),
+        (ContextFacts(2, circuit="CLOSED"), "Loop #2. "),
+        (ContextFacts(2, circuit="HALF_OPEN"), "Loop #2. Circuit breaker: HALF_OPEN. "),
+        (ContextFacts(2, previous="ä" * 101), f"Loop #2. Previous: {'ä' * 100}. "),
+        (ContextFacts(2, previous="a\nb"), "Loop #2. Previous: a\nb. "),
+        (ContextFacts(2, gates=results()), "Loop #2. TESTS FAILING: FAIL a b. "),
+        (ContextFacts(2, gates=results("block", LINT)), "Loop #2. TESTS FAILING: FAIL a b. QG fail: npm run. "),
+        (ContextFacts(2, gates=results("warn", LINT)), "Loop #2. "),
+        (ContextFacts(2, gates=results(test=gates_module.test_gate("FAILING", None))), "Loop #2. TESTS FAILING. "),
+    ],
+)
+def test_the_loop_context(facts: ContextFacts, wanted: str) -> None:
+    assert loop_context(facts) == wanted
+
+
+def test_T31_the_diff_summary_is_told() -> None:  # noqa: N802
+    assert loop_context(ContextFacts(2, changed="Changed: a.py (+1/-0)\n")) == "Loop #2. Changed: a.py (+1/-0). "
+
+
+def test_the_order_of_all_parts() -> None:
+    facts = ContextFacts(4, True, Plan(0, 2, "do"), "OPEN", "was", results(), "Changed: x")
+    found = loop_context(facts)
+    parts = ["Loop #4. ", "Session continued", "Remaining", "Next: ", "Circuit", "Previous", "TESTS", "Changed"]
+    assert [found.index(part) for part in parts] == sorted(found.index(part) for part in parts)
+    assert found.endswith("Changed: x. ")
+
+
+@given(st.text(max_size=600), st.text(max_size=600), st.booleans())
+def test_the_context_is_short_and_fits_into_an_argument(one: str, other: str, resumed: bool) -> None:
+    found = loop_context(ContextFacts(1, resumed, Plan(0, 1, one), "OPEN", other, results(), one))
+    assert len(found) <= CONTEXT_LIMIT
+    assert "\0" not in found
+
+
+# quality gates
+
+
+def test_gates_are_split_at_every_semicolon() -> None:
+    assert split_gates(" make ;; echo 'a;b' ; ") == ("make", "echo 'a", "b'")
+    assert split_gates("") == ()
+
+
+@pytest.mark.parametrize(
+    ("test", "gates", "completion_only", "exit_signal", "due"),
+    [
+        ("", "", False, True, False),
+        ("", " ; ", False, True, False),
+        ("make", "", False, False, True),
+        ("", "make", False, False, True),
+        ("make", "", True, False, False),
+        ("make", "", True, True, True),
+    ],
+)
+def test_due(test: str, gates: str, completion_only: bool, exit_signal: bool, due: bool) -> None:
+    assert gates_due(test, gates, completion_only=completion_only, exit_signal=exit_signal) is due
+
+
+@pytest.mark.parametrize(
+    ("reported", "run", "status", "verified"),
+    [
+        (None, CommandRun(0), "skip", False),
+        ("UNKNOWN", None, "skip", False),
+        ("FAILING", None, "fail", False),
+        ("PASSING", None, "pass", False),
+        ("NOT_RUN", None, "pass", False),
+        ("FAILING", CommandRun(0), "pass", True),
+        ("PASSING", CommandRun(1), "fail", True),
+        ("PASSING", CommandRun(124), "fail", True),
+    ],
+)
+def test_the_test_gate(reported: str | None, run: CommandRun | None, status: str, verified: bool) -> None:
+    found = gates_module.test_gate(reported, run)
+    assert (found.status, found.verified) == (status, verified)
+
+
+@pytest.mark.parametrize(
+    ("mode", "outcome"),
+    [("warn", ("pass", 0)), ("block", ("block", 1)), ("circuit-breaker", ("circuit-breaker", 2))],
+)
+def test_what_follows_from_a_failure(mode: str, outcome: tuple[str, int]) -> None:
+    assert outcome_of(results(mode)) == outcome
+    assert outcome_of(results_of(1, gates_module.test_gate("PASSING", None), [LINT], mode, NOW)) == outcome
+    passed = results_of(1, gates_module.test_gate("PASSING", None), [custom_gate("true", CommandRun(0))], mode, NOW)
+    assert outcome_of(passed) == ("pass", 0)
+    assert outcome_of(None) == ("pass", 0)
+
+
+def test_the_results_file() -> None:
+    late = custom_gate("sleep 9", CommandRun(124, "x" * 600, 120))
+    found = json.loads(write_results(results("block", late)))
+    assert list(found) == ["timestamp", "loop_number", "test_gate", "custom_gates", "overall_status", "mode"]
+    assert list(found["test_gate"]) == ["status", "tests_status_reported", "verified", "output"]
+    assert found["custom_gates"] == [
+        {
+            "command": "sleep 9",
+            "status": "fail",
+            "exit_code": 124,
+            "output": "x" * 500,
+            "duration_seconds": 120,
+            "timed_out": True,
+        }
+    ]
+
+
+# reviews
+
+
+@pytest.mark.parametrize(
+    ("mode", "facts", "due"),
+    [
+        ("enhanced", ReviewFacts(5, head="b", last_head="a"), True),
+        ("enhanced", ReviewFacts(5, head="a", last_head="a"), False),
+        ("enhanced", ReviewFacts(5, head="a", last_head="a", dirty=True), True),
+        ("enhanced", ReviewFacts(4, head="b"), False),
+        ("enhanced", ReviewFacts(5, interval=0, head="b"), False),
+        ("enhanced", ReviewFacts(5, head="b", circuit_closed=False), False),
+        ("ultimate", ReviewFacts(4, head="b", tasks_delta=1), True),
+        ("ultimate", ReviewFacts(5, head="b"), False),
+        ("off", ReviewFacts(5, head="b", tasks_delta=1), False),
+        ("deep", ReviewFacts(5, head="b", tasks_delta=1), False),
+    ],
+)
+def test_review_due(mode: str, facts: ReviewFacts, due: bool) -> None:
+    assert review_due(mode, facts) is due
+
+
+def test_the_older_switch_turns_reviews_on() -> None:
+    assert [review_mode("off", True), review_mode("off", False), review_mode("ultimate", True)] == [
+        "enhanced",
+        "off",
+        "ultimate",
+    ]
+
+
+def test_the_reviewers_context_is_short() -> None:
+    found = review_context("\n".join(f"c{n} |" for n in range(30)), "\n".join(f"u{n} |" for n in range(30)))
+    assert ("c19 |" in found, "c20 |" in found, "u9 |" in found, "u10 |" in found) == (True, False, True, False)
+
+
+FOUND = {
+    "severity": "HIGH",
+    "issues_found": 2,
+    "summary": "s",
+    "details": [{"severity": "HIGH", "file": "a.py", "line": 3, "issue": "bad", "suggestion": "fix"}] * 3,
+}
+SAID = f"Look:\n---REVIEW_FINDINGS---\n{json.dumps(FOUND, indent=1)}\n---END_REVIEW_FINDINGS---\nBye."
+
+
+@pytest.mark.parametrize(
+    "output",
+    [SAID, json.dumps({"result": SAID}), json.dumps({"type": "result", "result": SAID, "session_id": "s"})],
+)
+def test_findings_of_every_output(output: str) -> None:
+    found = findings_in(output.encode())
+    assert found is not None
+    assert json.loads(found) == FOUND
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize("output", [b"", b"---REVIEW_FINDINGS---\n{}", SAID.replace("HIGH", '"').encode(), b"\xff"])
+def test_no_findings(output: bytes) -> None:
+    assert findings_in(output) is None
+
+
+@pytest.mark.parametrize(("severity", "limit"), [("HIGH", 700), ("critical", 700), ("LOW", 500)])
+def test_findings_are_told_briefly(severity: str, limit: int) -> None:
+    details = [{"file": "f" * 400}] * 3
+    many = {**FOUND, "severity": severity, "summary": "s" * 900, "details": details}
+    found = findings_text(json.dumps(many))
+    assert len(found) <= limit
+    assert found.startswith("PRIORITY") == (limit == 700)
+    assert "s" * 301 not in found
+
+
+@pytest.mark.parametrize("more", [{"issues_found": 0}, {"severity": ""}, {"severity": None}])
+def test_findings_without_issues_are_not_told(more: dict[str, Any]) -> None:
+    assert findings_text(json.dumps({**FOUND, **more})) == ""
+    assert findings_text(None) == ""
+
+
+# metrics
+
+
+def test_a_record() -> None:
+    facts = MetricsFacts("r", 3, NOW, "codex", "success", "s-1", files_changed=2, quality_gate_result=1)
+    line = metrics_line(facts, Analysis(files_modified=2, usage=Usage(input_tokens=5), exit_signal=True))
+    assert line.count("\n") == 1
+    assert " " not in line
+    assert ",".join(json.loads(line)) == (
+        "run_id,loop,timestamp,driver,session_id,loop_outcome,duration_ms,duration_api_ms,input_tokens,"
+        "output_tokens,cache_read_tokens,cache_creation_tokens,total_cost_usd,num_turns,files_changed,"
+        "reported_files_modified,has_errors,exit_signal,was_read_only_timeout,quality_gate_result,"
+        "has_permission_denials,circuit_breaker_state"
+    )
+    assert json.loads(line)["input_tokens"] == 5
+
+
+def test_a_record_of_a_loop_that_was_not_analysed() -> None:
+    found = json.loads(metrics_line(MetricsFacts("r", 3, NOW, "codex", "read_only_timeout"), None))
+    assert (found["was_read_only_timeout"], found["quality_gate_result"], found["has_errors"]) == (True, None, True)
+
+
+def test_a_sessions_tokens_are_no_loops() -> None:
+    counted = Analysis(usage=Usage(input_tokens=5, cumulative=True))
+    facts = MetricsFacts("r", 3, NOW, "codex", "success")
+    assert json.loads(metrics_line(facts, counted))["input_tokens"] is None

@@ -1,0 +1,286 @@
+"""The pure parts: state, breaker, signs, plan, progress, prompt."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from bridge.errors import StateUnreadable
+from bridge.setups.wiggum import breaker as breakers
+from bridge.setups.wiggum.breaker import Breaker, BreakerSettings, Circuit, Evidence
+from bridge.setups.wiggum.plan import read_items
+from bridge.setups.wiggum.progress import count_blocks, host_block, read_blocks
+from bridge.setups.wiggum.prompt import TEMPLATES, filled, template, turn_prompt
+from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
+from bridge.setups.wiggum.state import State, Turn, write_state
+from bridge.setups.wiggum.state_reading import read_state
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+SETTINGS = BreakerSettings()
+IDLE, WORK, UNKNOWN = Evidence(changed=False), Evidence(changed=True), Evidence(changed=None)
+
+
+def after(
+    *evidence: Evidence, settings: BreakerSettings = SETTINGS, breaker: Breaker | None = None
+) -> tuple[Breaker, str]:
+    breaker = breaker or Breaker()
+    verdict = breakers.Verdict()
+    for each in evidence:
+        breaker, verdict = breakers.record(breaker, each, settings, NOW)
+        if verdict.trip:
+            break
+    return breaker, verdict.trip
+
+
+# -- the state ---------------------------------------------------------------------------------------
+
+
+def test_a_state_survives_writing_and_reading() -> None:
+    state = State(
+        mode="hook",
+        task_name="Größe\ud800",
+        session_id="s",
+        max_minutes=1.5,
+        completed_items=("a", "b"),
+        turn=Turn(3, "2026-01-02T03:04:05Z", "abc", None, 2),
+        breaker=Breaker(Circuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, ("x",), (3, 4), 5),
+        outcome="stuck",
+        extra={"theirs": [1]},
+    )
+    assert read_state(write_state(state)) == state
+
+
+def test_the_published_schema_is_read() -> None:
+    document = {
+        "task_name": "Implement OAuth",
+        "started_at": "2026-01-04T14:00:00Z",
+        "iteration": 5,
+        "last_action": "Completed the callback",
+        "remaining_items": 3,
+        "total_items": 8,
+        "completed_items": ["one", "two"],
+    }
+    state = read_state(json.dumps(document))
+    assert (state.iteration, state.last_action, state.total_items) == (5, "Completed the callback", 8)
+    assert (state.max_iterations, state.completion_promise) == (50, "COMPLETE")
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ("[]", "no JSON object"),
+        ("null", "no JSON object but null"),
+        ('{"iteration": -1}', "iteration is -1, expected a whole number"),
+        ('{"iteration": true}', "iteration is True"),
+        ('{"iteration": 1.5}', "iteration is 1.5"),
+        ('{"mode": "inner"}', "mode is 'inner', expected outer or hook"),
+        ('{"completion_promise": " "}', "completion_promise"),
+        ('{"breaker": []}', r"breaker is \[\], expected an object"),
+        ('{"breaker": {"state": "AJAR"}}', "breaker.state|state is 'AJAR'"),
+        ('{"breaker_settings": {"on_stuck": "cry"}}', "breaker_settings.on_stuck is 'cry'"),
+        ('{"session_id": 5}', "session_id is 5, expected a string"),
+        ('{"schema_version": 2}', "schema_version 2"),
+    ],
+)
+def test_a_state_with_a_wrong_value_names_it(document: str, told: str) -> None:
+    with pytest.raises(StateUnreadable, match=told):
+        read_state(document)
+
+
+@given(some.text())
+def test_any_text_is_a_state_or_refused(text: str) -> None:
+    with suppress(StateUnreadable):
+        read_state(text)
+
+
+# -- the breaker -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("evidence", "trip"),
+    [
+        ([IDLE] * 2, ""),
+        ([IDLE] * 3, "no_file_changes"),
+        ([IDLE, IDLE, WORK, IDLE, IDLE], ""),
+        ([UNKNOWN] * 20, ""),
+        ([IDLE, UNKNOWN, IDLE, UNKNOWN, IDLE], "no_file_changes"),
+        ([Evidence(changed=True, error="x")] * 4, ""),
+        ([Evidence(changed=True, error="x")] * 5, "repeated_error"),
+        ([Evidence(changed=True, error="x")] * 4 + [WORK] + [Evidence(changed=True, error="x")], ""),
+        ([Evidence(changed=True, error=str(number)) for number in range(9)], ""),
+        ([Evidence(changed=False, error="x")] * 4, ""),
+        ([Evidence(changed=False, error="x")] * 5, "repeated_error"),
+        ([Evidence(changed=False, error=str(number)) for number in range(3)], "no_file_changes"),
+    ],
+)
+def test_conditions(evidence: list[Evidence], trip: str) -> None:
+    breaker, found = after(*evidence)
+    assert found == trip
+    assert breaker.is_open == bool(trip)
+
+
+def test_output_and_being_stuck_only_warn_by_default() -> None:
+    lengths = [Evidence(changed=True, output_length=1000)] * 3
+    short = Evidence(changed=True, output_length=290, stuck=True)
+    breaker, _ = after(*lengths)
+    assert breakers.record(breaker, short, SETTINGS, NOW)[1].warnings == (
+        "output declined by 71% against the turns before",
+        "the agent says that it is stuck",
+    )
+    for setting in ("on_output_decline", "on_stuck"):
+        assert after(*lengths, short, settings=replace(SETTINGS, **{setting: "stop"}))[1]  # type: ignore[arg-type]
+    off = replace(SETTINGS, on_output_decline="off", on_stuck="off")
+    assert breakers.record(breaker, short, off, NOW)[1] == breakers.Verdict()
+
+
+def test_open_half_closed() -> None:
+    opened, _ = after(IDLE, IDLE, IDLE)
+    for minutes, state in ((-5, Circuit.OPEN), (29, Circuit.OPEN), (30, Circuit.HALF)):
+        assert breakers.prepare(opened, SETTINGS, NOW + timedelta(minutes=minutes)).state is state
+    half = breakers.prepare(opened, SETTINGS, NOW + timedelta(minutes=30))
+    assert after(WORK, breaker=half)[0].state is Circuit.CLOSED
+    assert after(UNKNOWN, breaker=half)[0].state is Circuit.HALF
+    again, trip = after(IDLE, breaker=half)
+    assert (again.state, trip, again.opens) == (Circuit.OPEN, "no_file_changes", 2)
+    assert breakers.prepare(opened, replace(SETTINGS, cooldown_minutes=0), NOW).state is Circuit.HALF
+    assert breakers.prepare(replace(opened, opened_at="long ago"), SETTINGS, NOW).is_open
+
+
+def test_reset_by_hand() -> None:
+    opened, _ = after(IDLE, IDLE, IDLE)
+    assert breakers.reset(opened) == Breaker(Circuit.HALF, reason="reset by hand", opens=1)
+    assert breakers.reset(Breaker(no_change_count=2)) == Breaker()
+
+
+# -- signs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("<fatal>no\n compiler</fatal>", "no compiler"),
+        ("a\n<fatal>cut off", "cut off"),
+        ("<fatal></fatal>", ""),
+        ("the <fatal> tag", None),
+        ("fatal: not a repository", None),
+    ],
+)
+def test_fatal(text: str, found: str | None) -> None:
+    assert fatal_in(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "stuck"),
+    [
+        ("I'm stuck.", True),
+        ("Sorry, I am completely stuck on this test.", True),
+        ("I am unable to proceed without the key.", True),
+        ("I cannot make any progress here", True),
+        ("We're going around in circles.", True),
+        ("If I'm stuck, I will say so.", False),
+        ("I'm no longer stuck.", False),
+        ("Fixed the stuck progress bar.", False),
+        ("I can proceed.", False),
+    ],
+)
+def test_stuck(text: str, stuck: bool) -> None:
+    assert is_stuck(text) == stuck
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("Error: a at line 7", "Error: a at line N"),
+        ("- **Error:** a", "Error:** a"),
+        ("TypeError: x is undefined", "TypeError: x is undefined"),
+        ("error TS2304: Cannot find name", "error TSN: Cannot find name"),
+        ("FAILED tests/test_a.py::test_b", "FAILED PATH::test_b"),
+        ('Traceback (most recent call last):\n  File "a.py", line 3\nKeyError: 7', "KeyError: N"),
+        ("All passed, 0 errors", ""),
+        ("Added error handling", ""),
+        ("No errors: done", ""),
+        ("", ""),
+    ],
+)
+def test_errors(text: str, error: str) -> None:
+    assert error_in(text) == error
+
+
+# -- the plan, the progress file, the prompt ---------------------------------------------------------
+
+
+def test_items_of_every_form() -> None:
+    text = "- [x] a\n  * [ ] b\n+ [X] c\n1. [ ] d\n- [] no\n- [-] no\n```\n- [ ] example\n```\n- [ ] e\r\n"
+    assert read_items(text) == (("a", "c"), ("b", "d", "e"))
+    assert not read_items("").complete
+    assert read_items("- [x] a\n").complete
+
+
+LONG = """# Progress
+
+## Iteration 5 - 2026-01-07T14:30:00Z
+
+### Completed
+- Implemented OAuth
+- Added errors
+
+### Attempted (failed)
+- Tried sessions (test failure)
+
+### Next
+- Next to the parser: fix it
+
+### Blockers
+- None
+"""
+SHORT = """## Iteration 6 - 2026-01-07T15:00:00Z
+### Completed: [the callback]
+### Attempted: nothing
+### Next: the endpoint
+### Blockers: no network
+"""
+
+
+def test_both_forms_of_progress() -> None:
+    long, short = read_blocks(LONG + SHORT)
+    assert (long.iteration, long.timestamp, long.auto) == (5, "2026-01-07T14:30:00Z", False)
+    assert long.completed == ("Implemented OAuth", "Added errors")
+    assert long.attempted == ("Tried sessions (test failure)",)
+    assert long.next == ("Next to the parser: fix it",)
+    assert long.blockers == ()
+    assert (short.completed, short.attempted, short.next) == (("the callback",), (), ("the endpoint",))
+    assert short.blockers == ("no network",)
+    assert count_blocks(LONG + SHORT, 6) == 1
+
+
+def test_the_hosts_block_is_read_back() -> None:
+    text = host_block(7, "2026-01-02T03:04:05Z", completed=["a\nb"], attempted=["c"], blockers=["d"])
+    [block] = read_blocks(text)
+    assert (block.iteration, block.auto, block.completed, block.attempted) == (7, True, ("a b",), ("c",))
+    assert (block.next, block.blockers) == ((), ("d",))
+    assert read_blocks("") == ()
+
+
+def test_templates_are_filled() -> None:
+    for name in TEMPLATES:
+        text = template(name)
+        assert "{task_name}" in text
+    assert filled("{a} {task_name} ${x} {{objective}}", {"task_name": "T", "objective": "O"}) == "{a} T ${x} {O}"
+
+
+def test_a_prompt_of_one_s_own_gets_its_placeholders_filled() -> None:
+    state = State(task_name="T", last_action="did \\1 it", total_items=3, remaining_items=2)
+    assert (
+        turn_prompt("{iteration_count} {last_action} {remaining_count}\n---\n", state, 4) == "4 did \\1 it 2\n---\n"
+    )
+    text = "## Current State\n- Iteration: 1\n- Last action: x\n- Remaining items: y\n\n## Next\n- Iteration: 1\n"
+    assert turn_prompt(text, state, 4) == (
+        "## Current State\n- Iteration: 4\n- Last action: did \\1 it\n- Remaining items: 2\n\n"
+        "## Next\n- Iteration: 1\n"
+    )
