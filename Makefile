@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DRIVER ?= claude-code
+# A test with a real CLI takes up to 1 GB: as many at a time as there are cores, and memory for.
+REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
+    END { print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo 2>/dev/null || echo 1)
 
-.PHONY: demo test lint bench limits lock clean
+.PHONY: demo test test-real real-clis lint bench limits lock clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -12,11 +15,17 @@ demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVE
 test: $(VENV)/.dev lint   ## linters, then every test (PYTEST_ARGS=-k... for some)
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
+real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
+	vendor/install
+
+test-real: $(VENV)/.dev real-clis ## the scripts and the loop with the real CLIs, offline (PYTEST_ARGS=-k... for some)
+	$(BIN)/python -m pytest tests/real -m real -n $(REAL_JOBS) $(PYTEST_ARGS)
+
 lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash .ci/run
+	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash .ci/run vendor/install
 
 bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
 	$(BIN)/python -m compileall -q bridge

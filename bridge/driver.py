@@ -200,6 +200,20 @@ class Driver:
         arguments = (os.fspath(prompt_file), loop_context, session_id, *extra)
         return self._array("driver_build_command", "CLAUDE_CMD_ARGS", *arguments)
 
+    def offer_stdin(self, when: str = "auto") -> None:
+        """Tell the script that what it puts into ``CLAUDE_CMD_STDIN`` will be the program's stdin.
+
+        Args:
+            when: ``auto``: it shall put the prompt there when it can't be an argument (too long, or changed by the
+                CLI on its way); ``true``: always. Scripts that don't know of it go on as ever.
+        """
+        self.shell.update({"PROMPT_ON_STDIN": when, "CLAUDE_CMD_STDIN": ""})
+
+    def command_stdin(self) -> str:
+        """``CLAUDE_CMD_STDIN``: what the command that was built last reads on stdin; empty for nothing."""
+        text = self.shell.get("CLAUDE_CMD_STDIN", "")
+        return text if isinstance(text, str) else ""
+
     # -- defaulted hooks -----------------------------------------------------------------------------
 
     def supports_tool_allowlist(self) -> bool:

@@ -32,6 +32,7 @@ __all__ = [
     "ProjectBusy",
     "ProjectUnusable",
     "ReadonlyVariable",
+    "SandboxUnavailable",
     "ScriptInvalid",
     "ScriptNotFound",
     "ScriptUnreadable",
@@ -278,6 +279,12 @@ class SessionRefused(BridgeError, ValueError):
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class SandboxUnavailable(BridgeError, OSError):
+    """The namespaces that keep a real CLI from the network can't be made here."""
+
+    exit_code = 4
 
 
 class StateUnreadable(ConfigurationError):

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Driver for Claude Code (claude, 2.0.76 or newer).
 #
-# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS and LIVE_CMD_ARGS and
-# no other global. bash 3.2 (macOS) is enough, hence ${a[@]+"${a[@]}"} where an array may be empty: under
-# `set -u` a plain "${a[@]}" of an empty array is an error before bash 4.4. Functions that expand an array
-# set their own IFS first.
+# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS, LIVE_CMD_ARGS and,
+# where the host asks for it (PROMPT_ON_STDIN), CLAUDE_CMD_STDIN; no other global. bash 3.2 (macOS) is enough, hence
+# ${a[@]+"${a[@]}"} where an array may be empty: under `set -u` a plain "${a[@]}" of an empty array is an error
+# before bash 4.4. Functions that expand an array set their own IFS first.
 # shellcheck disable=SC2034  # the loop reads the arrays
 
 driver_name() {
@@ -65,7 +65,7 @@ driver_permission_denial_help() {
 }
 
 # claude [--output-format json] --permission-mode M [--allowedTools T...] [--resume S]
-#        [--append-system-prompt C] -p [--] P
+#        [--append-system-prompt C] -p [--] P    (or P on stdin)
 driver_build_command() {
     local IFS=$' \t\n'
     local prompt_file="${1:-}" loop_context="${2:-}" session_id="${3:-}"
@@ -112,6 +112,11 @@ driver_build_command() {
         CLAUDE_CMD_ARGS+=("--append-system-prompt" "$loop_context")
     fi
     CLAUDE_CMD_ARGS+=("-p")
+    # A host that gives the program a stdin says so. 32,000 characters are less than 128 KiB in any encoding.
+    if [[ "${PROMPT_ON_STDIN:-}" == "true" || ("${PROMPT_ON_STDIN:-}" == "auto" && ${#prompt} -gt 32000) ]]; then
+        CLAUDE_CMD_STDIN="$prompt"
+        return 0
+    fi
     # "- [ ] task" and "---" front matter would be taken for options (claude 2.1.197: rc 1).
     if [[ "$prompt" == -* ]]; then CLAUDE_CMD_ARGS+=("--"); fi
     CLAUDE_CMD_ARGS+=("$prompt")

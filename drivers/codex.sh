@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Driver for OpenAI Codex (codex).
 #
-# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS and LIVE_CMD_ARGS and
-# no other global. bash 3.2 (macOS) is enough.
+# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS, LIVE_CMD_ARGS and,
+# where the host asks for it (PROMPT_ON_STDIN), CLAUDE_CMD_STDIN; no other global. bash 3.2 (macOS) is enough.
 # shellcheck disable=SC2034  # the loop reads the arrays
 
 driver_name() {
@@ -56,7 +56,7 @@ driver_permission_denial_help() {
     echo "  4. Then start the loop again."
 }
 
-# codex exec --json --sandbox workspace-write [resume S] [--] "C\n\nP"
+# codex exec --json --sandbox workspace-write [resume S] [--] "C\n\nP"    (or - and that on stdin)
 # An id that is no UUID is taken for a thread's name, and codex silently starts a new thread under it; the
 # id itself is passed on as it is.
 driver_build_command() {
@@ -74,6 +74,12 @@ driver_build_command() {
     CLAUDE_CMD_ARGS=("codex" "exec" "--json" "--sandbox" "workspace-write")
     if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then
         CLAUDE_CMD_ARGS+=("resume" "$session_id")
+    fi
+    # A host that gives the program a stdin says so. 32,000 characters are less than 128 KiB in any encoding.
+    if [[ "${PROMPT_ON_STDIN:-}" == "true" || ("${PROMPT_ON_STDIN:-}" == "auto" && ${#prompt} -gt 32000) ]]; then
+        CLAUDE_CMD_ARGS+=("-")
+        CLAUDE_CMD_STDIN="$prompt"
+        return 0
     fi
     # "- [ ] task" and "---" front matter would be taken for options (codex 0.169: rc 2).
     if [[ "$prompt" == -* ]]; then CLAUDE_CMD_ARGS+=("--"); fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Driver for GitHub Copilot CLI (copilot).
 #
-# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS and CLAUDE_CMD_ARGS and no other global.
-# bash 3.2 (macOS) is enough.
+# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS and, where the
+# host asks for it (PROMPT_ON_STDIN), CLAUDE_CMD_STDIN; no other global. bash 3.2 (macOS) is enough.
 #
 # The command prints plain text: no session ids, no events to show while it runs. Recent versions have both
 # (--output-format json, --resume=ID); until the loops that read this output know them, it stays with text.
@@ -57,7 +57,7 @@ driver_permission_denial_help() {
     echo "  4. Then start the loop again."
 }
 
-# copilot --autopilot --yolo --max-autopilot-continues 50 --no-ask-user -s -p "C\n\nP"
+# copilot --autopilot --yolo --max-autopilot-continues 50 --no-ask-user -s -p "C\n\nP"    (or that on stdin)
 # Sessions are not supported: the third argument is ignored.
 driver_build_command() {
     local prompt_file="${1:-}" loop_context="${2:-}"
@@ -72,6 +72,11 @@ driver_build_command() {
     if [[ -n "$loop_context" ]]; then prompt="$loop_context"$'\n\n'"$prompt"; fi
 
     CLAUDE_CMD_ARGS=("copilot" "--autopilot" "--yolo" "--max-autopilot-continues" "50" "--no-ask-user" "-s")
+    # A host that gives the program a stdin says so. 32,000 characters are less than 128 KiB in any encoding.
+    if [[ "${PROMPT_ON_STDIN:-}" == "true" || ("${PROMPT_ON_STDIN:-}" == "auto" && ${#prompt} -gt 32000) ]]; then
+        CLAUDE_CMD_STDIN="$prompt" # without -p, which would win
+        return 0
+    fi
     # A prompt that begins with a dash ("- [ ] task") would be taken for an option, also after `--`; joined
     # to its option it arrives (copilot 1.0.102).
     if [[ "$prompt" == -* ]]; then

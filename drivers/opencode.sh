@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Driver for OpenCode (opencode).
 #
-# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS and LIVE_CMD_ARGS and
-# no other global. bash 3.2 (macOS) is enough, and jq is not needed.
+# Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS, LIVE_CMD_ARGS and,
+# where the host asks for it (PROMPT_ON_STDIN), CLAUDE_CMD_STDIN; no other global. bash 3.2 (macOS) is enough, and
+# jq is not needed.
 # shellcheck disable=SC2034  # the loop reads the arrays
 
 driver_name() {
@@ -55,7 +56,7 @@ driver_permission_denial_help() {
     echo "  4. Then start the loop again."
 }
 
-# opencode run --agent build --format json [--continue --session S] [--] "C\n\nP"
+# opencode run --agent build --format json [--continue --session S] [--] "C\n\nP"    (or that on stdin)
 driver_build_command() {
     local prompt_file="${1:-}" loop_context="${2:-}" session_id="${3:-}"
     local prompt
@@ -71,6 +72,14 @@ driver_build_command() {
     CLAUDE_CMD_ARGS=("opencode" "run" "--agent" "build" "--format" "json")
     if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then
         CLAUDE_CMD_ARGS+=("--continue" "--session" "$session_id")
+    fi
+    # A host that gives the program a stdin says so. 32,000 characters are less than 128 KiB in any encoding. Of a
+    # message that is an argument opencode 1.18 shows the model something else: in quotes, with a backslash before
+    # every quote of its own. On stdin it arrives as it is.
+    if [[ "${PROMPT_ON_STDIN:-}" == "true" \
+        || ("${PROMPT_ON_STDIN:-}" == "auto" && (${#prompt} -gt 32000 || "$prompt" == *'"'*)) ]]; then
+        CLAUDE_CMD_STDIN="$prompt"
+        return 0
     fi
     # "- [ ] task" and "---" front matter would be taken for options (opencode 1.18: rc 1).
     if [[ "$prompt" == -* ]]; then CLAUDE_CMD_ARGS+=("--"); fi

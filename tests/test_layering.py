@@ -19,7 +19,8 @@ PACKAGE = Path(bridge.__file__).parent
 FLOORS = (
     ("cli",),
     ("demo",),
-    ("verify", "setups", "adapters"),
+    ("verify", "setups", "adapters", "drift"),
+    ("rehearsal",),
     ("loop",),
     ("driver", "agent", "stream", "session_id"),
     ("contract", "shell", "files", "resources"),

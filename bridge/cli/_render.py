@@ -99,7 +99,7 @@ class Renderer:
             say(f"{where} {style('failed', 'red')} after {took} · {why} · {event.log}")
             return
         session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""
-        say(f"{where} {style('done', 'green')} in {took}{_progress(event.outcome.plan)}{session}")
+        say(f"{where} {style('done', 'green')} in {took}{_progress(event.outcome.plan)}{session}{_refused(event)}")
 
     def _loop_ended(self, event: LoopEnded) -> None:
         complete = event.verdict is Verdict.COMPLETE
@@ -112,3 +112,10 @@ class Renderer:
 
 def _progress(plan: Plan | None) -> str:
     return f" · {plan.done} of {plan.total} tasks ticked" if plan and plan.total else ""
+
+
+def _refused(event: IterationEnded) -> str:
+    """Name the tools that the agent was refused: a loop may go on for ever without what they would have done."""
+    analysis = event.outcome.analysis
+    commands = ", ".join(analysis.denied_commands[:5]) if analysis and event.outcome.denied else ""
+    return f" · refused: {commands}" if commands else ""

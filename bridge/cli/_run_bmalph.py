@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import say
-from bridge.cli.common import os_text, write
+from bridge.cli.common import os_text, shell_line, write
 from bridge.errors import ConfigurationError, HookError
 
 if TYPE_CHECKING:
@@ -131,11 +131,10 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) ->
 
 def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Folder) -> int:
     """Print the first command on stdout, and on stderr the settings with their sources. Touches nothing."""
-    import shlex
-
+    from bridge.loop.commands import prepare_command, stdin_of
     from bridge.loop.decide import State
     from bridge.loop.plan import parse_plan
-    from bridge.loop.runner import context_for, prepare_command
+    from bridge.loop.runner import context_for
     from bridge.setups.bmalph.files import records, sessions
     from bridge.setups.bmalph.layout import fix_plan
 
@@ -150,7 +149,7 @@ def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Fold
     say(f"live: {'yes' if live else 'no'}")
     for name, value, origin in settings.shown():
         say(f"{name}={value!r} ({origin})")
-    write(os.fsencode(shlex.join(argv)) + b"\n")
+    write(shell_line(argv, stdin_of(script)))
     return 0
 
 

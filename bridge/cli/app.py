@@ -24,6 +24,7 @@ COMMANDS = {
     "demo": ("bridge.cli.demo", "Watch a whole loop in a throw-away project."),
     "diff": ("bridge.cli.diff", "Show how two versions of a script behave differently."),
     "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
+    "drift": ("bridge.cli.drift", "Hold scripts against the CLIs that are installed here."),
     "eject": ("bridge.cli.adopt", "Put the setup's own controller back."),
     "explain": ("bridge.cli.explain", "Explain a check of verify, or list them all."),
     "inspect": ("bridge.cli.inspect", "Show what a driver script offers."),

@@ -13,11 +13,11 @@ import click
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bridge.shell import Value
 
-__all__ = ["as_shell", "os_text", "print_json", "settings_option", "write"]
+__all__ = ["as_shell", "os_text", "print_json", "settings_option", "shell_line", "write"]
 
 
 def _settings(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
@@ -57,6 +57,12 @@ def print_json(document: Mapping[str, object]) -> None:
 def os_text(text: str) -> str:
     """An argument as the shell side has it: UTF-8 with surrogateescape, whatever the locale says."""
     return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+def shell_line(argv: Sequence[str], stdin: bytes | None) -> bytes:
+    """A command as a line that bash would run, with what it reads on stdin."""
+    line = os.fsencode(shlex.join(argv)) + b"\n"
+    return line if stdin is None else b"printf %s " + os.fsencode(shlex.quote(os.fsdecode(stdin))) + b" | " + line
 
 
 def as_shell(name: str, value: Value | None) -> str:

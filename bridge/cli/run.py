@@ -13,7 +13,7 @@ import click
 
 from bridge.cli._setups import choose, refuse_options, setup_option
 from bridge.cli._terminal import guarded, say
-from bridge.cli.common import os_text, settings_option, write
+from bridge.cli.common import os_text, settings_option, shell_line, write
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -199,10 +199,9 @@ def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
 
 
 def _dry_run(script: Driver, settings: LoopSettings) -> int:
-    import shlex
-
+    from bridge.loop.commands import prepare_command, stdin_of
     from bridge.loop.decide import State
-    from bridge.loop.runner import context_for, prepare_command
+    from bridge.loop.runner import context_for
     from bridge.loop.state import ProjectFiles
 
     files = ProjectFiles(settings.project)
@@ -211,7 +210,7 @@ def _dry_run(script: Driver, settings: LoopSettings) -> int:
         session, _ = files.read_session()
     context = context_for(State(), files.read_plan(), resumed=session is not None)
     argv, _ = prepare_command(script, settings, context=context, session_id=session)
-    write(os.fsencode(shlex.join(argv)) + b"\n")
+    write(shell_line(argv, stdin_of(script)))
     return 0
 
 

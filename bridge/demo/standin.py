@@ -326,6 +326,8 @@ def check(run: Run) -> str:
         words = words[2:]
     prompt = (options.get("-p") or options.get("--prompt")) if run.name == "copilot" else " ".join(words)
     run.prompt = str(prompt or "")
+    if run.prompt in ("", "-") and run.name != "cursor-agent":  # as the real ones do
+        run.prompt = "" if sys.stdin.isatty() else sys.stdin.read().strip()
     if run.name == "claude":
         streams = options.get("--output-format") == "stream-json"
         if streams and "--verbose" not in options:

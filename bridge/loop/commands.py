@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bridge.errors import ConfigurationError
 
@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from bridge.loop.options import LoopSettings
     from bridge.loop.ports import LoopDriver
 
-__all__ = ["prepare_command"]
+__all__ = ["prepare_command", "stdin_of"]
+
+
+@runtime_checkable
+class _OnStdin(Protocol):
+    """A driver that knows of prompts on stdin; others give every prompt as an argument."""
+
+    def offer_stdin(self) -> None: ...
+
+    def command_stdin(self) -> str: ...
 
 
 def prepare_command(
@@ -35,6 +44,8 @@ def prepare_command(
     if live:
         # The live transform adds options that the CLI only accepts together with JSON output.
         driver.set("CLAUDE_OUTPUT_FORMAT", "json")
+    if isinstance(driver, _OnStdin):
+        driver.offer_stdin()
     command = driver.build_command(settings.prompt, context, session_id or "")
     hook = "driver_build_command left CLAUDE_CMD_ARGS"
     if live and command:
@@ -44,3 +55,11 @@ def prepare_command(
         raise ConfigurationError(f"there is no command to run: {hook} empty")
     # Drivers speak UTF-8; what the system passes on is whatever the locale says. The bytes stay the same.
     return [os.fsdecode(argument.encode("utf-8", "surrogateescape")) for argument in command], live
+
+
+def stdin_of(driver: LoopDriver) -> bytes | None:
+    """Give what the command that was built last reads on stdin: the prompt, where its driver put it there."""
+    if not isinstance(driver, _OnStdin):
+        return None
+    text = driver.command_stdin()
+    return text.encode("utf-8", "surrogateescape") if text else None

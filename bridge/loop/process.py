@@ -12,10 +12,11 @@ import contextlib
 import os
 import select
 import signal
+import tempfile
 import time
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from bridge.errors import ProgramNotStarted, ProgramTimeout
 from bridge.loop import groups, program
@@ -59,6 +60,7 @@ class Program:
         stderr_path: file that gets its stderr, replaced.
         timeout: seconds that it may run, or None.
         graces: the kill ladder's patience.
+        stdin: what it reads on stdin; None: nothing. An open, silent stdin hangs most CLIs.
 
     Raises:
         ProgramNotFound: there is no such program.
@@ -75,6 +77,7 @@ class Program:
         stderr_path: str | os.PathLike[str],
         timeout: float | None = None,
         graces: Graces | type[Graces] = Graces,
+        stdin: bytes | None = None,
     ) -> None:
         self.argv = program.resolve(argv, cwd=cwd, env=env)
         program.check_sizes(self.argv, env)
@@ -93,7 +96,7 @@ class Program:
         self.pid = 0
         try:
             with groups.signals_held():
-                self._command = _start(self.argv, cwd, env, stderr_path, writer)
+                self._command = _start(self.argv, cwd, env, stderr_path, writer, stdin)
                 self.pid = self._command.pid
                 guardian.watch(self.pid)
         except BaseException:
@@ -235,19 +238,30 @@ class Program:
         self.close()
 
 
+def _source(stdin: bytes | None) -> IO[bytes]:
+    """What the program gets for its stdin. A file, not a pipe: nobody has to feed it while it runs."""
+    if stdin is None:
+        return open(os.devnull, "rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller's ExitStack closes it)
+    file.write(stdin)
+    file.seek(0)
+    return file
+
+
 def _start(
     argv: list[str],
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
     stderr_path: str | os.PathLike[str],
     writer: int,
+    stdin: bytes | None,
 ) -> Any:
     import sh  # 70 ms
 
     try:
         with contextlib.ExitStack() as stack:
             announce = stack.enter_context(guardian.announcing())
-            stdin = stack.enter_context(open(os.devnull, "rb"))  # an open, silent stdin hangs most CLIs
+            source = stack.enter_context(_source(stdin))
             stderr = stack.enter_context(open(stderr_path, "wb"))
             # sh forks in Python, and Python 3.12 warns of that when threads exist. The child only closes
             # descriptors and executes; there is nothing that the caller could do about it.
@@ -256,7 +270,7 @@ def _start(
             command: Any = sh.Command(argv[0])
             return command(
                 argv[1:],  # as one list: sh passes its elements on as they are
-                _in=stdin,
+                _in=source,
                 _out=writer,
                 _err=stderr,
                 _tty_out=False,

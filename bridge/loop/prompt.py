@@ -11,21 +11,40 @@ from bridge.files import usable
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["find_prompt"]
+__all__ = ["find_prompt", "require_words"]
+
+_ENOUGH = 65_536
 
 
 def find_prompt(project: Path, option: str | None) -> str:
     """Return the prompt file as the driver gets to see it: relative to the project where it lies in it.
 
     Raises:
-        ConfigurationError: there is none; says which were looked for.
+        ConfigurationError: there is none (says which were looked for), or it is empty.
     """
     candidates = [option] if option else [".ralph/PROMPT.md", "PROMPT.md"]
     for candidate in candidates:
         if os.path.isfile(project / candidate):
-            with usable("the prompt file"), open(project / candidate, "rb"):
-                return candidate
+            require_words(project / candidate, candidate)
+            return candidate
     if option and (project / option).is_dir():
         raise ConfigurationError(f"the prompt {option} is a directory\n  next: name a file with --prompt")
     looked = " and ".join(str(project / candidate) for candidate in candidates)
     raise ConfigurationError(f"no prompt file: looked for {looked}\n  next: write one, or name one with --prompt")
+
+
+def require_words(path: Path, name: str) -> None:
+    """Refuse a prompt that is empty or blank: every CLI does, some after minutes (drift D15).
+
+    Args:
+        path: the prompt file.
+        name: as people know it.
+
+    Raises:
+        ConfigurationError: it has no words.
+    """
+    with usable("the prompt file"), open(path, "rb") as file:
+        while data := file.read(_ENOUGH):
+            if data.strip():
+                return
+    raise ConfigurationError(f"the prompt {name} is empty; no CLI runs on that\n  next: write what is to be done")

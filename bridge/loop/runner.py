@@ -11,7 +11,7 @@ from bridge.errors import BridgeError, HookError, ProgramNotFound, ProgramNotSta
 from bridge.loop import breaker as breakers
 from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
-from bridge.loop.commands import prepare_command
+from bridge.loop.commands import prepare_command, stdin_of
 from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
     IterationEnded,
@@ -225,7 +225,7 @@ class _Loop:
             self._filtered = True
         turn = Turn(self.settings, self.store, iteration, (self._show or (lambda _line: b"")) if live else None)
         run = None
-        events = turn.run(argv, logs)
+        events = turn.run(argv, logs, stdin=stdin_of(self.driver))
         try:
             while True:
                 yield self._told(next(events))

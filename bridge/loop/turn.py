@@ -75,7 +75,7 @@ class Turn:
         self._result: bytes | None = None
         self._ticks = 0
 
-    def run(self, argv: list[str], logs: RunLogs) -> Generator[LoopEvent, None, Run]:
+    def run(self, argv: list[str], logs: RunLogs, *, stdin: bytes | None = None) -> Generator[LoopEvent, None, Run]:
         """Run it to its end, or until its time is up."""
         from bridge.stream.analysis import Analyzer
 
@@ -93,6 +93,7 @@ class Turn:
             stderr_path=logs.stderr,
             timeout=settings.timeout,
             graces=settings.graces,
+            stdin=stdin,
         )
         began = polled = time.monotonic()
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)

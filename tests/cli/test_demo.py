@@ -162,3 +162,22 @@ def test_the_stand_in_needs_the_standard_library_only(tmp_path: Path) -> None:
         check=True,
     )
     assert "stand-in" in done.stdout
+
+
+@pytest.mark.parametrize("stand_in", ["claude-code", "codex", "opencode", "copilot"], indirect=True)
+def test_a_stand_in_reads_its_prompt_from_stdin_as_its_model_does(
+    stand_in: tuple[Path, dict[str, str], str],
+) -> None:
+    folder, env, name = stand_in
+    words = {
+        "claude": ["--permission-mode", "default", "-p"],
+        "codex": ["exec", "--json", "--sandbox", "workspace-write", "-"],
+        "opencode": ["run", "--format", "json"],
+        "copilot": ["-s"],
+    }[name]
+    program = shutil.which(name, path=env["PATH"])
+    assert program is not None
+    asked = [program, *words]
+    done = subprocess.run(asked, cwd=folder, env=env, input="Do it.\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run(asked, cwd=folder, env=env, input="", capture_output=True, check=False).returncode == 1

@@ -159,12 +159,22 @@ def test_an_error_of_the_cli_takes_one_line(project: Project) -> None:
 
 
 def test_a_prompt_that_linux_would_refuse(project: Project) -> None:
-    project.cli("claude", "exit 0")
+    """A driver that knows only arguments; those that ship put such a prompt on stdin."""
+    project.cli("my-cli", "exit 0")
+    project.write("mine.sh", MINE)
     project.write(".ralph/PROMPT.md", "x" * 131_072)
-    done = project.run("run")
+    done = project.run("run", "--driver", "./mine.sh")
     assert done.returncode == 2
     assert "131072 bytes" in done.stderr
     assert len(done.stderr) < 1000
+
+
+def test_a_prompt_that_is_too_long_for_an_argument_is_on_stdin(project: Project) -> None:
+    project.cli("claude", 'cat > got; printf "%s" "$*" > words; echo \'{"type":"result","result":"x"}\'')
+    project.write(".ralph/PROMPT.md", "x" * 300_000 + "\n")
+    project.run("run", "--max-iterations", "1")
+    assert (project.folder / "got").read_text() == "x" * 300_000
+    assert "xxx" not in (project.folder / "words").read_text()
 
 
 @pytest.mark.parametrize(

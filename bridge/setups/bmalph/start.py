@@ -7,6 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.loop.prompt import require_words
 from bridge.setups.bmalph import layout, rc
 from bridge.setups.bmalph.settings import resolve
 
@@ -35,6 +36,7 @@ def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given
             f"the prompt {settings.prompt_file} ({where.name} {where.where}) is not there"
             f"\n  next: {_prompt_advice(folder, settings.prompt_file)}"
         )
+    require_words(folder.project / settings.prompt_file, settings.prompt_file)
     _repository(folder, env)
     return settings
 

@@ -33,6 +33,7 @@ CHECKS: Mapping[str, Check] = {
     "driver-contract": Check("the driver is to contract", driver.contract, 120),
     "cli-available": Check("the agent's CLI is installed", driver.available, 60),
     "cli-version": Check("the agent's CLI is new enough", driver.version, 60),
+    "cli-drift": Check("the agent's CLI knows the driver's options", driver.drift, 90),
     "gitignore": Check("git ignores the loop's state", project.ignored, 60),
     "tracked-state": Check("git does not track the loop's state", project.tracked, 60),
     "status-file": Check("status.json can be read", state.status_file),

@@ -12,7 +12,7 @@ from bridge.setups.bmalph.doctor.model import Answer, Case, NotLookedAt, ask, fa
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["available", "contract", "loads", "version"]
+__all__ = ["available", "contract", "drift", "loads", "version"]
 
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
 
@@ -77,6 +77,21 @@ def version(case: Case) -> Answer:
     if _numbers(seen) < _numbers(wanted):
         return failed(f"{seen[0]}, older than {least}", f"update {binary}")
     return passed(f"{seen[0]} (at least {least})")
+
+
+def drift(case: Case) -> Answer:
+    """The CLI knows every option that the driver passes: the short form of ``ralph-bridge drift``."""
+    from bridge.drift import Status, short
+
+    _, _, found = _cli(case)
+    if found is None:
+        raise NotLookedAt("the CLI is not on PATH")
+    script = _script(case)
+    findings = short(script, env=case.env)
+    wrong = [each.detail for each in findings if each.status is Status.FAILED]
+    if wrong:
+        return failed("\n".join(wrong[:5]), f"ralph-bridge drift --run {case.folder.name_of(script)}")
+    return passed("; ".join(each.detail for each in findings))
 
 
 def _script(case: Case) -> Path:

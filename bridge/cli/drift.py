@@ -1,0 +1,134 @@
+"""``ralph-bridge drift``: scripts held against the CLIs that are installed here."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._terminal import Style, guarded, say
+from bridge.cli.common import os_text, print_json, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.drift import Finding, Report
+
+__all__ = ["drift"]
+
+_SIGNS = {
+    "passed": ("✓", "ok", "green"),
+    "limit": ("~", "~", "cyan"),
+    "warning": ("!", "!", "yellow"),
+    "failed": ("✗", "x", "red"),
+    "skipped": ("-", "-", "dim"),
+}
+
+
+@click.command()
+@click.argument("scripts", nargs=-1, metavar="[SCRIPT]...")
+@click.option("--run", "run_it", is_flag=True, help="Also run the CLI, offline, against a scripted model server.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("-q", "--quiet", is_flag=True, help="Only what did not pass.")
+def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool) -> int:
+    """Hold drivers and agents against the CLIs that are installed on this machine.
+
+    SCRIPT is a path, or the name of a driver or agent; default: all that ship with ralph-bridge. Told is
+    whether the CLI is there and new enough, and whether it knows every option that the script passes, where
+    it passes it. With --run, in namespaces without a network: whether the command lines are accepted, the
+    prompt arrives, tools work, the filter shows the text, the session id is found and resumes, and what the
+    CLI makes of odd prompts.
+
+    Exit status: 0 nothing failed (limits of a CLI are named and are no failure), 1 a script has to be changed,
+    2 usage, 4 a CLI is not installed, or --run can't have its namespaces.
+    """
+    with guarded():
+        reports = _reports(scripts, run=run_it, quiet=quiet, as_json=as_json)
+        if as_json:
+            print_json({"run": run_it, "scripts": [each.as_data() for each in reports]})
+        else:
+            _say(_words(reports) + "\n")
+        return _code(reports, named=bool(scripts))
+
+
+def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool) -> list[Report]:
+    from bridge.drift import examine
+    from bridge.drift.static import locate
+    from bridge.errors import SandboxUnavailable
+    from bridge.rehearsal.sandbox import missing
+
+    paths = [locate(os_text(script)) for script in scripts] or _shipped()
+    if run and (why := missing()):
+        raise SandboxUnavailable(f"--run: {why}\n  next: run it as root, or leave --run out")
+    reports = []
+    for path in paths:
+        if run and sys.stderr.isatty():
+            say(f"{path} ...")
+        reports.append(examine(path, run=run))
+        if not as_json:
+            _show(reports[-1], quiet=quiet)
+    return reports
+
+
+def _shipped() -> list[Path]:
+    from bridge.driver import NOT_DRIVERS
+    from bridge.resources import shipped
+
+    return [
+        path
+        for kind in ("drivers", "agents")
+        for path in sorted(shipped(kind).glob("*.sh"))
+        if path.stem not in NOT_DRIVERS
+    ]
+
+
+def _code(reports: list[Report], *, named: bool) -> int:
+    """Of all shipped scripts, most people have one CLI: only scripts that were named need theirs."""
+    if any(each.failed for each in reports):
+        return 1
+    there = [each.installed for each in reports]
+    return 0 if all(there) or (any(there) and not named) else 4
+
+
+def _words(reports: list[Report]) -> str:
+    failed = sum(each.failed for each in reports)
+    absent = sum(not each.installed and not each.failed for each in reports)
+    good = len(reports) - failed - absent
+    told = [f"{good} in step with {'its CLI' if good == 1 else 'their CLIs'}"]
+    told += [f"{failed} drifted"] if failed else []
+    told += [f"{absent} without {'its CLI' if absent == 1 else 'their CLIs'} on this machine"] if absent else []
+    return ", ".join(told)
+
+
+def _show(report: Report, *, quiet: bool) -> None:
+    style = Style(sys.stdout)
+    cli = f"{report.cli} {report.version}".strip() if report.cli else "could not be asked"
+    lines = [f"{style(report.script, 'bold')} · {report.kind} · {cli}"]
+    wide = max((len(each.check) for each in report.findings), default=0)
+    for each in report.findings:
+        if not quiet or each.status.value not in ("passed", "skipped"):
+            lines += _lines(each, wide, style)
+    _say("\n".join(lines) + "\n\n")
+
+
+def _lines(finding: Finding, wide: int, style: Style) -> list[str]:
+    sign, plain, colour = _SIGNS[finding.status.value]
+    try:
+        sign.encode(sys.stdout.encoding)
+    except (UnicodeEncodeError, LookupError):
+        sign = plain
+    number = f" ({finding.drift})" if finding.drift and finding.status.value != "passed" else ""
+    lines = [f"  {style(sign, colour)} {finding.check:<{wide}}  {_tame(finding.detail)}{number}"]
+    if finding.hint and finding.status.value != "passed":
+        lines.append(f"    {'':<{wide}}  next: {_tame(finding.hint)}")
+    return lines
+
+
+def _tame(text: str) -> str:
+    """What programs say must not move the cursor."""
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def _say(text: str) -> None:
+    write(text.encode(sys.stdout.encoding or "utf-8", "replace"))

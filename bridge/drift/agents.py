@@ -1,0 +1,109 @@
+"""Trying an agent: its hooks in the controller's order, with the real CLI."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.agent import Agent
+from bridge.drift.model import Finding, Status
+from bridge.drift.runs import DONE, SECRET, turns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.drift.runs import Model
+
+__all__ = ["try_agent"]
+
+PROMPT = 'Do the "task" of the plan, and say `so`: $HOME costs 100%.\nIn the second line, too.\n'
+_PROMPTS = {
+    "dash": "- [ ] a task that begins with a dash\n",
+    "large prompt": "A line of a very large prompt.\n" * 8000,
+}
+
+
+def try_agent(script: Path, model: Model) -> Iterator[Finding]:
+    """Run an agent's hooks on prompts of several kinds, and say what came of it."""
+    here = Path.cwd()
+    home = here / ".ralph"
+    home.mkdir(exist_ok=True)
+    settings = {"RALPH_DIR": str(home), "RALPH_HOME": ".ralph", "SESSION_LOG": str(home / "session.log")}
+    with Agent.load(script, cwd=here, env=dict(os.environ), settings=settings) as agent:
+        yield from _ordinary(agent, model, home)
+        for name, prompt in _PROMPTS.items():
+            status, _, stderr = _iteration(agent, model, home, prompt)
+            first = prompt.strip().splitlines()[-1]
+            arrived = any(first in "\n".join(each["said"]) for each in model.asked()[-2:])
+            if status == 0 and arrived:
+                yield Finding(name, Status.PASSED, "it arrives", drift="D15")
+            else:
+                yield Finding(name, Status.FAILED, _why(status, stderr), "give the prompt on stdin", "D15")
+
+
+def _ordinary(agent: Agent, model: Model, home: Path) -> Iterator[Finding]:
+    before = agent.pre_iteration()
+    if before is not None and before.status:
+        yield Finding(
+            "before", Status.FAILED, f"agent_pre_iteration: status {before.status}: {before.stderr[-200:]}"
+        )
+    status, shown, stderr = _iteration(agent, model, home, PROMPT, "echo works > worked.txt; echo " + SECRET)
+    asked = model.asked()
+    known = {"claude": "D2", "cline": "D3"}.get(os.path.basename(agent.cli), "")
+    if status != 0 or not asked:
+        yield Finding("starts", Status.FAILED, _why(status, stderr), drift=known)
+        return
+    yield Finding("starts", Status.PASSED, "the CLI takes its command line")
+    whole = any(PROMPT.strip() in "\n".join(each["said"]) for each in asked)
+    yield Finding(
+        "prompt", Status.PASSED if whole else Status.FAILED, "it arrives as it is" if whole else "changed"
+    )
+    worked = Path("worked.txt").exists()
+    yield Finding(
+        "tools work",
+        Status.PASSED if worked else Status.FAILED,
+        "a command was run" if worked else "the CLI refused to run a command: the loop makes no progress",
+        "" if worked else "give the CLI the permission that nobody can give in a loop",
+        "" if worked else known,
+    )
+    said = agent.extract_response(home / "last_agent_output")
+    yield _shows("response", said, known)
+    yield _shows("display", shown, known)
+    after = agent.post_iteration()
+    if after is not None:
+        told = " · ".join(after.stdout.split("\n")[:3]).strip(" ·")
+        yield Finding("after", Status.FAILED if after.status else Status.PASSED, told or "it logs nothing")
+
+
+def _iteration(
+    agent: Agent, model: Model, home: Path, prompt: str, work: str = f"echo {SECRET}"
+) -> tuple[int, str, str]:
+    model.play(turns(work=work))
+    path = home / "prompt.md"
+    path.write_text(prompt, encoding="utf-8")
+    errors = home / "stderr"
+    with (
+        open(home / "last_agent_output", "wb", buffering=0) as tee,
+        open(errors, "wb") as err,
+        agent.invoke(str(path), tee=tee, stdin=None, stderr=err) as running,
+        agent.format_display(running, stderr=err) as display,
+    ):
+        shown = "".join(display)
+    return running.status or display.status or 0, shown, errors.read_text(encoding="utf-8", errors="replace")
+
+
+def _shows(check: str, text: str, known: str) -> Finding:
+    if DONE not in text:
+        return Finding(
+            check, Status.FAILED, "nothing of what the agent said" if not text else "not all", drift=known
+        )
+    if check == "response" and SECRET in text:
+        return Finding(check, Status.FAILED, "the output of a tool is taken for the agent's words")
+    return Finding(check, Status.PASSED, "what the agent said is there")
+
+
+def _why(status: int, stderr: str) -> str:
+    words = [line.strip() for line in stderr.splitlines() if line.strip()]
+    told = next((line for line in words if "error" in line.lower()), words[-1] if words else "it said nothing")
+    return f"status {status}: {told[:240]}"

@@ -1,0 +1,50 @@
+"""What a run in a trial says about a driver. Pure, but for the driver's own hooks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bridge.drift.model import Finding, Status
+
+if TYPE_CHECKING:
+    from bridge.drift.runs import Run
+    from bridge.driver import Driver
+
+__all__ = ["session_of_a_bash_host", "tools_finding"]
+
+
+def session_of_a_bash_host(driver: Driver, done: Run) -> str | None:
+    """Give the session id that a host without readers would find: by the script's hooks and four fields."""
+    return driver.extract_session_id(done.output) or _generic(done.lines) or driver.fallback_session_id(done.output)
+
+
+def _generic(lines: tuple[bytes, ...]) -> str | None:
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            meta = event.get("metadata")
+            inner = meta.get("session_id") if isinstance(meta, dict) else None
+            found = event.get("sessionId") or inner or event.get("session_id") or event.get("thread_id")
+            if isinstance(found, str) and found:
+                return found
+    return None
+
+
+def tools_finding(patterns: list[str], offered: tuple[str, ...], *, matter: bool) -> Finding:
+    """Hold the names in an allowlist's patterns against what the CLI offers; old names do no harm."""
+    names = {pattern.split("(")[0] for pattern in patterns}
+    known, stale = sorted(names & set(offered)), sorted(names - set(offered))
+    missing = sorted(set(offered) - names)
+    if not known:
+        detail = f"none of its names is known; the CLI offers {', '.join(sorted(offered))}"
+        return Finding("tool names", Status.WARNING, detail, "an allowlist can't name what there is", "D13")
+    parts = [f"{len(known)} of {len(offered)} tools that the CLI offers are listed"]
+    parts += [f"not listed: {', '.join(missing)}"] if missing else []
+    parts += [f"not offered: {', '.join(stale)}"] if stale else []
+    return Finding(
+        "tool names", Status.WARNING if missing and matter else Status.PASSED, "; ".join(parts), drift="D13"
+    )

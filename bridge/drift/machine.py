@@ -1,0 +1,115 @@
+"""The CLI on this machine: where it is, its version, its help texts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.drift.help import Help, read_help
+from bridge.rehearsal.homes import environment
+from bridge.rehearsal.sandbox import PORT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Machine", "copilot_cache", "version_in"]
+
+_TIMEOUT = 20.0
+_VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+def version_in(text: str) -> str:
+    """Give the first version in a text, or ''.
+
+    >>> version_in("codex-cli 0.169.0"), version_in("none")
+    ('0.169.0', '')
+    """
+    found = _VERSION.search(text)
+    return found[0] if found else ""
+
+
+def copilot_cache(env: Mapping[str, str]) -> Path:
+    """Where copilot has unpacked itself for this user."""
+    return Path(env.get("HOME") or os.path.expanduser("~")) / ".cache" / "copilot"
+
+
+class Machine:
+    """Asks programs about themselves, in a home of their own, and remembers what they said.
+
+    Args:
+        env: the environment whose PATH counts.
+        home: a folder to be their home.
+    """
+
+    def __init__(self, env: Mapping[str, str], home: Path) -> None:
+        self.env = env
+        self._home = home
+        self._helps: dict[tuple[str, ...], Help | None] = {}
+
+    @classmethod
+    @contextmanager
+    def here(cls, env: Mapping[str, str]) -> Iterator[Machine]:
+        """Give one with a home that is gone afterwards."""
+        with tempfile.TemporaryDirectory(prefix="ralph-bridge-drift-", ignore_cleanup_errors=True) as folder:
+            home = Path(folder)
+            (home / "tmp").mkdir()
+            if copilot_cache(env).is_dir():
+                (home / ".cache").mkdir()
+                (home / ".cache" / "copilot").symlink_to(copilot_cache(env))
+            yield cls(env, home)
+
+    def folder(self) -> Path:
+        """Give an empty folder that is gone afterwards."""
+        return Path(tempfile.mkdtemp(dir=self._home / "tmp"))
+
+    def find(self, name: str) -> str:
+        """Give the program's path, or ''."""
+        return shutil.which(name, path=self.env.get("PATH", os.defpath)) or ""
+
+    def version(self, path: str) -> str:
+        """Give what it says about its version: that alone, or ''."""
+        status, text = self.ask(path, "--version")
+        return version_in(text) if status == 0 else ""
+
+    def help_of(self, path: tuple[str, ...]) -> Help | None:
+        """Give the help of a program (its path first) or of one of its commands."""
+        if path not in self._helps:
+            status, text = self.ask(*path, "--help")
+            self._helps[path] = read_help(text, os.path.basename(path[0])) if status == 0 else None
+        return self._helps[path]
+
+    def ask(self, *argv: str) -> tuple[int | None, str]:
+        """Run it; return its status (None: it took too long, or can't be started) and what it said."""
+        path = self.env.get("PATH", os.defpath)
+        env = {**environment(self._home, PORT, path=path), "COLUMNS": "200"}
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=env,
+                cwd=self._home,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return None, str(error)
+        try:
+            said, _ = process.communicate(timeout=_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            said = b""
+        finally:
+            status = process.poll()
+            with suppress(ProcessLookupError):  # whatever it started goes with it
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+        return status, said.decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""Rehearsals: a real coding CLI, offline, against a scripted model server in namespaces of its own."""

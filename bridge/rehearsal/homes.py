@@ -1,0 +1,134 @@
+"""A throw-away home in which each CLI talks to a server on loopback, and to nobody else.
+
+Found by trying, with the versions in ``vendor/``: what each CLI reads to be sent elsewhere, and what it has to be
+told not to do (update itself, report, fetch lists of models).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["CLIS", "environment", "furnish"]
+
+CLIS = ("claude", "codex", "opencode", "copilot", "cline")
+"""The CLIs that can be rehearsed. cursor-agent and amp can't: their agent loop runs on their makers' servers."""
+
+_KEY = "key-of-a-rehearsal"  # copilot strikes it out wherever it prints it
+_MODEL = "scripted-model"
+_CODEX = """\
+model = "gpt-5.5"
+model_provider = "rehearsal"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.rehearsal]
+name = "Rehearsal"
+base_url = "{url}"
+wire_api = "responses"
+requires_openai_auth = false
+supports_websockets = false
+request_max_retries = 1
+stream_max_retries = 1
+"""
+_GIT = "[user]\n\tname = Rehearsal\n\temail = rehearsal@localhost\n[init]\n\tdefaultBranch = main\n"
+
+
+def furnish(home: Path, port: int, *, copilot_cache: Path | None = None) -> None:
+    """Write the configuration files of all CLIs into `home`.
+
+    Args:
+        home: an empty folder, or one that was furnished before.
+        port: of the server.
+        copilot_cache: a ``.cache/copilot`` where copilot has unpacked itself already, which spares it 235 MB.
+    """
+    url = f"http://127.0.0.1:{port}/v1"
+    (home / "tmp").mkdir(parents=True, exist_ok=True)
+    _write(home / ".gitconfig", _GIT)
+    _write(home / ".codex" / "config.toml", _CODEX.format(url=url))
+    _write(home / ".config" / "opencode" / "opencode.json", json.dumps(_opencode(url)))
+    _write(home / ".cline" / "data" / "settings" / "providers.json", json.dumps(_cline(url)))
+    link = home / ".cache" / "copilot"
+    if copilot_cache is not None and copilot_cache.is_dir() and not link.exists():
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(copilot_cache)
+
+
+def environment(home: Path, port: int, *, path: str, subscription: bool = False) -> Mapping[str, str]:
+    """Give the whole environment for a CLI in that home.
+
+    Args:
+        home: see :func:`furnish`.
+        port: of the server.
+        path: PATH.
+        subscription: claude is logged in to a subscription instead of having a key; only then do limits look as
+            they do for most people.
+    """
+    root = f"http://127.0.0.1:{port}"
+    claude = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-" + _KEY} if subscription else {"ANTHROPIC_API_KEY": _KEY}
+    return claude | {
+        "HOME": str(home),
+        "TMPDIR": str(home / "tmp"),  # a /tmp/claude-UID that is somebody else's makes claude hang
+        "PATH": path,
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "ANTHROPIC_BASE_URL": root,
+        "IS_SANDBOX": "1",  # else claude refuses root its default mode; and this is a sandbox
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",  # ten otherwise, minutes of silence
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "CODEX_HOME": str(home / ".codex"),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        "COPILOT_PROVIDER_BASE_URL": root + "/v1",
+        "COPILOT_PROVIDER_TYPE": "openai",
+        "COPILOT_PROVIDER_API_KEY": _KEY,
+        "COPILOT_MODEL": _MODEL,
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+        "CLINE_NO_AUTO_UPDATE": "1",
+    }
+
+
+def _opencode(url: str) -> dict[str, object]:
+    model = {"name": "Scripted", "limit": {"context": 128_000, "output": 8_192}, "tool_call": True}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",  # comes with opencode
+        "name": "Rehearsal",
+        "options": {"baseURL": url, "apiKey": _KEY},
+        "models": {_MODEL: model},
+    }
+    return {
+        "autoupdate": False,
+        "share": "disabled",
+        "model": f"rehearsal/{_MODEL}",
+        "small_model": f"rehearsal/{_MODEL}",
+        "enabled_providers": ["rehearsal"],
+        "provider": {"rehearsal": provider},
+    }
+
+
+def _cline(url: str) -> dict[str, object]:
+    """What ``cline auth -p openai-native`` writes."""
+    settings = {"provider": "openai-native", "apiKey": _KEY, "model": _MODEL, "baseUrl": url}
+    entry = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
+    providers = {"openai-native": entry}
+    return {"version": 1, "lastUsedProvider": "openai-native", "modes": {}, "providers": providers}
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)

@@ -1,0 +1,187 @@
+"""The scripted model server: one process, three wires, on loopback.
+
+``POST /v1/messages`` (and ``count_tokens``), ``/v1/responses``, ``/v1/chat/completions``, ``GET /v1/models``; and
+for whoever rehearses: ``POST /rehearsal/turns`` gives a new scenario, ``GET /rehearsal/requests`` tells what was
+asked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import select
+import threading
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.errors import ConfigurationError
+from bridge.rehearsal import anthropic, chat, responses
+from bridge.rehearsal.message import INPUT, message_for
+from bridge.rehearsal.refusals import refusal
+from bridge.rehearsal.scenario import Script, Turn, turns_of
+from bridge.rehearsal.wires import Event, Wire, encode, prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["Server"]
+
+WIRES: dict[str, Wire] = {"/messages": anthropic, "/responses": responses, "/chat/completions": chat}
+_MODELS = ("scripted-model", "claude-scripted", "gpt-5.5")
+
+
+class Server:
+    """A server in threads of its own, as a context manager.
+
+    Attributes:
+        requests: what was asked so far, as data: path, model, tools, the user's words.
+        port: where it listens.
+    """
+
+    def __init__(self, turns: Iterable[Turn] = (), *, port: int = 0) -> None:
+        self._lock = threading.Lock()
+        self._script = Script(turns)
+        self.requests: list[dict[str, Any]] = []
+        handler = type("Handler", (_Handler,), {"room": self})
+        self._http = _Http(("127.0.0.1", port), handler)
+        self.port: int = self._http.server_address[1]
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+
+    def play(self, turns: Iterable[Turn]) -> None:
+        """Begin another scenario."""
+        with self._lock:
+            self._script = Script(turns)
+
+    def turn(self, request: Mapping[str, Any], path: str, tools: list[str]) -> Turn:
+        """Note a request for a message, and give the turn that answers it."""
+        with self._lock:
+            turn = self._script.next(tools=bool(tools))
+            self.requests.append(
+                {"path": path, "model": request.get("model"), "tools": tools, "said": prompts(request)}
+            )
+            return turn
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A CLI that leaves in the middle is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    room: Server
+    protocol_version = "HTTP/1.1"
+    server_version = "rehearsal"
+    sys_version = ""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class calls it so)
+        """Nobody reads it."""
+
+    def do_HEAD(self) -> None:
+        """Claude asks whether anybody is there."""
+        self._headers(200, {"content-length": "0"})
+
+    def do_GET(self) -> None:
+        """Models, and what was asked."""
+        path = self.path.split("?")[0]
+        if path == "/rehearsal/requests":
+            self._json(200, {"requests": self.room.requests})
+        elif path.endswith("/models"):
+            models = [{"id": name, "object": "model", "type": "model", "owned_by": "rehearsal"} for name in _MODELS]
+            self._json(200, {"object": "list", "data": models, "models": [], "has_more": False})
+        else:
+            self._json(404, {"error": {"message": "not found", "type": "not_found_error"}})
+
+    def do_POST(self) -> None:
+        """A message of the model, or a new scenario."""
+        path = self.path.split("?")[0]
+        try:
+            request = json.loads(self._body() or b"{}")
+            if path == "/rehearsal/turns":
+                self.room.play(turns_of(request))
+                self._json(200, {})
+                return
+        except (ValueError, TypeError, ConfigurationError) as error:
+            self._json(400, {"error": {"message": str(error), "type": "invalid_request_error"}})
+            return
+        if path.endswith("/count_tokens"):
+            self._json(200, {"input_tokens": INPUT})
+            return
+        wire = next((wire for end, wire in WIRES.items() if path.endswith(end)), None)
+        if wire is None or not isinstance(request, dict):
+            self._json(404, {"error": {"message": "not found", "type": "not_found_error"}})
+            return
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._answer(wire, request, path)
+
+    def _answer(self, wire: Wire, request: dict[str, Any], path: str) -> None:
+        tools = wire.tools(request)
+        turn = self.room.turn(request, path, tools)
+        if turn.status:
+            body, headers = refusal(turn, path, time.time())
+            self._json(turn.status, body, headers)
+            return
+        message = message_for(turn, tools)
+        if request.get("stream"):
+            self._stream(wire.events(request, message), turn)
+        else:
+            self._json(200, wire.document(request, message))
+
+    def _stream(self, events: Iterator[Event], turn: Turn) -> None:
+        self._headers(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
+        said = 0
+        for event in events:
+            self._chunk(encode(event))
+            said += event.text
+            if event.text:
+                time.sleep(turn.delay)
+            if event.text and turn.fault:
+                self.close_connection = True
+                if turn.fault == "hang":
+                    select.select([self.connection], [], [])  # until the CLI has had enough
+                return
+        self._chunk(b"")
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def _json(self, status: int, document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
+        body = json.dumps(document).encode()
+        kind = {"content-type": "application/json", "content-length": str(len(body))}
+        self._headers(status, {**kind, **(headers or {})})
+        self.wfile.write(body)
+
+    def _headers(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        self.send_header("request-id", "req_rehearsal")
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _body(self) -> bytes:
+        if (self.headers.get("transfer-encoding") or "").lower() != "chunked":
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        else:
+            body = b"".join(self._chunks())
+        return gzip.decompress(body) if self.headers.get("content-encoding") == "gzip" else body
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()

@@ -1,0 +1,111 @@
+"""``ralph-bridge drift`` without running a CLI: exit codes, the table, JSON, what doctor shows of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Project, project
+
+__all__ = ["project"]
+
+HELP = """\
+case $* in
+--version) echo 'codex-cli 0.170.0' ;;
+--help) printf 'Commands:\\n  exec  Run\\n\\nOptions:\\n  -V, --version  Print it\\n' ;;
+'exec --help')
+    printf 'Commands:\\n  resume  Go on\\n\\nOptions:\\n  --json  Events\\n'
+    printf '  --sandbox <MODE>  Which [possible values: %s]\\n' "${MODES:-read-only, workspace-write}" ;;
+'exec resume --help') printf 'Options:\\n  --last  The last\\n' ;;
+*) exit 2 ;;
+esac"""
+
+
+def test_a_driver_in_step(project: Project) -> None:
+    project.cli("codex", HELP)
+    done = project.run("drift", "codex")
+    assert (done.returncode, "1 in step with its CLI" in done.stdout) == (0, True), done.stdout
+    assert "0.170.0 (at least 0.1.0)" in done.stdout
+
+
+def test_an_option_that_is_gone(project: Project) -> None:
+    project.cli("codex", HELP.replace("  --json  Events\\n", "  --jsonl  Events\\n"))
+    done = project.run("drift", "codex")
+    assert (done.returncode, "1 drifted" in done.stdout) == (1, True)
+    assert "--json is no option of it: codex exec" in done.stdout
+    assert "next: did you mean --jsonl?" in done.stdout
+
+
+def test_a_value_that_is_gone_and_the_json(project: Project) -> None:
+    project.cli("codex", HELP.replace("read-only, workspace-write", "read-only, full-access"))
+    done = project.run("drift", "codex", "--json")
+    document = json.loads(done.stdout)
+    (script,) = document["scripts"]
+    assert (done.returncode, document["schema"], document["run"]) == (1, 1, False)
+    assert (script["kind"], script["cli"], script["version"]) == ("driver", "codex", "0.170.0")
+    assert script["failed"] is True
+    assert [each["check"] for each in script["findings"] if each["status"] == "failed"] == ["options"]
+    assert "--sandbox does not accept 'workspace-write'" in str(script["findings"])
+
+
+def test_a_cli_that_is_too_old(project: Project) -> None:
+    project.cli("codex", HELP.replace("0.170.0", "0.0.9"))
+    done = project.run("drift", "codex")
+    assert (done.returncode, "0.0.9, and the driver wants at least 0.1.0" in done.stdout) == (1, True)
+
+
+def test_a_cli_that_is_not_there(project: Project) -> None:
+    done = project.run("drift", "codex", PATH=f"{project.folder}/bin:/usr/bin:/bin")
+    assert (done.returncode, "codex is not on PATH" in done.stdout) == (4, True)
+
+
+def test_a_cli_that_says_nothing_about_options(project: Project) -> None:
+    project.cli("codex", "echo 'codex-cli 0.170.0'")
+    done = project.run("drift", "codex")
+    assert (done.returncode, "lists no options that we can read" in done.stdout) == (0, True)
+
+
+def test_a_script_that_can_not_be_loaded(project: Project) -> None:
+    project.write("bad.sh", "driver_name() { echo bad; }\n")
+    done = project.run("drift", "bad.sh")
+    assert (done.returncode, "loads" in done.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("script", ["nobody", "./nobody.sh"])
+def test_a_script_that_is_not_there(project: Project, script: str) -> None:
+    done = project.run("drift", script)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: " in done.stderr
+
+
+def test_an_agent_is_held_against_its_cli(project: Project) -> None:
+    project.cli("codex", HELP)
+    project.write("agent.sh", 'AGENT_CLI=codex\nAGENT_ARGS="exec --jsom"\nagent_invoke() { :; }\n'
+                  "agent_extract_response() { :; }\nagent_format_display() { :; }\n")  # fmt: skip
+    done = project.run("drift", "agent.sh")
+    assert (done.returncode, "--jsom is no option of it: codex exec" in done.stdout) == (1, True), done.stdout
+
+
+def test_doctor_shows_the_short_form(project: Project) -> None:
+    project.cli("codex", HELP.replace("  --json  Events\\n", ""))
+    project.write(".ralph/@fix_plan.md", "- [ ] one\n")
+    done = project.run("doctor", "--json", PLATFORM_DRIVER="codex")
+    found = {each["id"]: each for each in json.loads(done.stdout)["results"]}["cli-drift"]
+    assert (found["status"], "--json is no option of it" in found["detail"]) == ("failed", True), found
+
+
+def test_a_claude_that_is_asked_as_root_d1(project: Project) -> None:
+    import os
+
+    options = ("output-format", "permission-mode", "append-system-prompt", "resume")
+    lines = "".join(f"  --{name} <x>  One\\n" for name in options)
+    flags = "".join(f"  {name}  One\\n" for name in ("-p", "--verbose", "--include-partial-messages"))
+    tools = "  --allowedTools <tools...>  Some\\n"
+    project.cli(
+        "claude", f"case $1 in --version) echo 2.1.0 ;; *) printf 'Options:\\n{lines}{flags}{tools}' ;; esac"
+    )
+    done = project.run("drift", "claude-code")
+    assert done.returncode == 0, done.stdout
+    assert ("claude refuses root" in done.stdout) == (os.geteuid() == 0)
+    assert "claude refuses root" not in project.run("drift", "claude-code", IS_SANDBOX="1").stdout

@@ -1,0 +1,140 @@
+"""Help texts of the three kinds of parser, and command lines held against them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.drift.argv import Wrong, wrongs
+from bridge.drift.help import Help, Option, read_help
+
+COMMANDER = """\
+Usage: agent [options] [command] [prompt]
+
+Options:
+  --allowedTools, --allowed-tools <tools...>
+      Comma or space-separated list of tool names
+  --output-format <format>              Output format: "text" (default), or
+                                        "json" (choices: "text", "json")
+  -p, --print                           Print and exit
+  -r, --resume [value]                  Resume a session
+  -h, --help                            Display help for command
+
+Commands:
+  plugin|plugins                        Manage plugins
+  mcp [options]                         Manage servers
+"""
+CLAP = """\
+Usage: agent exec [OPTIONS] [PROMPT]
+
+Commands:
+  resume  Resume a session
+  review  Review [aliases: r]
+
+Options:
+  -s, --sandbox <MODE>
+          What may be done
+
+          [possible values: read-only, workspace-write]
+
+      --json
+          Print events
+"""
+YARGS = """\
+agent run [message..]
+
+Commands:
+  agent run [message..]        run with a message
+  agent plugin <module>        install                    [aliases: plug]
+
+Options:
+  -h, --help         show help                                   [boolean]
+  -s, --session      session id to continue                       [string]
+      --format       format: default or json
+                     [string] [choices: "default", "json"] [default: "default"]
+  -f, --file         file(s) to attach                             [array]
+"""
+
+
+def test_commander() -> None:
+    found = read_help(COMMANDER)
+    assert found.options["--allowedTools"] == found.options["--allowed-tools"] == Option("several")
+    assert found.options["--output-format"] == Option("value", ("text", "json"))
+    assert found.options["-p"] == found.options["--print"] == Option()
+    assert found.options["--resume"] == Option("optional")
+    assert found.commands == {"plugin": "plugin", "plugins": "plugin", "mcp": "mcp"}
+
+
+def test_clap() -> None:
+    found = read_help(CLAP)
+    assert found.options["-s"] == Option("value", ("read-only", "workspace-write"))
+    assert found.options["--json"] == Option()
+    assert found.commands == {"resume": "resume", "review": "review", "r": "review"}
+
+
+def test_yargs() -> None:
+    found = read_help(YARGS, "agent")
+    assert found.options["--session"] == Option("value")
+    assert found.options["--format"] == Option("value", ("default", "json"))
+    assert found.options["--file"] == Option("several")
+    assert found.options["--help"] == Option()
+    assert found.commands == {"run": "run", "plugin": "plugin", "plug": "plugin"}
+
+
+@pytest.mark.parametrize("text", ["", "agent 1.2.3\n", "- one\n- two\n", "--- a rule ---\n"])
+def test_what_is_no_help_has_no_options(text: str) -> None:
+    assert read_help(text).options == {}
+
+
+HELPS = {
+    ("agent",): Help({"--verbose": Option()}, {"exec": "exec", "e": "exec"}),
+    ("agent", "exec"): read_help(CLAP),
+    ("agent", "exec", "resume"): Help({"--last": Option()}, {}),
+}
+
+
+def wrong(*argv: str) -> list[Wrong] | None:
+    return wrongs(["agent", *argv], HELPS.get)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("exec", "--json", "--sandbox", "workspace-write", "do it"),
+        ("e", "--json", "do it"),
+        ("exec", "--json", "resume", "--last", "do it"),
+        ("exec", "--sandbox=read-only", "--", "--not-an-option"),
+        ("exec", "do it", "--json"),
+        ("exec", "-"),
+    ],
+)
+def test_what_is_known_where_it_stands(argv: tuple[str, ...]) -> None:
+    assert wrong(*argv) == []
+
+
+def test_an_option_of_another_command_is_none_here() -> None:
+    found = wrong("--json", "exec", "do it")
+    assert found is not None
+    assert [(each.word, each.where) for each in found] == [("--json", "agent")]
+
+
+def test_an_unknown_option_is_named_with_the_likely_one() -> None:
+    assert wrong("exec", "--sandboxes", "x") == [
+        Wrong("--sandboxes", "agent exec", "is no option of it", "did you mean --sandbox?")
+    ]
+
+
+def test_a_value_that_is_not_among_the_choices() -> None:
+    found = wrong("exec", "--sandbox", "full", "do it")
+    assert found == [
+        Wrong("--sandbox", "agent exec", "does not accept 'full'", "it takes read-only, workspace-write")
+    ]
+
+
+def test_a_value_that_looks_like_an_option_is_a_value() -> None:
+    found = wrongs(["a", "--say", "--nothing", "x"], lambda _: Help({"--say": Option("value")}))
+    assert found == []
+
+
+def test_without_any_help_nothing_can_be_told() -> None:
+    assert wrongs(["other", "--x"], lambda _: None) is None
+    assert wrongs(["other", "--x"], lambda _: Help()) is None

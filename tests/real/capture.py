@@ -1,0 +1,57 @@
+"""Write down again what the pinned CLIs print: ``python -m tests.real.capture`` fills ``captures/``."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from bridge.rehearsal.scenario import Turn
+from tests.real.conftest import Stage, says, works
+
+FOLDER = Path(__file__).parent / "captures"
+CLAUDE = ("claude", "--permission-mode", "bypassPermissions", "-p", "--output-format")
+LIVE = ("stream-json", "--verbose", "--include-partial-messages")
+SCRIPT = [works("one", command="echo OUTPUT-OF-A-TOOL"), says("All is complete, everything is done.")]
+LIMIT = [Turn(status=429, limit="five_hour", resets_in=7200)]
+RUNS: dict[str, tuple[tuple[str, ...], list[Turn]]] = {
+    "claude-json": ((*CLAUDE, "json", "Do it."), SCRIPT),
+    "claude-live": ((*CLAUDE, *LIVE, "Do it."), SCRIPT),
+    "claude-limit": ((*CLAUDE, *LIVE, "Do it."), LIMIT),
+    "claude-denied": (
+        ("claude", "--permission-mode", "default", "-p", "--output-format", "json", "Do it."),
+        [works("one", command="touch /tmp/never"), says("I may not.")],
+    ),
+    "codex": (("codex", "exec", "--json", "--sandbox", "workspace-write", "Do it."), SCRIPT),
+    "codex-limit": (
+        ("codex", "exec", "--json", "--sandbox", "workspace-write", "Do it."),
+        [Turn(status=429, limit="usage", resets_in=7200)],
+    ),
+    "opencode": (("opencode", "run", "--agent", "build", "--format", "json", "Do it."), SCRIPT),
+    "opencode-401": (("opencode", "run", "--format", "json", "Do it."), [Turn(status=401)]),
+    "copilot-json": (
+        ("copilot", "--autopilot", "--yolo", "--no-ask-user", "-s", "--output-format", "json", "-p", "Do it."),
+        [SCRIPT[0], says("All is complete, everything is done.", finish_only=True)],
+    ),
+    "copilot-text": (("copilot", "--autopilot", "--yolo", "--no-ask-user", "-s", "-p", "Do it."), SCRIPT),
+    "cline": (("cline", "-y", "--json", "Do it."), SCRIPT),
+}
+
+
+def main() -> None:
+    """Run each of them once; the folder of the run is written as /home/user."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, (argv, turns) in RUNS.items():
+        with tempfile.TemporaryDirectory(prefix="capture-", ignore_cleanup_errors=True) as folder:
+            done = Stage(Path(folder)).run(*argv, turns=turns, subscription=name == "claude-limit")
+            lines = done.stdout.decode().replace(folder, "/home/user").splitlines(keepends=True)
+            (FOLDER / f"{name}.out").write_text("".join(line for line in lines if not _of_the_maker(line)))
+
+
+def _of_the_maker(line: str) -> bool:
+    """Say whether an event repeats copilot's own instructions to its model, which are none of ours to publish."""
+    kinds = ("user.message", "system.", "session.skills_loaded")
+    return "autopilot_mode" in line or any(f'"type":"{kind}' in line for kind in kinds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""A project, a home and a scripted model for one of the pinned CLIs, in namespaces of their own.
+
+``make real-clis`` installs the CLIs, ``make test-real`` runs these tests; without the CLIs or without namespaces
+they are skipped by name.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.rehearsal.homes import environment, furnish
+from bridge.rehearsal.sandbox import PORT, Rehearsed, missing, rehearse
+from bridge.rehearsal.scenario import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Path(__file__).resolve().parents[2]
+MAIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from bridge.cli import main; sys.exit(main())"
+DRIVERS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "copilot": "copilot"}
+AGENTS = ("claude", "codex", "cline")
+PLAN = "- [ ] one\n- [ ] two\n"
+BLOCK = """\
+---RALPH_STATUS---
+STATUS: {status}
+TASKS_COMPLETED_THIS_LOOP: 1
+FILES_MODIFIED: 1
+TESTS_STATUS: PASSING
+WORK_TYPE: IMPLEMENTATION
+EXIT_SIGNAL: {signal}
+RECOMMENDATION: none
+---END_RALPH_STATUS---
+"""
+
+
+@cache
+def clis() -> tuple[Path, bool]:
+    """The folder with the pinned CLIs, and whether they are there."""
+    done = subprocess.run([ROOT / "vendor" / "install", "--where"], capture_output=True, text=True, check=False)
+    return Path(done.stdout.strip()), done.returncode == 0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    for item in here:
+        if item.get_closest_marker("real") is None:
+            continue
+        if missing():
+            item.add_marker(pytest.mark.skip(reason=f"no namespaces: {missing()}"))
+        elif not clis()[1]:
+            item.add_marker(pytest.mark.skip(reason="the real CLIs are not installed (make real-clis)"))
+
+
+def works(task: str, *, command: str = "") -> Turn:
+    """The model does a task of the plan with the CLI's own shell, and commits it."""
+    plan = "$(ls @fix_plan.md .ralph/@fix_plan.md 2>/dev/null)"
+    tick = f"sed -i 's/- \\[ \\] {task}/- [x] {task}/' {plan}"
+    done = f"echo {task} > {task}.txt && {tick} && git add -A && git commit -qm {task}"
+    return Turn(text=f"I do {task}.", think="What is next?", run=command or done)
+
+
+def says(text: str, *, signal: bool = False, finish_only: bool = False) -> Turn:
+    """The model ends its turn, with a status block."""
+    block = BLOCK.format(status="COMPLETE" if signal else "IN_PROGRESS", signal=str(signal).lower())
+    return Turn(text=f'{text}\nIt prints "quotes" and `ticks`.\n\n{block}', finish_only=finish_only)
+
+
+def both_tasks() -> list[Turn]:
+    """Two iterations that do all there is."""
+    return [works("one"), says("Done with one."), works("two"), says("Done with two.")]
+
+
+class Stage:
+    """Where a rehearsal takes place: `project` is a git repository with a plan of two tasks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.project = folder / "project"
+        self.home = folder / "home"
+        self.bin, _ = clis()
+        furnish(self.home, PORT, copilot_cache=self.bin.parent.parent / "home" / ".cache" / "copilot")
+        self.write("PROMPT.md", 'Do the next "task" of the plan, and say `done`.\n')
+        self.write("@fix_plan.md", PLAN)
+        self.write(".gitignore", ".ralph/logs/\n.ralph/*.json\n.ralph/.*\n")
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "begin")
+
+    def env(self, *, subscription: bool = False) -> dict[str, str]:
+        path = f"{self.bin}:{os.environ['PATH']}"
+        return {**environment(self.home, PORT, path=path, subscription=subscription)}
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            ["git", *words], cwd=self.project, env=self.env(), check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def commits(self) -> list[str]:
+        """The commits after the first, oldest first."""
+        return self.git("log", "--reverse", "--format=%s").split("\n")[1:-1]
+
+    def plan(self) -> str:
+        return next(self.project.glob("**/@fix_plan.md")).read_text()
+
+    def as_bmalph(self) -> None:
+        """Move the project's files to where bmalph has them; its rules are those of a bmalph loop from then on."""
+        for name in ("PROMPT.md", "@fix_plan.md"):
+            self.write(f".ralph/{name}", (self.project / name).read_text())
+            (self.project / name).unlink()
+        self.write(".ralph/ralph_loop.sh", "#!/usr/bin/env bash\n# the controller\n")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "bmalph")
+
+    def bridge(
+        self,
+        *words: str,
+        turns: Iterable[Turn] = (),
+        timeout: float = 90,
+        subscription: bool = False,
+        env: dict[str, str] | None = None,
+    ) -> Rehearsed:
+        """Run ralph-bridge in the project."""
+        argv = [sys.executable, "-P", "-c", MAIN, str(ROOT), *words]
+        return self.run(*argv, turns=turns, timeout=timeout, subscription=subscription, env=env)
+
+    def loop(
+        self, driver: str, *words: str, turns: Iterable[Turn] = (), timeout: float = 90, subscription: bool = False
+    ) -> Rehearsed:
+        return self.bridge(
+            "run", "--driver", driver, *words, turns=turns, timeout=timeout, subscription=subscription
+        )
+
+    def run(
+        self,
+        *argv: str,
+        turns: Iterable[Turn] = (),
+        timeout: float = 60,
+        subscription: bool = False,
+        env: dict[str, str] | None = None,
+    ) -> Rehearsed:
+        """Run a program in the project; whatever it is, it leaves no process and no connection behind."""
+        done = rehearse(
+            argv,
+            cwd=self.project,
+            env=self.env(subscription=subscription) | (env or {}),
+            folder=self.folder / "out",
+            turns=list(turns),
+            timeout=timeout,
+        )
+        assert list(done.left) == [], "processes were left"
+        assert (list(done.interfaces), list(done.strangers)) == (["lo"], [])
+        return done
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def told(done: Rehearsed) -> str:
+    """What it told people."""
+    return done.stderr.decode()
+
+
+def shown(done: Rehearsed) -> str:
+    """What it printed."""
+    return done.stdout.decode()
+
+
+def asked(done: Rehearsed) -> list[str]:
+    """What the agent was told in each request of its own, all in one string."""
+    return ["\n".join(each["said"]) for each in done.requests if each["tools"]]

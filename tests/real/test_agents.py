@@ -1,0 +1,62 @@
+"""The shipped agents with the real CLIs: a ralph-loop session that plans nothing and builds everything."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from bridge.rehearsal.scenario import Turn
+from bridge.resources import shipped
+from tests.real.conftest import AGENTS, Stage, shown, told
+
+pytestmark = pytest.mark.real
+agent = pytest.mark.parametrize("agent", AGENTS)
+CONFIG = (
+    'SPECS_DIR="specs"\nPROCESS_DIR=""\nDEFAULT_MAX_ITERATIONS=5\nMAX_RETRIES=2\nRETRY_DELAY=0\nAGENT="{agent}"\n'
+)
+PLAN = "# Plan\n\nPlan Type: standard\n\n### Task 1: one\n**Status:** planned\n\nDo one.\n"
+TICK = "sed -i 's/planned/complete/' .ralph/implementation_plan.md && echo one > one.txt"
+
+
+@pytest.fixture
+def ralph(stage: Stage) -> Stage:
+    """A project of that kind; `agents/` are the shipped ones."""
+    for name, text in {
+        ".ralph/ralph": "#!/usr/bin/env bash\n# the controller\n",
+        ".ralph/lib/plan-filter.sh": "exit 9\n",
+        ".ralph/prompts/build.md": '- Build "it", and say so: $HOME, `x`.\n${PLAN_HEADER}\n${TASK_OVERVIEW}\n',
+        ".ralph/prompts/plan.md": "Plan.\n",
+        ".ralph/implementation_plan.md": PLAN,
+        "specs/one.md": "# One\n",
+    }.items():
+        stage.write(name, text)
+    (stage.project / "@fix_plan.md").unlink()
+    (stage.project / "PROMPT.md").unlink()
+    shutil.copytree(shipped("agents"), stage.project / ".ralph" / "agents")
+    return stage
+
+
+@agent
+def test_a_session_builds_until_the_agent_says_complete_d2_d3(ralph: Stage, agent: str) -> None:
+    """D2: claude prints its events and may use its tools. D3: cline needs no settings of older versions."""
+    ralph.write(".ralph/config", CONFIG.format(agent=agent))
+    turns = [
+        Turn(text="I begin.", think="Hm.", run=TICK),
+        Turn(text='One is "done".'),
+        Turn(text="All done.\n\n<promise>COMPLETE</promise>"),
+    ]
+    done = ralph.bridge("run", "build", turns=turns)
+    assert done.status == 0, told(done) + shown(done)
+    assert (ralph.project / "one.txt").read_text() == "one\n"
+    assert 'One is "done".' in shown(done)
+    assert "[tool]" in shown(done)
+    (log,) = (ralph.project / ".ralph" / "logs").glob("session-*.log")
+    assert "Tokens:" in log.read_text() or "Iteration Cost: $" in log.read_text()
+
+
+@agent
+def test_an_agent_that_fails_is_tried_again_and_then_given_up(ralph: Stage, agent: str) -> None:
+    ralph.write(".ralph/config", CONFIG.format(agent=agent).replace("MAX_RETRIES=2", "MAX_RETRIES=1"))
+    done = ralph.bridge("run", "build", turns=[Turn(status=401, message="that key is unknown")])
+    assert done.status == 4, told(done) + shown(done)

@@ -1,0 +1,126 @@
+"""What goes wrong with a provider, and what the loop makes of it, with the real CLIs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bridge.rehearsal.scenario import Turn
+from tests.real.conftest import DRIVERS, Stage, both_tasks, says, shown, told, works
+
+pytestmark = pytest.mark.real
+driver = pytest.mark.parametrize("driver", DRIVERS)
+ONCE = ("--max-iterations", "1")
+LONG = "A long story that goes on and on. " * 30
+SILENT = ("opencode", "copilot")  # D8 and D14: they try for minutes, and say nothing
+
+
+@driver
+def test_a_key_that_is_refused_fails_the_run(stage: Stage, driver: str) -> None:
+    done = stage.loop(driver, *ONCE, "--timeout", "0.5", turns=[Turn(status=401, message="that key is unknown")])
+    assert done.status == 1
+    assert "failed: exit status 1" in told(done)
+    assert stage.plan() == "- [ ] one\n- [ ] two\n"
+
+
+def test_three_failures_in_a_row_end_the_loop(stage: Stage) -> None:
+    done = stage.loop("codex", turns=[Turn(status=401)])
+    assert done.status == 1
+    assert "incomplete after 3 iterations" in told(done)
+    assert "(consecutive_failures)" in told(done)
+
+
+@pytest.mark.parametrize("status", [500, 529])
+@pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in SILENT])
+def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: str, status: int) -> None:
+    asks = {"claude-code": 2, "codex": 4}[driver]  # before it gives up
+    turns = [Turn(status=status)] * asks + both_tasks()
+    done = stage.loop(driver, turns=turns)
+    assert done.status == 0, told(done)
+    assert "the run is repeated" in told(done)
+    assert stage.plan() == "- [x] one\n- [x] two\n"
+
+
+@pytest.mark.parametrize("status", [429, 500])
+@pytest.mark.parametrize("driver", SILENT)
+def test_a_cli_that_tries_for_ever_is_ended_by_the_loops_timeout_d8(stage: Stage, driver: str, status: int) -> None:
+    done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[Turn(status=status)])
+    assert done.status == 1
+    assert "it ran for too long and was ended" in told(done)
+
+
+@pytest.mark.parametrize(("limit", "words"), [("five_hour", "session limit"), ("seven_day", "weekly limit")])
+def test_claudes_limit_is_waited_for_until_it_ends_d12(stage: Stage, limit: str, words: str) -> None:
+    turn = Turn(status=429, limit=limit, resets_in=7200)  # type: ignore[arg-type]
+    done = stage.loop("claude-code", turns=[turn], timeout=6, subscription=True)
+    assert done.status is None, "it was to wait"
+    assert words in told(done)
+    assert re.search(r"api_limit|waiting|limit", told(done))
+
+
+def test_after_a_limit_the_run_is_repeated_and_is_no_iteration_d12(stage: Stage) -> None:
+    turns = [Turn(status=429, limit="five_hour", resets_in=1), *both_tasks()]
+    done = stage.loop("claude-code", turns=turns, subscription=True)
+    assert done.status == 0, told(done)
+    assert "complete after 2 iterations" in told(done)
+
+
+def test_codexs_limit_is_waited_for_d12(stage: Stage) -> None:
+    done = stage.loop("codex", turns=[Turn(status=429, limit="usage", resets_in=7200)], timeout=6)
+    assert done.status is None, "it was to wait"
+    assert "hit your usage limit" in told(done)
+
+
+def test_codexs_cut_stream_fails_the_run(stage: Stage) -> None:
+    done = stage.loop("codex", *ONCE, turns=[Turn(text=LONG, fault="cut")])
+    assert done.status == 1
+    assert "failed: exit status 1" in told(done)
+
+
+def test_claudes_cut_stream_is_asked_for_again_by_itself(stage: Stage) -> None:
+    turns = [Turn(text=LONG, fault="cut"), says("The whole story.", signal=True)]
+    done = stage.loop("claude-code", "--no-live", turns=turns)
+    assert done.status == 0, told(done)
+    assert shown(done).startswith("The whole story.")
+
+
+@driver
+def test_a_hanging_stream_is_ended_by_the_timeout(stage: Stage, driver: str) -> None:
+    done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[Turn(text=LONG, fault="hang")])
+    assert done.status == 1
+    assert "it ran for too long and was ended" in told(done)
+
+
+FORGET = {
+    "claude-code": "rm -rf $HOME/.claude/projects",
+    "codex": "rm -rf $CODEX_HOME/sessions $CODEX_HOME/*.sqlite*",
+    "opencode": "rm -rf $HOME/.local/share/opencode",
+}
+
+
+@pytest.mark.parametrize("driver", FORGET)
+def test_a_session_that_is_gone_is_dropped_and_the_run_repeated_d17(stage: Stage, driver: str) -> None:
+    done = stage.loop(driver, *ONCE, turns=both_tasks()[:2])
+    assert done.status == 1, told(done)
+    forgotten = stage.run("bash", "-c", FORGET[driver])
+    assert forgotten.status == 0
+    done = stage.loop(driver, "--max-iterations", "3", turns=both_tasks()[2:])
+    assert done.status == 0, told(done)
+    assert "session dropped" in told(done)
+    assert stage.plan() == "- [x] one\n- [x] two\n"
+
+
+def test_a_refused_tool_is_named(stage: Stage) -> None:
+    done = stage.loop(
+        "claude-code",
+        "--max-iterations",
+        "2",
+        "--set",
+        "CLAUDE_PERMISSION_MODE=default",
+        "--set",
+        "CLAUDE_ALLOWED_TOOLS=Read",
+        turns=[works("one", command="touch never"), says("I may not.")],
+    )
+    assert done.status == 1
+    assert "refused: Bash(touch never" in told(done)

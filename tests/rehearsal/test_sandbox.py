@@ -1,0 +1,93 @@
+"""The namespaces: nothing gets out of them, and nothing outlives them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import SandboxUnavailable
+from bridge.rehearsal import sandbox
+from bridge.rehearsal.sandbox import PORT, Rehearsed, missing, rehearse
+from bridge.rehearsal.scenario import Turn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_namespaces = pytest.mark.skipif(bool(missing()), reason=f"no namespaces: {missing()}")
+REACH_OUT = """
+import socket, sys
+for address in (("1.1.1.1", 53), ("8.8.8.8", 443), ("2606:4700:4700::1111", 443)):
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as each:
+        each.settimeout(2)
+        try:
+            each.connect(address)
+        except OSError as error:
+            print(error.errno)
+        else:
+            sys.exit("it got out")
+"""
+
+
+def run(tmp_path: Path, *argv: str, turns: tuple[Turn, ...] = (), timeout: float = 20) -> Rehearsed:
+    env = {"PATH": os.environ["PATH"]}
+    return rehearse(argv, cwd=tmp_path, env=env, folder=tmp_path / "out", turns=turns, timeout=timeout)
+
+
+@needs_namespaces
+def test_nothing_but_loopback_can_be_reached(tmp_path: Path) -> None:
+    done = run(tmp_path, sys.executable, "-c", REACH_OUT)
+    assert (done.status, done.stderr) == (0, b"")
+    assert len(done.stdout.split()) == 3
+    assert (list(done.interfaces), list(done.strangers)) == (["lo"], [])
+
+
+@needs_namespaces
+def test_the_server_answers_inside(tmp_path: Path) -> None:
+    code = (
+        "import urllib.request as u; r = u.Request("
+        f'\'http://127.0.0.1:{PORT}/v1/messages\', b\'{{"tools": [{{"name": "x"}}]}}\'); print(u.urlopen(r).read())'
+    )
+    done = run(tmp_path, sys.executable, "-c", code, turns=(Turn(text="hello from inside"),))
+    assert b"hello from inside" in done.stdout
+    assert [each["tools"] for each in done.requests] == [["x"]]
+
+
+@needs_namespaces
+def test_what_is_left_is_named_and_ended(tmp_path: Path) -> None:
+    word = f"30{os.getpid()}"  # seconds that nobody else sleeps
+    done = run(tmp_path, "bash", "-c", f"setsid sleep {word} & exit 3")
+    assert done.status == 3
+    assert [each.split(" ", 1)[1] for each in done.left] == [f"sleep {word}"]
+    running = [path for path in os.listdir("/proc") if path.isdecimal() and word in _command(path)]
+    assert running == []
+
+
+@needs_namespaces
+def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    done = run(tmp_path, "bash", "-c", "echo begun; sleep 60", timeout=0.5)
+    assert (done.status, done.stdout, list(done.left)) == (None, b"begun\n", [])
+
+
+@needs_namespaces
+def test_the_dead_are_no_leftovers(tmp_path: Path) -> None:
+    assert run(tmp_path, "bash", "-c", "(sleep 0.01 & exec true) & exit 0").left == []
+
+
+def test_without_namespaces_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "missing", lambda: "unshare is not on PATH")
+    with pytest.raises(SandboxUnavailable, match="not on PATH") as raised:
+        run(tmp_path, "touch", str(tmp_path / "ran"))
+    assert raised.value.exit_code == 4
+    assert not (tmp_path / "ran").exists()
+
+
+def _command(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

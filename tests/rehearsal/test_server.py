@@ -1,0 +1,174 @@
+"""The scripted model server, asked over HTTP as the CLIs ask it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.errors import ConfigurationError
+from bridge.rehearsal.scenario import Turn, as_data, turns_of
+from bridge.rehearsal.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ANTHROPIC: dict[str, Any] = {"tools": [{"name": "Bash"}], "messages": [{"role": "user", "content": "do it"}]}
+CHAT: dict[str, Any] = {
+    "tools": [{"type": "function", "function": {"name": "bash"}}],
+    "messages": ANTHROPIC["messages"],
+}
+RESPONSES: dict[str, Any] = {
+    "tools": [{"type": "function", "name": "exec_command"}],
+    "input": [{"role": "user", "content": [{"type": "input_text", "text": "do it"}]}],
+}
+WIRES: dict[str, dict[str, Any]] = {
+    "/v1/messages": ANTHROPIC,
+    "/v1/chat/completions": CHAT,
+    "/v1/responses": RESPONSES,
+}
+wire = pytest.mark.parametrize("path", WIRES)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+def ask(server: Server, path: str, body: Any = None, method: str = "POST") -> tuple[int, dict[str, str], str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body))
+        answer = connection.getresponse()
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        return answer.status, headers, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def play(server: Server, *turns: Turn) -> None:
+    assert ask(server, "/rehearsal/turns", as_data(turns))[0] == 200
+
+
+def events(body: str) -> list[Any]:
+    data = [line.removeprefix("data: ") for line in body.splitlines() if line.startswith("data: ")]
+    return [json.loads(each) for each in data if each != "[DONE]"]
+
+
+def streamed(body: str) -> tuple[str, str]:
+    """The text and the arguments of the tool call that a stream's pieces add up to."""
+    text = call = ""
+    for event in events(body):
+        delta: Any = event.get("delta") or {}
+        if event.get("type") == "response.output_text.delta":
+            text += delta
+        elif event.get("type") == "response.function_call_arguments.delta":
+            call += delta
+        elif event.get("type") == "content_block_delta":
+            text += delta.get("text", "")
+            call += delta.get("partial_json", "")
+        for choice in event.get("choices", []):
+            text += choice["delta"].get("content") or ""
+            for each in choice["delta"].get("tool_calls", []):
+                call += each["function"]["arguments"]
+    return text, call
+
+
+@wire
+def test_an_answer_is_the_same_as_a_stream_and_whole(server: Server, path: str) -> None:
+    turn = Turn(text="I look at everything that there is.", think="Where to begin?", run="echo 'one' > \"two\"")
+    play(server, turn)
+    _, headers, body = ask(server, path, WIRES[path] | {"stream": True})
+    text, call = streamed(body)
+    assert headers["content-type"] == "text/event-stream"
+    assert text == turn.text
+    assert turn.run in json.loads(call).values()
+    _, _, whole = ask(server, path, WIRES[path])
+    assert turn.text in whole
+    assert turn.think in whole
+    assert turn.think in body
+    assert json.dumps(turn.run)[1:-1].replace("\\", "") in whole.replace("\\", "")
+
+
+@wire
+def test_each_request_with_tools_gets_the_next_turn_and_the_last_one_stays(server: Server, path: str) -> None:
+    play(server, Turn(text="first"), Turn(text="second"))
+    title = {key: value for key, value in WIRES[path].items() if key != "tools"}
+    said = [ask(server, path, body)[2] for body in (title, WIRES[path], title, WIRES[path], WIRES[path])]
+    assert ["first" in each for each in said] == [False, True, False, False, False]
+    assert ["second" in each for each in said] == [False, False, False, True, True]
+
+
+def test_what_was_asked_is_told(server: Server) -> None:
+    for path, body in WIRES.items():
+        ask(server, path, body)
+    told = json.loads(ask(server, "/rehearsal/requests", method="GET")[2])["requests"]
+    assert [(each["path"], each["said"]) for each in told] == [(path, ["do it"]) for path in WIRES]
+    assert [each["tools"] for each in told] == [["Bash"], ["bash"], ["exec_command"]]
+
+
+@wire
+@pytest.mark.parametrize("status", [401, 429, 500, 529])
+def test_errors_have_their_status_and_a_message(server: Server, path: str, status: int) -> None:
+    play(server, Turn(status=status, message="no, not now"))
+    got, _, body = ask(server, path, WIRES[path])
+    assert (got, json.loads(body)["error"]["message"]) == (status, "no, not now")
+    assert ask(server, path, {})[0] == status, "an error of the account is everybody's, tools or not"
+
+
+def test_a_subscriptions_limit_is_told_in_headers(server: Server) -> None:
+    play(server, Turn(status=429, limit="seven_day", resets_in=60))
+    _, headers, _ = ask(server, "/v1/messages", ANTHROPIC)
+    assert headers["anthropic-ratelimit-unified-representative-claim"] == "seven_day"
+    assert headers["anthropic-ratelimit-unified-7d-status"] == "rejected"
+    assert headers["retry-after"] == "60"
+
+
+def test_a_plans_limit_is_told_in_the_body(server: Server) -> None:
+    play(server, Turn(status=429, limit="usage", resets_in=60))
+    error = json.loads(ask(server, "/v1/responses", RESPONSES)[2])["error"]
+    assert (error["type"], error["resets_in_seconds"]) == ("usage_limit_reached", 60)
+
+
+@wire
+def test_a_cut_stream_ends_without_its_end(server: Server, path: str) -> None:
+    play(server, Turn(text="a long story " * 20, fault="cut"))
+    with pytest.raises(http.client.IncompleteRead):
+        ask(server, path, WIRES[path] | {"stream": True})
+
+
+def test_a_hanging_stream_says_something_and_no_more(server: Server) -> None:
+    play(server, Turn(text="a long story " * 20, fault="hang"))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=0.2)
+    connection.request("POST", "/v1/messages", json.dumps(ANTHROPIC | {"stream": True}))
+    answer = connection.getresponse()
+    with pytest.raises(TimeoutError):
+        answer.read()
+    connection.close()
+
+
+def test_a_run_ends_with_the_tool_that_ends_it(server: Server) -> None:
+    play(
+        server, Turn(text="all done"), Turn(text="all done", finish_only=True), Turn(text="all done", finish=False)
+    )
+    tools = [{"type": "function", "function": {"name": "task_complete"}}]
+    said = [json.loads(ask(server, "/v1/chat/completions", {"tools": tools})[2]) for _ in range(3)]
+    messages = [each["choices"][0]["message"] for each in said]
+    assert [each["content"] for each in messages] == ["all done", "", "all done"]
+    assert ["tool_calls" in each for each in messages] == [True, True, False]
+
+
+def test_a_part_of_a_turn_that_there_is_not_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="turn 2 of the scenario: texts is no part"):
+        turns_of([{"text": "a"}, {"texts": "b"}])
+
+
+def test_what_makes_no_sense_is_refused(server: Server) -> None:
+    assert ask(server, "/rehearsal/turns", [{"texts": "b"}])[0] == 400
+    assert ask(server, "/v1/elsewhere", {})[0] == 404
+    assert ask(server, "/v1/models", method="GET")[0] == 200
+    assert ask(server, "/", method="HEAD")[0] == 200
+    assert json.loads(ask(server, "/v1/messages/count_tokens", {})[2])["input_tokens"] > 0
