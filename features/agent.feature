@@ -96,14 +96,14 @@ Feature: What a loop needs of an agent
       When the response is extracted
       Then the response is what the agent said
 
-    @recorded
+    @recorded @slow
     Scenario: Damaged lines cost only themselves
       Given the recorded output of the CLI
       And lines of all sorts before, in and after the output
       When the response is extracted
       Then the response is what the agent said
 
-    @recorded
+    @recorded @slow
     Scenario Outline: The promise is found when it comes <place>
       Given an output of 60 events in which the agent says "<promise>COMPLETE</promise>" <place>
       When the response is extracted
@@ -141,7 +141,7 @@ Feature: What a loop needs of an agent
       Then each text was shown before the next line was written
       And the display ended with status 0
 
-    @recorded
+    @recorded @slow
     Scenario: Damaged lines don't end it
       Given the recorded output of the CLI
       And lines of all sorts before, in and after the output

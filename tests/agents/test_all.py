@@ -139,6 +139,7 @@ class TestExtract:
         assert agents.extract(agent, [samples.prompt(agent, "x"), final]) == f"done\n{PROMISE}\n"
         assert agents.extract(agent, [samples.said(agent, f"done\n{PROMISE}"), final]) == f"done\n{PROMISE}\n"
 
+    @pytest.mark.slow
     def test_bad_lines_cost_only_themselves(self, agents: Agents, agent: str) -> None:
         first, last = (agents.file("x", [samples.said(agent, text)]).read_bytes() for text in ("one", "two"))
         bad = b"".join((*BAD_LINES, b"\0\n", b"{\xff}\n", b"-n\n", b"\\\n", first[:30] + b"\n"))

@@ -17,6 +17,8 @@ from tests.agents import samples
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+pytestmark = pytest.mark.slow
+
     from tests.agents.conftest import Agents
 
 # Words of the agent's own are lower case, everybody else's upper case: so one look tells who is speaking.

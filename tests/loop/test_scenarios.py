@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
     from tests.setups.bmalph.conftest import Project
 
 __all__ = ["installed", "looping", "project"]

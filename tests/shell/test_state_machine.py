@@ -28,6 +28,8 @@ from bridge.errors import HookExited, HookTimeout, ShellDied
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow
+
     from bridge.shell import Reply
 
 SCRIPT = """
