@@ -66,7 +66,8 @@ class Scratch:
             (self.project / name).write_text(text)
         self.names: set[str] = set()
         self._system = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(p)]
-        if provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided"):
+        self._provided = provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided")
+        if self._provided:
             self._system.append(f"{self.root}/provided")
 
     def close(self) -> None:
@@ -118,8 +119,10 @@ class Scratch:
             target.chmod(0o755)
 
     def is_system_program(self, name: str) -> bool:
-        """Whether the operating system itself has a program of that name."""
-        return any(os.path.exists(f"{folder}/{name}") for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"))
+        """Whether the operating system itself has a program of that name, or we provide what it should have."""
+        return name in self._provided or any(
+            os.path.exists(f"{folder}/{name}") for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
+        )
 
     # -- what the scripted CLI does, and did ---------------------------------------------------------
 
