@@ -7,13 +7,16 @@ DRIVER ?= claude-code
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
     END { print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo 2>/dev/null || echo 1)
 
-.PHONY: demo test test-real real-clis lint bench limits lock clean
+.PHONY: demo test test-slow test-real real-clis lint bench limits lock clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
 
-test: $(VENV)/.dev lint   ## linters, then every test (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+test: $(VENV)/.dev lint   ## linters, then the tests (PYTEST_ARGS=-k... for some)
+	$(BIN)/python -m pytest -n auto -m "not slow and not real" $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments, properties
+	$(BIN)/python -m pytest -n auto -m "slow and not real" $(PYTEST_ARGS)
 
 real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
 	vendor/install

@@ -17,6 +17,7 @@ from tests.agents.test_property import outputs
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 pytestmark = pytest.mark.slow
 
 HOOKS = ("agent_extract_response", "agent_format_display")

@@ -17,11 +17,11 @@ from tests.agents import samples
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-pytestmark = pytest.mark.slow
-
     from tests.agents.conftest import Agents
 
 # Words of the agent's own are lower case, everybody else's upper case: so one look tells who is speaking.
+pytestmark = pytest.mark.slow
+
 own = st.text(alphabet='abcäß⚡ \n\t"\\{}<>/', min_size=1)
 foreign = st.text(alphabet='ABCÄ \n"\\{}<>/', min_size=1).map(lambda text: f"X{text}")
 leaf = st.none() | st.booleans() | st.integers() | foreign

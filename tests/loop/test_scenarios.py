@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
-
     from tests.setups.bmalph.conftest import Project
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["installed", "looping", "project"]
 

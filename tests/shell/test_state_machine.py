@@ -28,9 +28,9 @@ from bridge.errors import HookExited, HookTimeout, ShellDied
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.slow
-
     from bridge.shell import Reply
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = """
 SOURCED=yes

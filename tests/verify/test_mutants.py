@@ -12,6 +12,7 @@ from .standin import verify
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 pytestmark = pytest.mark.slow
 
 ALL = [*loading.MUTANTS, *drivers.MUTANTS, *live.MUTANTS, *agents.MUTANTS, *field.MUTANTS]

@@ -27,6 +27,7 @@ TAGS = {
     "once": "runs once, on a script of its own",
     "agent": "about what a loop needs of an agent",
     "recorded": "applies to agents of programs whose output is recorded here",
+    "slow": "takes more than a second",
     "lifting": "about hooks that are run in process",
     "shipped": "applies to the drivers that the contract's matrix lists",
     "with_sessions": "applies to drivers that can resume sessions",

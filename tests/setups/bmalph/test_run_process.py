@@ -21,6 +21,7 @@ from tests.setups.bmalph.test_run import Watched
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
 
+
 pytestmark = pytest.mark.slow
 
 F_SETPIPE_SZ = 1031

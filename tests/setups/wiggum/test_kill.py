@@ -15,6 +15,7 @@ from bridge.setups.wiggum.progress import read_blocks
 if TYPE_CHECKING:
     from tests.setups.wiggum.project import Project
 
+
 pytestmark = pytest.mark.slow
 
 ITERATIONS = int(os.environ.get("WIGGUM_ITERATIONS", "10"))
