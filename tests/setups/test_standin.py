@@ -11,7 +11,7 @@ import pytest
 
 from bridge.errors import ConfigurationError, ProjectBusy, ProjectUnusable
 from bridge.setups import standin
-from bridge.setups.lock import one_loop
+from bridge.setups.lock import holder, one_loop
 from bridge.setups.standin import State
 
 if TYPE_CHECKING:
@@ -91,8 +91,9 @@ def test_the_stand_in_is_clean_shell(controller: Path) -> None:
 def test_the_lock_names_its_holder_and_is_let_go_of(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     who = f"process {os.getpid()} holds its lock"
+    assert holder(folder) is None
     with one_loop(folder), pytest.raises(ProjectBusy, match=who), one_loop(folder):
         pass
     with one_loop(folder):
-        pass
+        assert holder(folder) == os.getpid()
     assert os.listdir(folder) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.lock import holder
 from bridge.setups.wiggum import files, progress
 from bridge.setups.wiggum.breaker import cooled_at
 from bridge.setups.wiggum.checkpoints import listed
@@ -14,7 +15,7 @@ from bridge.setups.wiggum.policy import stamp
 if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
 
-__all__ = ["holder", "overview"]
+__all__ = ["overview"]
 
 
 def overview(layout: Layout) -> dict[str, Any]:
@@ -29,8 +30,8 @@ def overview(layout: Layout) -> dict[str, Any]:
     plan = {"done": len(items.done), "remaining": len(items.todo), "total": items.total}
     seen: dict[str, Any] = {
         "active": state is not None and state.outcome is None,
-        "running": holder(layout) is not None,
-        "pid": holder(layout),
+        "running": holder(layout.folder) is not None,
+        "pid": holder(layout.folder),
         "items": plan | {"next": items.todo[0] if items.todo else None},
         "progress": asdict(blocks[-1]) if blocks else None,
     }
@@ -56,23 +57,3 @@ def overview(layout: Layout) -> dict[str, Any]:
             "cancelling": state.outcome is None and files.cancelled(layout),
         }
     )
-
-
-def holder(layout: Layout) -> int | None:
-    """Give the process of the outer loop that is at work here (0: not known which), or None.
-
-    The file with its number outlives a killed loop, the lock doesn't.
-    """
-    pid = files.read_text(layout.folder / ".ralph-bridge.pid")
-    if pid is None:
-        return None
-    try:
-        import fcntl
-
-        with open(layout.folder / ".ralph-bridge.lock", "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return None
-    except BlockingIOError:
-        return int(pid) if pid.strip().isdecimal() else 0
-    except (OSError, ImportError):
-        return None

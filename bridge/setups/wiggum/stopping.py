@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import write_atomic
+from bridge.setups.lock import holder
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.checkpoints import Restored, listed, restore
 from bridge.setups.wiggum.git import find_git
-from bridge.setups.wiggum.overview import holder
 from bridge.setups.wiggum.policy import closed, stamp
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
         layout: the project.
         at_once: also end the turn that is under way.
     """
-    pid = holder(layout)
+    pid = holder(layout.folder)
     if pid is not None:
         with files.usable():
             layout.folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def restored(layout: Layout, number: int, run: str | None) -> Restored:
 
 
 def _idle(layout: Layout, what: str) -> None:
-    if (pid := holder(layout)) is not None:
+    if (pid := holder(layout.folder)) is not None:
         raise ProjectBusy(
             f"a loop is at work here (process {pid or '?'}): {what}\n  next: ralph-bridge wiggum stop"
         )
