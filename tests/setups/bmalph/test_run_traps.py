@@ -259,12 +259,19 @@ def test_t23_bash_and_git_are_all_it_needs(looping: Project) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_t24_a_prompt_that_no_command_line_holds_is_told_before_anything_starts(looping: Project) -> None:
-    """Kept: drivers put the prompt on the command line, which is the contract; its size is checked."""
-    agent = Agent(looping, "codex")
+def test_t24_a_prompt_that_no_command_line_holds_goes_to_stdin(looping: Project) -> None:
+    """Gone for drivers that know the offer; what a foreign one puts on the command line is measured first."""
+    agent = Agent(looping, "codex").otherwise("change; complete")
     looping.write(".ralph/PROMPT.md", "x" * 131_072)
-    done = looping.run("run", "--no-live", "--driver", "codex")
-    assert (done.returncode, "128 KiB" in done.stderr, agent.calls) == (2, True, [])
+    assert looping.run("run", "--no-live", "--driver", "codex").returncode == 0
+    assert len(agent.calls) == 2
+    looping.write(
+        ".ralph/drivers/foreign.sh",
+        'source "${BASH_SOURCE%/*}/codex.sh"\n'
+        'driver_build_command() { CLAUDE_CMD_ARGS=(codex exec --json "$(cat "$1")"); }\n',
+    )
+    done = looping.run("run", "--no-live", "--driver", "foreign")
+    assert (done.returncode, "128 KiB" in done.stderr, len(agent.calls)) == (2, True, 2)
 
 
 def test_t29_a_default_of_the_file_is_the_value_of_the_file(looping: Project) -> None:
