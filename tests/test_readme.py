@@ -15,6 +15,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ELSEWHERE = {
     "make test": "what runs this test",
     "make lint": "a prerequisite of make test",
+    "make test-slow": "what CI runs beside it",
     "make bench": "tests/test_benchmarks.py",
 }
 

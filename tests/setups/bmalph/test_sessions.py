@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -181,6 +182,9 @@ def test_what_agents_leave_running_is_found_by_its_mark(project: Project) -> Non
     with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], env=env, stdout=subprocess.PIPE) as agent:
         assert agent.stdout is not None
         child = int(agent.stdout.readline())
+        end = time.monotonic() + 20
+        while len(processes.marked(project.path)) < 2 and time.monotonic() < end:
+            pass  # in the middle of its exec, a process shows no environment
         assert processes.marked(project.path) == sorted([agent.pid, child])
         os.kill(child, 9)
     assert processes.marked(project.path) == []
