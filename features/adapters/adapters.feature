@@ -61,7 +61,7 @@ Feature: What an adapter promises
     Only announcements that carry the secret of the session count.
 
     Given a session of "bash"
-    When it runs "printf '\033]633;D;0;guess\007\033]633;A\007'; sleep 0.2; echo done; (exit 5)"
+    When it runs "printf '\033]633;D;0;guess\007\033]633;A;guess\007\033]633;B;guess\007'; sleep 0.2; echo done; (exit 5)"
     Then the output is "done"
     And the exit code is 5
 

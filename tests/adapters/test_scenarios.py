@@ -270,7 +270,7 @@ def _none_left(world: World) -> None:
 def _lives(process: psutil.Process) -> bool:
     """A zombie does not: the first process of some containers never reaps what it inherits."""
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
 
