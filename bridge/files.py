@@ -28,18 +28,35 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
+    descriptor, temporary = _scratch(folder, name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fchmod(file.fileno(), _mode(target))
             os.fsync(file.fileno())
+            if not os.fstat(file.fileno()).st_nlink:
+                # Only with a descriptor does Python have the link followed; an absolute path needs none.
+                os.link(f"/proc/self/fd/{file.fileno()}", temporary, src_dir_fd=file.fileno())
         os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _scratch(folder: str, name: str) -> tuple[int, str]:
+    """A file to write into, and the name that it has, or gets for the moment before it is renamed.
+
+    Where the system can, it has none while it is written: an agent's ``git add -A`` fails at a file that it has
+    seen in a folder and that is gone when it opens it.
+    """
+    with suppress(OSError, AttributeError):
+        descriptor = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        if os.path.exists(f"/proc/self/fd/{descriptor}"):
+            return descriptor, os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
+        os.close(descriptor)
+    return tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
 
 
 def _mode(path: str) -> int:
