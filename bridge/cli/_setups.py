@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bridge.setups.model import Setup
 
-__all__ = ["choose", "refuse_options", "setup_option"]
+__all__ = ["choose", "is_bare", "refuse_options", "setup_option"]
 
 setup_option = click.option(
     "--setup", "setup_name", metavar="NAME", help="Kind of the project's setup.  [default: told by its files]"
@@ -54,6 +54,14 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
         f"{each}: {'; '.join(module(each).missing(folder))}" for each in ([name] if name else SETUPS)
     )
     raise ConfigurationError(f"{asked}: {folder} holds no such setup\n  {lacks}")
+
+
+def is_bare(setup: Setup) -> bool:
+    """Whether there is a prompt in ``.ralph`` and nothing else of a setup: the plain loop is for that."""
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.layout import look
+
+    return look(locate(setup.project)).flavour == "bare"
 
 
 def _several(folder: Path, found: Iterable[Setup]) -> str:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._setups import choose, is_bare, setup_option
 from bridge.cli._terminal import Style, guarded
 from bridge.cli.common import print_json, write
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.doctor import Finding
+    from collections.abc import Iterator
+
+    from bridge.setups.diagnosis import Finding
 
 __all__ = ["doctor"]
 
@@ -22,25 +25,23 @@ _SIGNS = {"passed": ("✓", "ok", "green"), "warning": ("!", "!", "yellow"), "fa
 
 
 @click.command()
+@setup_option
 @click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def doctor(*, project: str, as_json: bool) -> int:
-    """Examine this project: programs, settings, driver, CLI, repository, state.
+def doctor(*, setup_name: str | None, project: str, as_json: bool) -> int:
+    """Examine this project: programs, settings, driver or agent, CLI, repository, state.
 
-    Nothing is written, no agent is called. Exit status: 0 nothing failed (there may be warnings),
-    1 something failed, 2 usage.
+    The checks are those of the setup that `run` would find here. Nothing is written, no agent is
+    called. Exit status: 0 nothing failed (there may be warnings), 1 something failed, 2 usage.
     """
     with guarded():
-        from bridge.setups.bmalph.doctor import Case, examine
-        from bridge.setups.bmalph.folder import locate
-
-        if not Path(project).is_dir():
+        folder = Path(os.path.abspath(project))
+        if not folder.is_dir():
             raise ConfigurationError(f"--project {project}: there is no such folder")
-        case = Case(locate(project), os.environ)
         findings = []
         if not as_json:
-            _say(f"{case.folder.project}\n\n")
-        for finding in examine(case):
+            _say(f"{folder}\n\n")
+        for finding in _examined(folder, setup_name):
             findings.append(finding)
             if not as_json:
                 _show(finding)
@@ -50,6 +51,21 @@ def doctor(*, project: str, as_json: bool) -> int:
         else:
             _say(f"\n{_words(counts)}\n")
         return 1 if counts["failed"] else 0
+
+
+def _examined(folder: Path, setup_name: str | None) -> Iterator[Finding]:
+    """Make the checks of the folder's setup; of bmalph's where there is nothing that a loop could run on."""
+    from bridge.loop.prompt import has_prompt
+    from bridge.setups.bmalph import doctor as bmalph
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.diagnosis import examine
+    from bridge.setups.ralph_loop import doctor as ralph_loop
+
+    setup = choose(folder, setup_name)
+    if setup is not None and setup.name == ralph_loop.NAME:
+        return examine(ralph_loop.Case(setup, os.environ), ralph_loop.CHECKS)
+    plain = has_prompt(folder) if setup is None else not setup_name and is_bare(setup)
+    return examine(bmalph.Case(locate(folder), os.environ), bmalph.PLAIN_CHECKS if plain else bmalph.CHECKS)
 
 
 def _result(finding: Finding) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._setups import choose, refuse_options, setup_option
+from bridge.cli._setups import choose, is_bare, refuse_options, setup_option
 from bridge.cli._terminal import guarded, say
 from bridge.cli.common import os_text, settings_option, shell_line, write
 from bridge.errors import ConfigurationError
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.runner import LoopSettings
     from bridge.setups.bmalph.settings import Given
-    from bridge.setups.model import Setup
 
 __all__ = ["run"]
 
@@ -98,7 +97,7 @@ def run(
 
             refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
-        if setup is not None and (setup_name or not _is_bare(setup)):
+        if setup is not None and (setup_name or not is_bare(setup)):
             from bridge.cli._run_bmalph import Wanted, run_here
             from bridge.setups.bmalph.folder import locate
 
@@ -149,14 +148,6 @@ def run(
             if dry_run:
                 return _dry_run(script, loop_settings)
             return _loop(script, loop_settings, quiet=quiet)
-
-
-def _is_bare(setup: Setup) -> bool:
-    """Whether there is a prompt in ``.ralph`` and nothing else of a setup: the plain loop is for that."""
-    from bridge.setups.bmalph.folder import locate
-    from bridge.setups.bmalph.layout import look
-
-    return look(locate(setup.project)).flavour == "bare"
 
 
 def _options(**given: tuple[str, str | None]) -> dict[str, Given]:

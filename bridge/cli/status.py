@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._setups import choose, setup_option
 from bridge.cli._terminal import Style, duration, guarded
 from bridge.cli.common import print_json, write
 from bridge.errors import ConfigurationError
@@ -20,31 +23,49 @@ __all__ = ["status", "status_lines"]
 
 
 @click.command()
+@setup_option
 @click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def status(*, project: str, as_json: bool) -> int:
+def status(*, setup_name: str | None, project: str, as_json: bool) -> int:
     """Show where this project's loop stands. Files are read, nothing is written.
 
     Exit status: 0, also when no loop has run yet; 2 when there is no such folder.
     """
     with guarded():
-        from bridge.setups.bmalph.folder import locate
-        from bridge.setups.bmalph.overview import overview
-
-        if not Path(project).is_dir():
+        folder = Path(os.path.abspath(project))
+        if not folder.is_dir():
             raise ConfigurationError(f"--project {project}: there is no such folder")
         now = time.time()
-        seen = overview(locate(project), now)
+        setup = choose(folder, setup_name)
+        if setup is not None and setup.name == "ralph-loop":
+            from bridge.setups.ralph_loop.overview import overview as sessions
+
+            seen = sessions(setup)
+            rows = _session_rows(seen)
+        else:
+            from bridge.setups.bmalph.folder import locate
+            from bridge.setups.bmalph.overview import overview
+
+            seen = overview(locate(folder), now)
+            rows = _rows(seen, now)
         if as_json:
             print_json(seen)
         else:
-            text = "".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout)))
+            text = "".join(f"{line}\n" for line in _lines(rows, Style(sys.stdout)))
             write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
         return 0
 
 
 def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) -> list[str]:
-    """Return an overview as lines for people; `style` colours a text by the names of colours."""
+    """Return a bmalph overview as lines for people; `style` colours a text by the names of colours."""
+    return _lines(_rows(seen, now), style)
+
+
+def _lines(rows: list[tuple[str, str]], style: Callable[..., str]) -> list[str]:
+    return [f"{style(f'{name}:', 'dim'):<13} {_tame(text)}" for name, text in rows]
+
+
+def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
     from bridge.setups.bmalph.files.stamps import parse_iso
 
     rows: list[tuple[str, str]] = [("loop", _loop(seen))]
@@ -73,7 +94,28 @@ def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) ->
         rows.append(("plan", f"{plan['done']} of {plan['total']} done"))
         if plan["next"]:
             rows.append(("next task", plan["next"]))
-    return [f"{style(f'{name}:', 'dim'):<13} {_tame(text)}" for name, text in rows]
+    return rows
+
+
+def _session_rows(seen: dict[str, Any]) -> list[tuple[str, str]]:
+    session, holder, plan = seen["session"], seen["holder"], seen["plan"]
+    if holder:
+        pid = f"process {holder['pid']}" if holder["pid"] else "its process has not said its number yet"
+        rows = [("loop", f"at work: {pid}")]
+    else:
+        rows = [("loop", "not at work" if session else "none has run here yet")]
+    if session:
+        ending = session["ending"] or ("still running" if holder else "its process has gone: it crashed")
+        began = datetime.fromisoformat(session["began"])
+        rows.append(("session", f"{session['mode']}, began {began:%Y-%m-%d %H:%M:%S}"))
+        rows.append(("iteration", str(session["iteration"])))
+        rows.append(("ending", ending))
+        rows.append(("log", session["log"]))
+    if plan:
+        rows.append(("plan", f"{plan['done']} of {plan['total']} tasks complete"))
+        if plan["next"]:
+            rows.append(("next task", plan["next"]))
+    return rows
 
 
 def _loop(seen: dict[str, Any]) -> str:

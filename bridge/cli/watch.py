@@ -50,10 +50,21 @@ def watch(*, project: str, once: bool, interval: float) -> int:
 
         if not Path(project).is_dir():
             raise ConfigurationError(f"--project {project}: there is no such folder")
+        _refuse_ralph_loop(Path(os.path.abspath(project)))
         folder = locate(os.path.abspath(project))
         if once:
             return _once(folder)
         return _follow(folder, interval)
+
+
+def _refuse_ralph_loop(folder: Path) -> None:
+    from bridge.setups.ralph_loop import detect
+
+    if (setup := detect(folder)) is not None:
+        raise ConfigurationError(
+            f"watch is for bmalph setups and plain folders; {folder} is a ralph-loop setup, with a log\n"
+            f"  next: tail -f {setup.home / 'logs'}/session-*.log, or `ralph-bridge status`"
+        )
 
 
 def _once(folder: Folder) -> int:

@@ -11,9 +11,10 @@ from bridge.files import usable
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["find_prompt", "require_words"]
+__all__ = ["find_prompt", "has_prompt", "require_words"]
 
 _ENOUGH = 65_536
+_PLACES = (".ralph/PROMPT.md", "PROMPT.md")
 
 
 def find_prompt(project: Path, option: str | None) -> str:
@@ -22,7 +23,7 @@ def find_prompt(project: Path, option: str | None) -> str:
     Raises:
         ConfigurationError: there is none (says which were looked for), or it is empty.
     """
-    candidates = [option] if option else [".ralph/PROMPT.md", "PROMPT.md"]
+    candidates = [option] if option else _PLACES
     for candidate in candidates:
         if os.path.isfile(project / candidate):
             require_words(project / candidate, candidate)
@@ -31,6 +32,11 @@ def find_prompt(project: Path, option: str | None) -> str:
         raise ConfigurationError(f"the prompt {option} is a directory\n  next: name a file with --prompt")
     looked = " and ".join(str(project / candidate) for candidate in candidates)
     raise ConfigurationError(f"no prompt file: looked for {looked}\n  next: write one, or name one with --prompt")
+
+
+def has_prompt(project: Path) -> bool:
+    """Whether there is a file where `find_prompt` looks, whatever is in it."""
+    return any(os.path.isfile(project / candidate) for candidate in _PLACES)
 
 
 def require_words(path: Path, name: str) -> None:

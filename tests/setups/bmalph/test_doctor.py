@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.setups.bmalph import processes
-from bridge.setups.bmalph.doctor import CHECKS, Case, examine
-from bridge.setups.bmalph.doctor.model import Answer, Check, passed
+from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import counters, status
 from bridge.setups.bmalph.files.counters import ExitSignals
 from bridge.setups.bmalph.files.status import Status
+from bridge.setups.diagnosis import Answer, Check, examine, passed
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -64,6 +64,7 @@ def test_a_project_where_nothing_is_right(project: Project) -> None:
 
 
 def test_text_for_people(project: Project) -> None:
+    project.write(".ralph/.ralphrc", "")
     done = project.run("doctor", PATH="/usr/bin:/bin")
     assert done.returncode == 1
     assert "✗ git repository with commits (not a git repository)\n    next: git init" in done.stdout

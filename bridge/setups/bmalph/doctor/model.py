@@ -1,17 +1,15 @@
-"""What a check of ``doctor`` gets to see, and what it answers."""
+"""The bmalph project that ``doctor`` examines: what several checks need is found out once."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, ProgramTimeout
+from bridge.errors import BridgeError
+from bridge.setups.diagnosis import NotLookedAt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from bridge.driver import Driver
@@ -20,55 +18,11 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.rc import Rc
     from bridge.setups.bmalph.settings import Settings
 
-__all__ = ["Answer", "Case", "Check", "NotLookedAt", "ask", "failed", "passed", "warned"]
-
-Verdict = Literal["passed", "failed", "warning"]
-
-
-class NotLookedAt(Exception):
-    """A check can't be made because of something that another check reports; says what."""
-
-
-class Answer(NamedTuple):
-    """What a check found: the verdict, what was seen, and what to do about it."""
-
-    status: Verdict
-    detail: str = ""
-    hint: str = ""
-
-
-def passed(detail: str = "") -> Answer:
-    """All is well."""
-    return Answer("passed", detail)
-
-
-def failed(detail: str, hint: str) -> Answer:
-    """A loop would not start, or not do what it shall."""
-    return Answer("failed", detail, hint)
-
-
-def warned(detail: str, hint: str = "") -> Answer:
-    """A loop runs, and people should know."""
-    return Answer("warning", detail, hint)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check.
-
-    Attributes:
-        label: what is well when it passes.
-        run: the check; raises :class:`NotLookedAt`. Whatever else it raises is told as its failure.
-        timeout: seconds that it may take.
-    """
-
-    label: str
-    run: Callable[[Case], Answer]
-    timeout: float = 15.0
+__all__ = ["Case"]
 
 
 class Case:
-    """The project that is examined; what several checks need is found out once.
+    """What the checks get to see.
 
     Args:
         folder: the loop's folder.
@@ -78,6 +32,7 @@ class Case:
     def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
         self.folder = folder
         self.env = env
+        self.project = folder.project
 
     @cached_property
     def look(self) -> Look:
@@ -130,29 +85,3 @@ class Case:
         from bridge.driver import find
 
         return find(self.settings.platform_driver, [self.folder / "drivers"])
-
-
-def ask(argv: Sequence[str], case: Case, *, timeout: float = 10.0) -> tuple[int | None, str]:
-    """Run a program in the project; return its status (None: it took too long) and its output.
-
-    Raises:
-        ProgramNotFound, ProgramNotStarted: it can't be started.
-    """
-    from bridge.loop.process import run_cli
-
-    lines: list[bytes] = []
-    with tempfile.NamedTemporaryFile(prefix="ralph-bridge-doctor-") as errors:
-        try:
-            status = run_cli(
-                argv,
-                cwd=case.folder.project,
-                env=dict(case.env),
-                on_stdout=lines.append,
-                stderr_path=errors.name,
-                timeout=timeout,
-            )
-        except ProgramTimeout:
-            return None, ""
-        with open(errors.name, "rb") as file:
-            lines.append(file.read(os.sysconf("SC_PAGE_SIZE")))
-    return status, b"".join(lines).decode("utf-8", "replace").strip()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.loop.plan import parse_plan
 from bridge.loop.program import MAX_ARGUMENT
 from bridge.setups.bmalph import layout
-from bridge.setups.bmalph.doctor.model import Answer, Case, NotLookedAt, ask, failed, passed, warned
 from bridge.setups.bmalph.files.records import read_text
 from bridge.setups.bmalph.settings import resolve
+from bridge.setups.diagnosis import Answer, NotLookedAt, ask, failed, passed, told, warned
 
-__all__ = ["STATE_FILES", "controller", "ignored", "kind", "plan", "prompt", "settings", "tracked"]
+if TYPE_CHECKING:
+    from bridge.setups.bmalph.doctor.model import Case
+
+__all__ = ["STATE_FILES", "controller", "ignored", "kind", "plan", "prompt", "settings", "tracked", "writable"]
 
 STATE_FILES = (
     "status.json",
@@ -50,10 +55,20 @@ def kind(case: Case) -> Answer:
     try:
         seen = layout.require(case.folder)
     except BridgeError as error:
-        what, _, next_step = str(error).partition("\n  next: ")
-        return failed(what, next_step)
+        return told(error)
     note = {"frankbria": "frankbria's layout, with our drivers: ", "bare": "a prompt only, with our drivers: "}
     return passed(note.get(seen.flavour, "") + ", ".join(seen.evidence[:6]))
+
+
+def writable(case: Case) -> Answer:
+    """Every file of the loop is replaced by a new one, which takes the right to write in the folder."""
+    folder = case.folder
+    for place in (folder.path, folder.logs):
+        if place.exists() and not place.is_dir():
+            return failed(f"{folder.name_of(place)} is no folder", f"rm {folder.name_of(place)}")
+        if place.exists() and not os.access(place, os.W_OK | os.X_OK):
+            return failed(f"{folder.name_of(place)} may not be written to", f"chmod u+wx {folder.name_of(place)}")
+    return passed() if folder.path.exists() else failed(f"there is no {folder.shown}", "`bmalph init`")
 
 
 def controller(case: Case) -> Answer:
@@ -75,8 +90,7 @@ def settings(case: Case) -> Answer:
     try:
         found = resolve(case.folder, env=case.env, rc=case.rc)
     except BridgeError as error:
-        what, _, next_step = str(error).partition("\n  next: ")
-        return failed(what, next_step)
+        return told(error)
     if found.notices:
         return warned("\n".join(found.notices), "correct these lines")
     return passed(case.rc.shown if case.rc.exists else "no file: defaults and environment")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.setups.bmalph import lock, processes
-from bridge.setups.bmalph.doctor.model import Answer, Case, failed, passed, warned
 from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps, status
 from bridge.setups.bmalph.files.records import read_object
+from bridge.setups.diagnosis import Answer, failed, passed, warned
+
+if TYPE_CHECKING:
+    from bridge.setups.bmalph.doctor.model import Case
 
 __all__ = ["api_calls", "circuit", "leftovers", "orphans", "second_loop", "session", "status_file"]
 

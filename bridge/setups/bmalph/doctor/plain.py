@@ -1,0 +1,43 @@
+"""Checks of a folder with a prompt and without a setup, as the plain ``run`` takes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.loop.prompt import find_prompt
+from bridge.loop.state import ProjectFiles
+from bridge.setups.diagnosis import Answer, machine, passed, warned
+
+if TYPE_CHECKING:
+    from bridge.setups.bmalph.doctor.model import Case
+
+__all__ = ["git", "kind", "plan", "prompt"]
+
+
+def kind(case: Case) -> Answer:
+    """Any folder will do."""
+    return passed(f"the plain loop, with a prompt and a driver: {case.project} holds no setup")
+
+
+def git(case: Case) -> Answer:
+    """The loop runs without a repository; then nothing tells work from none, and some CLIs refuse."""
+    found = machine.git(case)
+    return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
+
+
+def prompt(case: Case) -> Answer:
+    """There is something to say to the agent."""
+    name = find_prompt(case.project, None)
+    return passed(f"{name}, {(case.project / name).stat().st_size} bytes")
+
+
+def plan(case: Case) -> Answer:
+    """There are tasks, and some are open; the loop ends by a signal or a promise, too."""
+    found = ProjectFiles(case.project).read_plan()
+    if found is None:
+        return passed("none: the loop ends by the exit signal, the promise or --max-iterations")
+    if not found.total:
+        return warned("@fix_plan.md has no `- [ ] task` line", "write one for each task")
+    if found.complete:
+        return warned(f"all {found.total} tasks of @fix_plan.md are ticked: a run ends at once", "add open tasks")
+    return passed(f"{found.done} of {found.total} tasks done")

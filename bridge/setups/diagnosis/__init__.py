@@ -1,0 +1,169 @@
+"""What ``ralph-bridge doctor`` is made of: checks as data, one examination of them, and what every setup shares.
+
+One check never costs another its turn: what goes wrong in one, an endless wait included, is that one's failure.
+A setup brings its own checks (``bmalph/doctor``, ``ralph_loop/doctor``); `machine` and `cli` are for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from bridge.errors import BridgeError, ProgramTimeout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = [
+    "Answer",
+    "Check",
+    "Finding",
+    "NotLookedAt",
+    "Place",
+    "ask",
+    "examine",
+    "failed",
+    "passed",
+    "told",
+    "warned",
+]
+
+Verdict = Literal["passed", "failed", "warning"]
+
+
+class Place(Protocol):
+    """The least that a check is told about: the project's folder, and the environment that a loop would have."""
+
+    @property
+    def project(self) -> Path:
+        """The project's folder, absolute."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment."""
+
+
+C_contra = TypeVar("C_contra", contravariant=True)
+C = TypeVar("C")
+
+
+class NotLookedAt(Exception):
+    """A check can't be made because of something that another check reports; says what."""
+
+
+class Answer(NamedTuple):
+    """What a check found: the verdict, what was seen, and what to do about it."""
+
+    status: Verdict
+    detail: str = ""
+    hint: str = ""
+
+
+def passed(detail: str = "") -> Answer:
+    """All is well."""
+    return Answer("passed", detail)
+
+
+def failed(detail: str, hint: str) -> Answer:
+    """A loop would not start, or not do what it shall."""
+    return Answer("failed", detail, hint)
+
+
+def warned(detail: str, hint: str = "") -> Answer:
+    """A loop runs, and people should know."""
+    return Answer("warning", detail, hint)
+
+
+def told(error: BridgeError, hint: str = "") -> Answer:
+    """What an error of ours says, as a failure; `hint` where it names no next step itself."""
+    what, _, next_step = str(error).partition("\n  next: ")
+    return failed(what, next_step or hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Generic[C_contra]):
+    """One check.
+
+    Attributes:
+        label: what is well when it passes.
+        run: the check; raises :class:`NotLookedAt`. Whatever else it raises is told as its failure.
+        timeout: seconds that it may take.
+    """
+
+    label: str
+    run: Callable[[C_contra], Answer]
+    timeout: float = 15.0
+
+
+class Finding(NamedTuple):
+    """What one check found. `status` is ``passed``, ``warning`` or ``failed``."""
+
+    id: str
+    label: str
+    status: str
+    detail: str
+    hint: str
+
+
+def examine(case: C, checks: Mapping[str, Check[C]]) -> Iterator[Finding]:
+    """Make every check, one after the other.
+
+    Args:
+        case: what the checks get.
+        checks: by their stable ids.
+    """
+    for name, check in checks.items():
+        answer = _answer(case, check)
+        yield Finding(name, check.label, *answer)
+
+
+def _answer(case: C, check: Check[C]) -> Answer:
+    found: list[Answer] = []
+    # A thread that hangs (a file on a dead network mount) is left behind; it doesn't keep the process.
+    worker = threading.Thread(target=lambda: found.append(_guarded(case, check)), daemon=True)
+    worker.start()
+    worker.join(check.timeout)
+    if not found:
+        return failed(f"took longer than {check.timeout:g} s", "look at what it looks at by hand")
+    return found[0]
+
+
+def _guarded(case: C, check: Check[C]) -> Answer:
+    try:
+        return check.run(case)
+    except NotLookedAt as why:
+        return warned(f"not looked at: {why}")
+    except BridgeError as error:
+        return told(error)
+    except Exception as error:  # a bug of ours, or of the system: it is this check's failure and nobody else's
+        return failed(f"{type(error).__name__}: {error}", "please report it")
+
+
+def ask(argv: Sequence[str], place: Place, *, timeout: float = 10.0) -> tuple[int | None, str]:
+    """Run a program in the project; return its status (None: it took too long) and its output.
+
+    Raises:
+        ProgramNotFound, ProgramNotStarted: it can't be started.
+    """
+    from bridge.loop.process import run_cli
+
+    lines: list[bytes] = []
+    with tempfile.NamedTemporaryFile(prefix="ralph-bridge-doctor-") as errors:
+        try:
+            status = run_cli(
+                argv,
+                cwd=place.project,
+                env=dict(place.env),
+                on_stdout=lines.append,
+                stderr_path=errors.name,
+                timeout=timeout,
+            )
+        except ProgramTimeout:
+            return None, ""
+        with open(errors.name, "rb") as file:
+            lines.append(file.read(os.sysconf("SC_PAGE_SIZE")))
+    return status, b"".join(lines).decode("utf-8", "replace").strip()

@@ -1,0 +1,99 @@
+"""Where a ralph-loop setup stands, told by its plan, its lock and the last session's log. Nothing is written."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.setups import lock
+from bridge.setups.ralph_loop.plan import parse
+from bridge.setups.ralph_loop.preflight import PLAN, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.setups.model import Setup
+
+__all__ = ["LastSession", "last_session", "overview"]
+
+_NAME = re.compile(r"session-(\d{8}-\d{6})-(.+)\.log")
+_ITERATION = re.compile(rb"^ITERATION (\d+) ", re.MULTILINE)
+_ENDING = re.compile(rb"^Exit: (.*)$", re.MULTILINE)
+_TAIL = 1 << 20  # an iteration's text stands between two headers; older ones don't matter
+
+
+class LastSession(NamedTuple):
+    """The newest log.
+
+    Attributes:
+        log: its path.
+        mode: the session's.
+        began: local time.
+        iteration: the last one that the log names; 0 for none.
+        ending: as its summary tells it, such as ``completion signal (code 0)``; empty while there is none.
+    """
+
+    log: Path
+    mode: str
+    began: datetime
+    iteration: int
+    ending: str
+
+
+def last_session(home: Path) -> LastSession | None:
+    """Read the newest log of the setup in `home`; None when no session has run."""
+    with suppress(OSError):
+        logs = [path for path in (home / "logs").iterdir() if _NAME.fullmatch(path.name)]
+        newest = max(logs, key=lambda path: path.name, default=None)
+        if newest is not None and (name := _NAME.fullmatch(newest.name)):
+            text = _tail(newest)
+            iterations, endings = _ITERATION.findall(text), _ENDING.findall(text)
+            ending = endings[-1].decode("utf-8", "replace").strip() if endings else ""
+            began = datetime.strptime(name[1], "%Y%m%d-%H%M%S")
+            return LastSession(newest, name[2], began, int(iterations[-1]) if iterations else 0, ending)
+    return None
+
+
+def overview(setup: Setup) -> dict[str, Any]:
+    """Return where the loop stands, ready for JSON.
+
+    Keys: project, folder, setup, running, holder{pid}, stale (the last session has no ending, and nobody is at
+    work), session{log, mode, began, iteration, ending}, plan{done, total, next}. What isn't there is None.
+    """
+    pid = lock.holder(setup.home / "logs")
+    last = last_session(setup.home)
+    return {
+        "project": str(setup.project),
+        "folder": os.path.relpath(setup.home, setup.project.resolve()),
+        "setup": setup.name,
+        "running": pid is not None,
+        "holder": None if pid is None else {"pid": pid or None},
+        "stale": last is not None and not last.ending and pid is None,
+        "session": None
+        if last is None
+        else {
+            "log": str(last.log),
+            "mode": last.mode,
+            "began": last.began.astimezone().isoformat(),
+            "iteration": last.iteration,
+            "ending": last.ending or None,
+        },
+        "plan": _plan(setup.home / PLAN),
+    }
+
+
+def _plan(path: Path) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    tasks = parse(read(path)).tasks
+    following = next((task.heading.removeprefix("### ") for task in tasks if not task.complete), None)
+    return {"done": sum(task.complete for task in tasks), "total": len(tasks), "next": following}
+
+
+def _tail(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+        return file.read()
