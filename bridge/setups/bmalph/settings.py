@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Given", "Settings", "Source", "resolve"]
 
 HISTORY_CAP = 50
-"""Entries that the histories of session and breaker keep (fixed in the original, as are the next five)."""
-ROLLING_WINDOW = 5
-MAX_CONSECUTIVE_TEST_LOOPS = 3
-MAX_CONSECUTIVE_DONE_SIGNALS = 2
-SAFETY_LIMIT = 5
+"""Entries that the history of the sessions keeps (fixed in the original)."""
 
 _WITH_DRIVERS = ("claude-code", "codex", "opencode", "copilot", "cursor")  # config.json also names editors
 

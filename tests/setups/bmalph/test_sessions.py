@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop.exits import ExitSignals
 from bridge.setups.bmalph import processes
 from bridge.setups.bmalph.files import counters, runs, sessions, status
-from bridge.setups.bmalph.files.counters import ExitSignals
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
 
@@ -142,7 +142,8 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
         runs.begin_run(folder, command=["x"], now=NOW)
     leave_signals(project)
     sessions.save_agent_session(folder, "agent-1", NOW)
-    counters.count_call(folder, NOW)
+    counters.reset_calls(folder, NOW)
+    project.write(".ralph/.call_count", "1\n")
     run, told = runs.begin_run(folder, command=["x"], now=NOW + 1)
     assert not counters.read_exit_signals(folder)
     assert len(told) == 1
@@ -150,7 +151,7 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
     assert readers.progress(folder.path)["status"] == "failed"
     left = set(os.listdir(folder.path))
     assert left & {".response_analysis", ".write_heartbeat_triggered", ".status.json.abcd1234.tmp"} == set()
-    assert counters.read_calls(folder, NOW) == 1
+    assert counters.calls_made(folder, NOW) == 1
     assert (folder / ".claude_session_id").exists()
     assert runs.read_run(folder) == run
 
