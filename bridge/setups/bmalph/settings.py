@@ -135,11 +135,6 @@ class Settings:
             return None
         return minutes * 60.0 if self.write_timeout_override is None else self.write_timeout_override
 
-    @property
-    def has_gates(self) -> bool:
-        """Whether there is a test command or a quality gate."""
-        return bool(self.test_command or self.quality_gates)
-
     def shell_globals(self) -> dict[str, str]:
         """Return the globals that a driver may read, by the names that it knows them under (section 7.3)."""
         found = {key.name: _as_text(getattr(self, key.field)) for key in KEYS if not _own(key)}
