@@ -1,4 +1,4 @@
-"""When a loop that works is over: ``.exit_signals``, its rules, and what permission denials change.
+"""When a loop that works is over: ``.exit_signals`` and its rules.
 
 The rules are bmalph's, in its order, over how many entries each rolling array holds. A loop that says
 it is complete, once, doesn't end anything; the second one does. A plan with every box ticked does at once.
@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Literal
-
-from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.stream.analysis import Analysis
 
 __all__ = [
-    "EMPTY_SIGNALS",
-    "DenialAction",
     "ExitReason",
     "ExitSignals",
-    "denial_action",
     "exit_reason",
     "read_signals",
     "update_signals",
@@ -33,9 +27,9 @@ ExitReason = Literal[
     "test_saturation", "completion_signals", "safety_circuit_breaker", "project_complete", "plan_complete"
 ]
 
-TEST_LOOPS = 3
-DONE_SIGNALS = 2
-SAFETY_LIMIT = 5
+_TEST_LOOPS = 3
+_DONE_SIGNALS = 2
+_SAFETY_LIMIT = 5
 _COMPLETE_INDICATORS = 2
 _WINDOW = 5
 
@@ -54,9 +48,9 @@ class ExitSignals:
     done_signals: tuple[int, ...] = ()
     completion_indicators: tuple[int, ...] = ()
 
-
-EMPTY_SIGNALS = '{"test_only_loops": [], "done_signals": [], "completion_indicators": []}\n'
-"""What a reset writes."""
+    def __bool__(self) -> bool:
+        """True when any loop gave any signal."""
+        return bool(self.test_only_loops or self.done_signals or self.completion_indicators)
 
 
 def read_signals(text: str | bytes | None) -> ExitSignals:
@@ -102,11 +96,11 @@ def exit_reason(signals: ExitSignals, plan: Plan | None, *, exit_signal: bool = 
         plan: the fix plan as it lies on disk, or None.
         exit_signal: of the last analysis.
     """
-    if len(signals.test_only_loops) >= TEST_LOOPS:
+    if len(signals.test_only_loops) >= _TEST_LOOPS:
         return "test_saturation"
-    if len(signals.done_signals) >= DONE_SIGNALS:
+    if len(signals.done_signals) >= _DONE_SIGNALS:
         return "completion_signals"
-    if len(signals.completion_indicators) >= SAFETY_LIMIT:
+    if len(signals.completion_indicators) >= _SAFETY_LIMIT:
         return "safety_circuit_breaker"
     if len(signals.completion_indicators) >= _COMPLETE_INDICATORS and exit_signal:
         return "project_complete"
@@ -115,33 +109,6 @@ def exit_reason(signals: ExitSignals, plan: Plan | None, *, exit_signal: bool = 
     return None
 
 
-class DenialAction(Enum):
-    """What follows from a loop whose tools were refused."""
-
-    NONE = "none"
-    CONTINUE = "continue"
-    HALT = "halt"
-
-
-def denial_action(mode: str, analysis: Analysis) -> tuple[DenialAction, Analysis]:
-    """Decide by PERMISSION_DENIAL_MODE, and give the analysis as it is left behind.
-
-    In mode ``threshold`` it is the breaker that stops the loop, before this is asked.
-
-    Raises:
-        ConfigurationError: the mode is none of continue, halt, threshold.
-    """
-    if mode not in ("continue", "halt", "threshold"):
-        raise ConfigurationError(
-            f"PERMISSION_DENIAL_MODE is {mode!r}; expected continue, halt or threshold\n"
-            "  next: correct it in .ralph/.ralphrc or in the environment"
-        )
-    if not analysis.has_permission_denials:
-        return DenialAction.NONE, analysis
-    action = DenialAction.HALT if mode == "halt" else DenialAction.CONTINUE
-    return action, analysis.denials_handled()
-
-
 def _loops(value: object) -> tuple[int, ...]:
-    found = [item for item in value if isinstance(item, int)] if isinstance(value, list) else []
-    return tuple(found[-_WINDOW:])
+    found = value if isinstance(value, list) else []
+    return tuple(item for item in found if isinstance(item, int) and not isinstance(item, bool))[-_WINDOW:]

@@ -20,7 +20,6 @@ __all__ = [
     "changed_paths",
     "diff_summary",
     "is_own_state",
-    "parse_names",
     "parse_numstat",
     "parse_tree",
 ]
@@ -89,11 +88,6 @@ def parse_tree(data: bytes, stamp: Callable[[str], str] = lambda _: "") -> TreeS
         *before, path = rest.split(" ", count)
         marks[path] = " ".join([kind, *before, stamp(path)])
     return TreeState(head, marks)
-
-
-def parse_names(data: bytes) -> tuple[str, ...]:
-    """Read ``git diff --name-only -z``."""
-    return tuple(name for name in data.decode("utf-8", "surrogateescape").split("\0") if name)
 
 
 def parse_numstat(data: bytes) -> tuple[FileStat, ...]:

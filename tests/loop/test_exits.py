@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.errors import ConfigurationError
 from bridge.loop.exits import (
-    EMPTY_SIGNALS,
-    DenialAction,
     ExitSignals,
-    denial_action,
     exit_reason,
     read_signals,
     update_signals,
@@ -80,17 +76,19 @@ def test_arrays_roll(loops: list[tuple[bool, bool]]) -> None:
     assert read_signals(write_signals(signals)) == signals
 
 
-def test_the_file_when_reset_and_when_updated() -> None:
-    assert read_signals(EMPTY_SIGNALS) == ExitSignals()
-    assert EMPTY_SIGNALS.count("\n") == 1
+def test_the_file() -> None:
+    assert read_signals(json.dumps({"done_signals": [*range(9)]})) == ExitSignals((), (4, 5, 6, 7, 8))
     assert write_signals(ExitSignals((1,))).startswith(
         '{\n  "test_only_loops": [\n    1\n  ],\n  "done_signals": []'
     )
 
 
-@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"done_signals": 3}', '{"done_signals": ["a"]}', b"\xff"])
+@pytest.mark.parametrize(
+    "text", [None, "", "{", "[]", '{"done_signals": 3}', '{"done_signals": ["a", true, null]}', b"\xff"]
+)
 def test_damaged_signals_are_empty(text: str | bytes | None) -> None:
     assert read_signals(text) == ExitSignals()
+    assert not read_signals(text)
 
 
 DENIED = Analysis(
@@ -98,19 +96,8 @@ DENIED = Analysis(
 )
 
 
-@pytest.mark.parametrize(
-    ("mode", "action"),
-    [("continue", DenialAction.CONTINUE), ("threshold", DenialAction.CONTINUE), ("halt", DenialAction.HALT)],
-)
-def test_denials(mode: str, action: DenialAction) -> None:
-    assert denial_action(mode, DENIED) == (action, Analysis())
-    allowed = replace(DENIED, has_permission_denials=False)
-    assert denial_action(mode, allowed) == (DenialAction.NONE, allowed)
-
-
-def test_an_unknown_mode_is_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"'stop'.*\n.*next: "):
-        denial_action("stop", DENIED)
+def test_denials_that_are_dealt_with_leave_nothing() -> None:
+    assert DENIED.denials_handled() == Analysis()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from bridge.loop.progress import (
     changed_paths,
     diff_summary,
     is_own_state,
-    parse_names,
     parse_numstat,
     parse_tree,
 )
@@ -56,7 +55,8 @@ class Repository:
         after = self.state()
         names: tuple[str, ...] = ()
         if before.head and before.head != after.head:
-            names = parse_names(self.git("diff", "--name-only", "-z", before.head, after.head))
+            listed = self.git("diff", "--numstat", "-z", before.head, after.head)
+            names = tuple(stat.path for stat in parse_numstat(listed))
         return set(changed_paths(before, after, names))
 
 
@@ -167,4 +167,3 @@ def test_the_diff_summary_is_one_short_line() -> None:
 def test_no_bytes_raise(data: bytes) -> None:
     parse_tree(data.replace(b"|", b"\0"))
     parse_numstat(data.replace(b"|", b"\0").replace(b"!", b"\t"))
-    parse_names(data)

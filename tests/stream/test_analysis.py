@@ -121,7 +121,6 @@ GOLDEN: dict[str, tuple[Any, dict[str, Any]]] = {
             "has_permission_denials": True,
             "permission_denial_count": 2,
             "denied_commands": ("Bash(git commit -m 'feat: add authentication module')", "AskUserQuestion"),
-            "asked_question": True,
         },
     ),
     "codex_completion": (
@@ -232,24 +231,6 @@ def test_the_document_of_text_has_no_usage() -> None:
     assert list(json.loads(text)["analysis"])[-1] == "denied_commands"
     assert text.startswith('{\n  "loop_number": 2,\n')
     assert text.endswith("}\n")
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-def test_a_document_is_read_back(name: str) -> None:
-    found = analysis(GOLDEN[name][0])
-    again = Analysis.from_json(found.to_json())
-    assert again is not None
-    assert again.to_json() == found.to_json()
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"analysis": 3}', "[" * 100_000])
-def test_what_is_no_document_is_none(text: str) -> None:
-    assert Analysis.from_json(text) is None
-
-
-def test_fields_of_a_wrong_type_count_as_missing() -> None:
-    inner = {"exit_signal": "yes", "files_modified": "3", "denied_commands": "x", "tests_status": 1}
-    assert Analysis.from_json(json.dumps({"loop_number": True, "analysis": inner})) == Analysis()
 
 
 # git's facts
@@ -413,7 +394,9 @@ def test_numbers_that_json_cannot_write() -> None:
 
 
 def test_halves_of_surrogate_pairs_can_be_written() -> None:
-    assert "\ufffd" in analysis('{"result": "a\\ud83d", "session_id": "s"}').to_json().encode().decode()
+    found = analysis('{"result": "a\\ud83d", "session_id": "s\\udcff"}')
+    assert (found.work_summary, found.session_id) == ("a\ufffd", "s\ufffd")
+    assert "\ufffd" in found.to_json().encode().decode()
 
 
 # errors (T18)

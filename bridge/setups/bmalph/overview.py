@@ -41,7 +41,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
         "updated": _text(record.get("timestamp")),
         "driver_exit_code": _number(record.get("driver_exit_code")),
         "calls": {
-            "made": counters.read_calls(folder, now),
+            "made": counters.calls_made(folder, now),
             "limit": _number(record.get("max_calls_per_hour")),
             "next_reset": _text(record.get("next_reset")),
         },

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bridge.files import write_atomic
-from bridge.loop import exits
 from bridge.loop.decide import Verdict
 from bridge.loop.gates import write_results
 from bridge.loop.outcome import failure_of
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["DONE", "Recorder"]
 
 DONE = "Ralph has completed the project"
-_BREAKER = ("stagnation_detected", "read_only_timeouts")
 _EVERY = 60.0
 """Seconds between two writes of status.json while the loop waits: a sign of life, no more."""
 
@@ -117,7 +115,7 @@ class Recorder:
             records.write_text(folder / ".response_analysis", analysis.to_json())
             if analysis.output_format == "text":
                 counters.write_line(folder, ".last_output_length", analysis.output_length)
-        records.write_text(folder / ".exit_signals", exits.write_signals(state.signals))
+        counters.write_exit_signals(folder, state.signals)
         if outcome.gates is not None:
             records.write_text(folder / ".quality_gate_results", write_results(outcome.gates))
         if state.changed:

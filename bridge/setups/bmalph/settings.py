@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Given", "Settings", "Source", "resolve"]
 
 HISTORY_CAP = 50
-"""Entries that the histories of session and breaker keep (fixed in the original, as are the next five)."""
-ROLLING_WINDOW = 5
-MAX_CONSECUTIVE_TEST_LOOPS = 3
-MAX_CONSECUTIVE_DONE_SIGNALS = 2
-SAFETY_LIMIT = 5
+"""Entries that the history of the sessions keeps (fixed in the original)."""
 
 _WITH_DRIVERS = ("claude-code", "codex", "opencode", "copilot", "cursor")  # config.json also names editors
 
@@ -138,11 +134,6 @@ class Settings:
         if self.write_timeout_minutes == 0 or minutes < 1:
             return None
         return minutes * 60.0 if self.write_timeout_override is None else self.write_timeout_override
-
-    @property
-    def has_gates(self) -> bool:
-        """Whether there is a test command or a quality gate."""
-        return bool(self.test_command or self.quality_gates)
 
     def shell_globals(self) -> dict[str, str]:
         """Return the globals that a driver may read, by the names that it knows them under (section 7.3)."""

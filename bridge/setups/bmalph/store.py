@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.loop import exits
-from bridge.loop.calls import read_calls
 from bridge.loop.events import (
     IterationEnded,
     IterationStarted,
@@ -99,8 +97,7 @@ class BmalphStore:
         folder, now = self.folder, self._now()
         sessions.touch_session(folder, now)
         counters.reset_calls(folder, now)
-        signals = folder / ".exit_signals"
-        if not signals.exists():
+        if not (folder / ".exit_signals").exists():
             counters.clear_exit_signals(folder)
         circuit = breaker.load(folder, now)
         if not (folder / breaker.FILE).exists():
@@ -115,14 +112,13 @@ class BmalphStore:
         wrong = [f"the session is not resumed: {resumed.dropped}"] if resumed.dropped else []
         for line in wrong:
             self.log("WARN", line)
-        calls = read_calls(*(records.read_text(folder / name) for name in (".call_count", ".last_reset")))
         loaded = replace(
             state,
             session_id=resumed.session_id,
-            signals=exits.read_signals(records.read_text(signals)),
+            signals=counters.read_exit_signals(folder),
             exit_signal=analysis.get("exit_signal") is True,
             breaker=circuit,
-            calls=calls,
+            calls=counters.read_calls(folder),
             previous=str(analysis.get("work_summary") or ""),
             changed=counters.read_diff_summary(folder),
             findings=records.to_json(findings, compact=True) if findings else None,

@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass, field
 
 __all__ = [
-    "NO_ELIGIBLE_TASK",
     "Plan",
     "Selection",
     "Task",
@@ -21,10 +20,7 @@ __all__ = [
     "plan_command",
     "plan_type",
     "select",
-    "selection_text",
 ]
-
-NO_ELIGIBLE_TASK = "NO_ELIGIBLE_TASK"
 
 _TASK = "### Task "
 _STATUS = re.compile(r"\*{0,2}Status:\*{0,2}(.*)", re.DOTALL)
@@ -176,16 +172,6 @@ def select(plan: Plan) -> Selection | None:
             adjacent = "\n".join(line for other in near for line in other.lines())
             return Selection("\n".join(task.text).rstrip("\n"), adjacent)
     return None
-
-
-def selection_text(selection: Selection | None) -> str:
-    """What the filter script prints for a selection."""
-    if selection is None:
-        return NO_ELIGIBLE_TASK + "\n"
-    return (
-        f"---SELECTED_TASK---\n{selection.task}\n---END_SELECTED_TASK---\n"
-        f"---ADJACENT_CONTEXT---\n{_joined(selection.adjacent.splitlines())}---END_ADJACENT_CONTEXT---\n"
-    )
 
 
 def plan_type(text: str) -> str:

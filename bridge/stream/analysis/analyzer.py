@@ -12,6 +12,7 @@ from bridge.stream.analysis.model import Analysis
 from bridge.stream.analysis.scan import Length, Scan
 from bridge.stream.analysis.verdict import json_verdict, text_verdict
 from bridge.stream.events import Answer, Reader
+from bridge.stream.events.base import clean
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +30,6 @@ LINE_LIMIT = 32 * 1024 * 1024
 _HELD = 16 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _STDERR_TAIL = 64 * 1024
-_QUESTIONS = ("AskUserQuestion", "ExitPlanMode")
 
 
 class Analyzer:
@@ -146,7 +146,7 @@ def _analysis(answer: Answer, details: Details, verdict: Verdict, length: int, f
         permission_denial_count=len(verdict.denials),
         denied_commands=verdict.denials,
         usage=details.usage,
-        session_id=(answer.session_id or "").replace("\r", ""),
+        session_id=clean((answer.session_id or "").replace("\r", "")),
         family=answer.family,
         text=answer.text,
         last_text=answer.final_text,
@@ -158,7 +158,6 @@ def _analysis(answer: Answer, details: Details, verdict: Verdict, length: int, f
         limit=_limit(answer, details, facts),
         has_errors=is_error or bool(verdict.errors),
         error_fingerprint=fingerprint(first.strip().split("\n", 1)[0]),
-        asked_question=any(name in _QUESTIONS for name in verdict.denials),
         malformed=answer.malformed,
     )
 

@@ -6,12 +6,10 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.stream.events.base import word
-from bridge.stream.events.details import NO_USAGE, Usage, amount
+from bridge.stream.events.details import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     from bridge.stream.analysis.facts import Limit
-    from bridge.stream.documents import JsonObject
 
 __all__ = ["Analysis"]
 
@@ -87,7 +85,6 @@ class Analysis:
         limit: the limit that ended the run, or None.
         has_errors: lines of the output report errors, or the CLI itself does.
         error_fingerprint: what tells the first of these errors from others; ''.
-        asked_question: the assistant wanted to ask the user something.
         malformed: lines among events that were no JSON.
     """
 
@@ -126,7 +123,6 @@ class Analysis:
     limit: Limit | None = field(default=None, kw_only=True)
     has_errors: bool = field(default=False, kw_only=True)
     error_fingerprint: str = field(default="", kw_only=True)
-    asked_question: bool = field(default=False, kw_only=True)
     malformed: int = field(default=0, kw_only=True)
 
     def tracked(self, delta: int, *, mismatch: bool) -> Analysis:
@@ -165,44 +161,3 @@ class Analysis:
             "analysis": inner,
         }
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Analysis | None:
-        """Read a document that this or bmalph's analyzer wrote; None when it is none.
-
-        Fields of a wrong type count as missing. What the document doesn't hold (texts, errors, the
-        limit) is not restored.
-        """
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        inner = document.get("analysis") if isinstance(document, dict) else None
-        return _from(document, inner) if isinstance(inner, dict) else None
-
-
-def _from(document: JsonObject, inner: JsonObject) -> Analysis:
-    usage: dict[str, Any] = {key: amount(inner.get(key)) for key in _USAGE_KEYS}
-    found: dict[str, Any] = {"denied_commands": ()}
-    for key in _INNER_KEYS:
-        match _DEFAULTS[key]:
-            case bool():
-                found[key] = inner.get(key) is True
-            case int():
-                found[key] = amount(inner.get(key)) or 0
-            case str(default):
-                found[key] = word(inner.get(key)) or default
-            case _ if isinstance(denied := inner.get(key), list):
-                found[key] = tuple(filter(None, map(word, denied)))
-    return Analysis(
-        loop_number=int(amount(document.get("loop_number")) or 0),
-        timestamp=word(document.get("timestamp")),
-        output_file=word(document.get("output_file")),
-        output_format="json" if document.get("output_format") == "json" else "text",
-        usage=Usage(**usage),
-        session_id=word(inner.get("session_id")),
-        **found,
-    )
-
-
-_DEFAULTS = {key: getattr(Analysis(), key) for key in _INNER_KEYS}

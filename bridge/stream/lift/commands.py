@@ -89,7 +89,6 @@ _LONG = {
     "unbuffered": "",
     "raw-input": "R",
 }
-_JSON = re.compile(r'-?(?:0|[1-9][0-9]{0,14})|true|false|null|"[A-Za-z0-9 _./:-]*"|\[\]|\{\}')
 
 
 def _jq(call: Call) -> tree.Statement:

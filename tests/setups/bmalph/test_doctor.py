@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.loop.exits import ExitSignals
 from bridge.setups.bmalph import processes
 from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import counters, status
-from bridge.setups.bmalph.files.counters import ExitSignals
 from bridge.setups.bmalph.files.status import Status
 from bridge.setups.diagnosis import Answer, Check, examine, passed
 
@@ -179,7 +179,8 @@ def test_status_of_a_loop(installed: Project) -> None:
     now = time.time()
     status.write_status(installed.folder, Status(4, 2, 100, "executing", "running"), now)
     status.write_running(installed.folder, poll=1, elapsed=12, last_line="building\x1b[31m", now=now)
-    counters.count_call(installed.folder, now)
+    counters.reset_calls(installed.folder, now)
+    installed.write(".ralph/.call_count", "7\n")
     installed.write(".ralph/.claude_session_id", "agent-1\n")
     seen = json.loads(installed.run("status", "--json").stdout)
     assert (seen["schema"], seen["loop"], seen["status"], seen["running"], seen["stale"]) == (
@@ -189,7 +190,7 @@ def test_status_of_a_loop(installed: Project) -> None:
         False,
         True,
     )
-    assert seen["calls"]["limit"] == 100
+    assert (seen["calls"]["made"], seen["calls"]["limit"]) == (7, 100)
     assert seen["session"]["agent"] == "agent-1"
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (

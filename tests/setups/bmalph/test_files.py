@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -13,32 +12,18 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bridge.errors import ProjectUnusable
-from bridge.setups.bmalph.files import breaker, counters, logs, results, stamps, status
-from bridge.setups.bmalph.files.counters import ExitSignals
+from bridge.loop.exits import ExitSignals
+from bridge.loop.gates import GateResults, TestGate, write_results
+from bridge.setups.bmalph.files import breaker, counters, logs, records, results, stamps, status
 from bridge.setups.bmalph.files.status import Status
+from bridge.stream.analysis.model import Analysis
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
 
-ANALYSIS = {
-    "has_completion_signal": False,
-    "is_test_only": False,
-    "is_stuck": False,
-    "has_progress": True,
-    "files_modified": 2,
-    "format_confidence": 100,
-    "confidence_score": 0,
-    "exit_signal": False,
-    "tasks_completed_this_loop": 1,
-    "fix_plan_completed_delta": 0,
-    "has_progress_tracking_mismatch": False,
-    "work_summary": 'said "done"\nand more\udcff',
-    "has_permission_denials": False,
-    "permission_denial_count": 0,
-    "denied_commands": [],
-}
+ANALYSIS = Analysis(loop_number=2, files_modified=2, work_summary='said "done"\nand more', output_format="json")
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +41,8 @@ def test_status_as_the_original_writes_it(project: Project) -> None:
         '  "max_calls_per_hour": 100,\n  "last_action": "failed",\n  "status": "error",\n  "exit_reason": "",\n'
         '  "next_reset": "04:00:00",\n  "driver_exit_code": 1\n}\n'
     )
-    results.write_gates(
-        project.folder, loop=3, test_gate={}, custom_gates=[], overall="fail", mode="block", now=NOW
-    )
+    gates = GateResults("", 3, TestGate("fail"), (), "fail", "block")
+    project.write(".ralph/.quality_gate_results", write_results(gates))
     status.write_status(project.folder, Status(3, 7, 100, "api_limit", "paused", next_reset=NOW + 600), NOW)
     record = readers.status(project.folder.path)
     assert record["quality_gates"] == {"overall_status": "fail", "mode": "block"}
@@ -91,13 +75,16 @@ def test_progress_at_the_end(project: Project) -> None:
 
 def test_calls_of_one_clock_hour(project: Project) -> None:
     folder = project.folder
-    assert counters.read_calls(folder, NOW) == 0
-    assert [counters.count_call(folder, NOW), counters.count_call(folder, NOW + 1)] == [1, 2]
-    assert (project.read(".ralph/.call_count"), project.read(".ralph/.last_reset")) == ("2\n", "2026010203\n")
-    assert counters.read_calls(folder, NOW + 3600) == 0
-    assert counters.count_call(folder, NOW + 3600) == 1
+    assert counters.calls_made(folder, NOW) == 0
+    counters.reset_calls(folder, NOW)
+    assert (project.read(".ralph/.call_count"), project.read(".ralph/.last_reset")) == ("0\n", "2026010203\n")
+    project.write(".ralph/.call_count", "2\n")
+    counters.reset_calls(folder, NOW + 1)
+    assert [counters.calls_made(folder, now) for now in (NOW + 1, NOW + 3600)] == [2, 0]
+    counters.reset_calls(folder, NOW + 3600)
+    assert project.read(".ralph/.call_count") == "0\n"
     project.write(".ralph/.call_count", "many")
-    assert counters.read_calls(folder, NOW + 3600) == 0
+    assert counters.calls_made(folder, NOW + 3600) == 0
 
 
 def test_t09_the_next_hour_is_right_at_every_minute_and_second() -> None:
@@ -108,7 +95,7 @@ def test_t09_the_next_hour_is_right_at_every_minute_and_second() -> None:
 
 def test_exit_signals(project: Project) -> None:
     folder = project.folder
-    counters.write_exit_signals(folder, ExitSignals((1,), tuple(range(9)), ()))
+    counters.write_exit_signals(folder, ExitSignals((1,), (4, 5, 6, 7, 8)))
     assert counters.read_exit_signals(folder) == ExitSignals((1,), (4, 5, 6, 7, 8), ())
     counters.clear_exit_signals(folder)
     assert project.read(".ralph/.exit_signals") == (
@@ -119,26 +106,11 @@ def test_exit_signals(project: Project) -> None:
         assert not counters.read_exit_signals(folder)
 
 
-def test_t31_the_diff_summary_lasts_until_it_is_replaced(project: Project) -> None:
-    folder = project.folder
-    counters.write_diff_summary(folder, [("a b.py", 3, 1), ("c\nd", 0, 2)])
-    assert counters.read_diff_summary(folder) == "Changed: a b.py (+3/-1), c d (+0/-2)"
-    long = counters.write_diff_summary(folder, [("x" * 200, 1, 1)])
-    assert (len(long), long[-3:]) == (147, "...")
-    counters.write_diff_summary(folder, [])
-    assert not (folder / ".loop_diff_summary").exists()
-
-
 def test_analysis_and_findings(project: Project) -> None:
     folder = project.folder
-    log = folder.logs / "claude_output_x.log"
-    results.write_analysis(folder, loop=2, output_file=log, output_format="json", analysis=ANALYSIS, now=NOW)
+    records.write_text(folder / ".response_analysis", ANALYSIS.to_json())
     assert readers.analysis(folder.path)["files_modified"] == 2
-    assert json.loads(project.read(".ralph/.response_analysis"))["output_file"] == ".ralph/logs/claude_output_x.log"
-    with pytest.raises(ValueError, match="is_stuck"):
-        results.write_analysis(
-            folder, loop=2, output_file=log, output_format="json", analysis={"is_stuck": 1}, now=NOW
-        )
+    assert results.read_analysis(folder)["work_summary"] == 'said "done"\nand more'
     results.write_findings(folder, {"severity": "HIGH", "issues_found": 2, "summary": "s", "details": []})
     assert readers.findings(folder.path)["issues_found"] == 2
     results.delete_findings(folder)
@@ -229,9 +201,7 @@ def test_t16_a_reader_never_sees_a_part(project: Project) -> None:
         rounds += 1
         status.write_status(folder, Status(rounds, 0, 100, "executing" * (rounds % 7), "running"), NOW)
         status.write_running(folder, poll=rounds, elapsed=rounds, last_line='"' * rounds, now=NOW)
-        results.write_analysis(
-            folder, loop=rounds, output_file=folder.logs, output_format="json", analysis=ANALYSIS, now=NOW
-        )
+        records.write_text(folder / ".response_analysis", ANALYSIS.to_json())
         breaker.reset(folder, NOW)
         logs.log(folder, "INFO", "x" * rounds, NOW)
     done.set()

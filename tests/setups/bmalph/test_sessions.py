@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop.exits import ExitSignals
 from bridge.setups.bmalph import processes
 from bridge.setups.bmalph.files import counters, runs, sessions, status
-from bridge.setups.bmalph.files.counters import ExitSignals
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
 
@@ -47,6 +47,7 @@ def test_a_session_from_start_to_reset(project: Project) -> None:
 
 
 def test_the_history_keeps_fifty(project: Project) -> None:
+    project.write(".ralph/.ralph_session_history", "damaged")
     for number in range(53):
         sessions.reset_session(project.folder, "manual_reset_flag", NOW, loop=number)
     history = json.loads(project.read(".ralph/.ralph_session_history"))
@@ -62,6 +63,8 @@ def test_the_history_keeps_fifty(project: Project) -> None:
         '{"session_id": "x", "created_at": "soon"}',
         '{"session_id": "x", "created_at": "2099-01-01T00:00:00+00:00"}',
         '{"session_id": "x"}',
+        '{"session_id": "", "created_at": "2026-01-01T00:00:00+00:00"}',
+        '{"session_id": "x", "created_at": 5}',
     ],
 )
 def test_a_session_that_makes_no_sense_is_replaced(project: Project, text: str) -> None:
@@ -69,10 +72,23 @@ def test_a_session_that_makes_no_sense_is_replaced(project: Project, text: str) 
     assert sessions.start_session(project.folder, NOW).startswith("ralph-")
 
 
+@pytest.mark.parametrize("created", ["2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "2026-01-02T04:04:05+01:00"])
+def test_a_session_of_another_member_of_the_family_goes_on(project: Project, created: str) -> None:
+    record = {"session_id": "s", "created_at": created, "last_used": 5, "reset_at": "", "reset_reason": ""}
+    project.write(".ralph/.ralph_session", json.dumps(record))
+    assert sessions.start_session(project.folder, NOW) == "s"
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("abc-1\n", "abc-1"),
+        ("abc-1\r\nnoise", "abc-1"),
+        ('{"session_id": 5, "sessionId": "abc-1"}', "abc-1"),
+        ('{"session_id": true}', None),
+        ("id1,id2," * 1000, None),
+        ("\udcff\udcfe", None),
+        ("\ufeffabc-1", None),
         ("abc-1", "abc-1"),
         ('{"session_id": "abc-1", "timestamp": "x"}', "abc-1"),
         ('{"sessionId": "abc-1"}', "abc-1"),
@@ -86,7 +102,8 @@ def test_a_session_that_makes_no_sense_is_replaced(project: Project, text: str) 
     ],
 )
 def test_f5_only_one_token_is_ever_resumed(project: Project, text: str, found: str | None) -> None:
-    path = project.write(".ralph/.claude_session_id", text)
+    path = project.write(".ralph/.claude_session_id", "")
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     resume = sessions.resume_id(project.folder, expiry_hours=24, now=path.stat().st_mtime)
     assert resume.session_id == found
     assert path.exists() == (found is not None)
@@ -96,7 +113,8 @@ def test_f5_only_one_token_is_ever_resumed(project: Project, text: str, found: s
 def test_a_session_expires_when_it_is_not_used(project: Project) -> None:
     path = project.write(".ralph/.claude_session_id", "abc\n")
     os.utime(path, (NOW, NOW))
-    assert sessions.resume_id(project.folder, expiry_hours=2, now=NOW + 7199).session_id == "abc"
+    for now in (NOW - 60, NOW + 7199):  # a clock that was set back makes no session old
+        assert sessions.resume_id(project.folder, expiry_hours=2, now=now).session_id == "abc"
     resume = sessions.resume_id(project.folder, expiry_hours=2, now=NOW + 7200)
     assert (resume.session_id, "2 h" in resume.dropped, path.exists()) == (None, True, False)
 
@@ -124,7 +142,8 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
         runs.begin_run(folder, command=["x"], now=NOW)
     leave_signals(project)
     sessions.save_agent_session(folder, "agent-1", NOW)
-    counters.count_call(folder, NOW)
+    counters.reset_calls(folder, NOW)
+    project.write(".ralph/.call_count", "1\n")
     run, told = runs.begin_run(folder, command=["x"], now=NOW + 1)
     assert not counters.read_exit_signals(folder)
     assert len(told) == 1
@@ -132,7 +151,7 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
     assert readers.progress(folder.path)["status"] == "failed"
     left = set(os.listdir(folder.path))
     assert left & {".response_analysis", ".write_heartbeat_triggered", ".status.json.abcd1234.tmp"} == set()
-    assert counters.read_calls(folder, NOW) == 1
+    assert counters.calls_made(folder, NOW) == 1
     assert (folder / ".claude_session_id").exists()
     assert runs.read_run(folder) == run
 

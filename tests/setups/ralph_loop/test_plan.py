@@ -100,16 +100,11 @@ def test_select_takes_the_first_planned_task_whose_dependencies_are_complete() -
         "### Task 6: f\n**Status:** planned\n"
         "### Task 7: g\n**Status:** planned"
     )
-    text = plan.selection_text(chosen)
-    assert text.startswith("---SELECTED_TASK---\n### Task 5: e\n")
-    assert "\nText of e.\n---END_SELECTED_TASK---\n---ADJACENT_CONTEXT---\n### Task 3: c\n" in text
-    assert text.endswith("planned\n---END_ADJACENT_CONTEXT---\n")
 
 
 def test_select_does_not_look_at_later_sections() -> None:
     blocked = plan.parse(MIXED.replace("planned", "blocked", 3).replace("### Task 6: f", ""))
     assert plan.select(blocked) is None
-    assert plan.selection_text(None) == "NO_ELIGIBLE_TASK\n"
 
 
 def test_complete() -> None:

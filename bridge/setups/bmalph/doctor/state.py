@@ -78,7 +78,7 @@ def session(case: Case) -> Answer:
 
 def api_calls(case: Case) -> Answer:
     """Calls are left in this clock hour."""
-    used, most = counters.read_calls(case.folder, time.time()), case.settings.max_calls_per_hour
+    used, most = counters.calls_made(case.folder, time.time()), case.settings.max_calls_per_hour
     told = f"{used}/{most}"
     if used >= most:
         return warned(f"{told}: none left until the full hour", "wait, or raise MAX_CALLS_PER_HOUR")

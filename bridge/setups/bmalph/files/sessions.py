@@ -22,6 +22,7 @@ __all__ = [
     "active_session",
     "drop_agent_session",
     "id_in",
+    "peek",
     "reset_session",
     "resume_id",
     "save_agent_session",
@@ -133,7 +134,8 @@ def id_in(text: str) -> str:
     if stripped.startswith("{"):
         with suppress(ValueError, RecursionError):
             record = json.loads(stripped)
-            return str(record.get("session_id") or record.get("sessionId") or "").strip()
+            named = (record.get("session_id"), record.get("sessionId"))
+            return next((value.strip() for value in named if isinstance(value, str) and value), "")
     return stripped.split("\n", 1)[0].strip()
 
 
