@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._terminal import Style, guarded
-from bridge.cli.common import print_json, write
-from bridge.errors import ConfigurationError
+from bridge.cli._terminal import Style, guarded, show, sign, tame
+from bridge.cli.common import print_json, project_folder, project_option
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor import Finding
 
 __all__ = ["doctor"]
 
-_SIGNS = {"passed": ("✓", "ok", "green"), "warning": ("!", "!", "yellow"), "failed": ("✗", "x", "red")}
+_STATUSES = ("passed", "warning", "failed")
 
 
 @click.command()
-@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@project_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def doctor(*, project: str, as_json: bool) -> int:
     """Examine this project: programs, settings, driver, CLI, repository, state.
@@ -34,21 +32,19 @@ def doctor(*, project: str, as_json: bool) -> int:
         from bridge.setups.bmalph.doctor import Case, examine
         from bridge.setups.bmalph.folder import locate
 
-        if not Path(project).is_dir():
-            raise ConfigurationError(f"--project {project}: there is no such folder")
-        case = Case(locate(project), os.environ)
+        case = Case(locate(project_folder(project)), os.environ)
         findings = []
         if not as_json:
-            _say(f"{case.folder.project}\n\n")
+            show(f"{case.folder.project}\n\n")
         for finding in examine(case):
             findings.append(finding)
             if not as_json:
-                _show(finding)
-        counts = {status: sum(each.status == status for each in findings) for status in _SIGNS}
+                _print(finding)
+        counts = {status: sum(each.status == status for each in findings) for status in _STATUSES}
         if as_json:
             print_json({"results": [_result(each) for each in findings], "summary": _summary(counts)})
         else:
-            _say(f"\n{_words(counts)}\n")
+            show(f"\n{_words(counts)}\n")
         return 1 if counts["failed"] else 0
 
 
@@ -80,28 +76,14 @@ def _words(counts: dict[str, int]) -> str:
     return f"{told}, {counts['failed']} failed" if counts["failed"] else f"{told}, nothing failed"
 
 
-def _show(finding: Finding) -> None:
+def _print(finding: Finding) -> None:
     style = Style(sys.stdout)
-    sign, plain, colour = _SIGNS[finding.status]
-    try:
-        sign.encode(sys.stdout.encoding)
-    except (UnicodeEncodeError, LookupError):
-        sign = plain
-    detail = _tame(finding.detail).split("\n")
-    line = f"{style(sign, colour)} {finding.label}"
+    detail = tame(finding.detail, keep="\n").split("\n")
+    line = f"{sign(finding.status, style)} {finding.label}"
     if len(detail) == 1:
         line += f" ({detail[0]})" if detail[0] else ""
         detail = []
     lines = [line, *(f"    {each.strip()}" for each in detail)]
     if finding.hint and finding.status != "passed":
-        lines.append(f"    next: {_tame(finding.hint)}")
-    _say("\n".join(lines) + "\n")
-
-
-def _tame(text: str) -> str:
-    """Details hold what files and programs say, which must not move the cursor."""
-    return "".join(each if each.isprintable() or each == "\n" else " " for each in text)
-
-
-def _say(text: str) -> None:
-    write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+        lines.append("    next: " + tame(finding.hint, keep="\n"))
+    show("\n".join(lines) + "\n")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, duration, guarded
-from bridge.cli.common import print_json, write
-from bridge.errors import ConfigurationError
+from bridge.cli._terminal import Style, duration, guarded, show, tame
+from bridge.cli.common import print_json, project_folder, project_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +18,7 @@ __all__ = ["status", "status_lines"]
 
 
 @click.command()
-@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@project_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def status(*, project: str, as_json: bool) -> int:
     """Show where this project's loop stands. Files are read, nothing is written.
@@ -31,15 +29,12 @@ def status(*, project: str, as_json: bool) -> int:
         from bridge.setups.bmalph.folder import locate
         from bridge.setups.bmalph.overview import overview
 
-        if not Path(project).is_dir():
-            raise ConfigurationError(f"--project {project}: there is no such folder")
         now = time.time()
-        seen = overview(locate(project), now)
+        seen = overview(locate(project_folder(project)), now)
         if as_json:
             print_json(seen)
         else:
-            text = "".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout)))
-            write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+            show("".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout))))
         return 0
 
 
@@ -73,7 +68,7 @@ def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) ->
         rows.append(("plan", f"{plan['done']} of {plan['total']} done"))
         if plan["next"]:
             rows.append(("next task", plan["next"]))
-    return [f"{style(f'{name}:', 'dim'):<13} {_tame(text)}" for name, text in rows]
+    return [f"{style(f'{name}:', 'dim'):<13} {tame(text)}" for name, text in rows]
 
 
 def _loop(seen: dict[str, Any]) -> str:
@@ -81,7 +76,3 @@ def _loop(seen: dict[str, Any]) -> str:
         return "at work" if seen["running"] else "none has run here yet"
     told = f"#{seen['loop']}, {seen['status']}"
     return f"{told}, but its process has gone: it crashed" if seen["stale"] else told
-
-
-def _tame(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)
