@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from bridge import resources
 from bridge.contract import agent_contract
-from bridge.contract.loading import check_parses, missing_hooks
+from bridge.contract.loading import check_parses
 from bridge.errors import HookFailed, ShellDied, UnknownAgent
+from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.stream.display import Display
 from bridge.stream.hosted import HostedFilter
@@ -22,7 +23,6 @@ from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from types import TracebackType
     from typing import IO
 
     from bridge.contract import Contract
@@ -37,11 +37,9 @@ __all__ = ["Agent", "Context", "find"]
 OPTIONS = ("errexit", "nounset", "pipefail")
 """What the controller has on."""
 
-_OURS = "given_by_the_host"  # stands in each function that the host provides, to tell it from a script's own
-
 # Nothing of it forks; the original pipes through `tee -a`. SESSION_LOG may be unset, under nounset, too.
 _LOG = f"""log() {{
-: {_OURS}
+: {GIVEN}
 \\builtin echo "$*"
 case ${{SESSION_LOG+set}} in
 set) \\builtin echo "$*" >>"$SESSION_LOG" ;;
@@ -71,23 +69,19 @@ def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
     return resources.find_script(name, "agents", folders, UnknownAgent)
 
 
-class Agent:
+class Agent(LoadedScript):
     """One agent in a living bash of its own.
 
     Attributes:
-        script: absolute path of the script.
-        shell: the shell, for everything that has no method here.
-        contract: what the script is held against.
         sourced: how sourcing it went, with what that printed.
     """
 
+    _noun, _example = "an agent", "agents/amp.sh"
+
     def __init__(self, script: Path, shell: Shell, contract: Contract, *, lift: bool = True) -> None:
-        self.script = script
-        self.shell = shell
-        self.contract = contract
+        super().__init__(script, shell, contract)
         self.sourced: Reply | None = None
         self._lift = lift
-        self._defined = frozenset(shell.functions())
         self._filters = {hook: HostedFilter(shell, hook) for hook in _FILTERS} if lift else {}
 
     # -- loading -------------------------------------------------------------------------------------
@@ -143,56 +137,12 @@ class Agent:
                 reply = _source(shell, Path(each), strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
             agent.sourced = reply
-            agent._check(reply, strict=strict)
+            unset = (name for name, entry in agent.contract.globals.items() if entry.required and name not in shell)
+            agent._check(reply, strict=strict, unset=tuple(unset))
         except BaseException:
             shell.close()
             raise
         return agent
-
-    def _check(self, sourced: Reply, *, strict: bool) -> None:
-        unset = [name for name, entry in self.contract.globals.items() if entry.required and name not in self.shell]
-        wrong = missing_hooks(
-            self.script,
-            self.contract,
-            self._defined,
-            noun="an agent",
-            example="agents/amp.sh",
-            more="\n".join(f"  {name}: the variable is not set when the script has been sourced" for name in unset),
-            said=sourced.stderr,
-        )
-        if not sourced.ok or (wrong and strict):
-            check_parses(self.script, self.shell.bash)
-        if wrong and strict:
-            raise wrong
-
-    # -- life ----------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """End its shell, and whatever of its hooks still runs. May be repeated."""
-        self.shell.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<Agent {self.script}{' (closed)' if self.shell.closed else ''}>"
-
-    def set(self, name: str, value: object) -> None:
-        """Set a global that the hooks read, such as ``SESSION_LOG``; bool becomes true or false."""
-        self.shell[name] = value
-
-    def has(self, hook: str) -> bool:
-        """Whether the script defines this function (or the host, as it does ``log``)."""
-        return hook in self._defined
-
-    def is_own(self, function: str) -> bool:
-        """Whether the script itself defines this function: false for what the host provides."""
-        return self.has(function) and _OURS not in self.shell.call("declare", "-f", function).stdout
 
     @property
     def cli(self) -> str:

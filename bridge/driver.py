@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Self
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.contract.loading import check_parses, missing_hooks
 from bridge.errors import HookExited, HookFailed, UnknownDriver
+from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell
 from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from types import TracebackType
 
     from bridge.contract import Contract
     from bridge.shell import Reply
@@ -38,26 +37,17 @@ def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
     return resources.find_script(name, "drivers", folders, UnknownDriver, without=NOT_DRIVERS)
 
 
-_STUB = "default_of_the_contract"  # stands in each default function, to tell it from a script's own
-
-
-class Driver:
+class Driver(LoadedScript):
     """One driver in a living bash of its own.
 
     A fresh shell per driver: nothing unsets functions, so a second driver would inherit the optional hooks
     of the first (contract, section 7.1 of the controller's loading sequence).
-
-    Attributes:
-        script: absolute path of the script.
-        shell: the shell, for everything that has no method here.
-        contract: what the script is held against.
     """
 
+    _noun, _example = "a driver", "drivers/codex.sh"
+
     def __init__(self, script: Path, shell: Shell, contract: Contract) -> None:
-        self.script = script
-        self.shell = shell
-        self.contract = contract
-        self._defined = frozenset(shell.functions())
+        super().__init__(script, shell, contract)
         self._start: dict[str, list[str]] = {}
 
     # -- loading -------------------------------------------------------------------------------------
@@ -94,13 +84,13 @@ class Driver:
             ContractViolation: required hooks are missing; all are named.
             HookFailed, HookExited, HookTimeout, ShellDied: the script or one of the three hooks failed.
         """
-        path = _locate(script, folders)
+        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
             for name, hook in contract.hooks.items():
                 if hook.default_stub is not None:
-                    shell.execute(f"{name}() {{\n: {_STUB}\n{hook.default_stub}\n}}")
+                    shell.execute(f"{name}() {{\n: {GIVEN}\n{hook.default_stub}\n}}")
             reply = shell.source(path)
             driver = cls(path, shell, contract)
             driver._check(reply, strict=strict)
@@ -112,56 +102,12 @@ class Driver:
             raise
         return driver
 
-    def _check(self, sourced: Reply, *, strict: bool) -> None:
-        wrong = missing_hooks(
-            self.script,
-            self.contract,
-            self._defined,
-            noun="a driver",
-            example="drivers/codex.sh",
-            more="",
-            said=sourced.stderr,
-        )
-        if not sourced.ok or (wrong and strict):
-            check_parses(self.script, self.shell.bash)
-        if wrong and strict:
-            raise wrong
-
     def _fill_globals(self, *, strict: bool) -> None:
         self._array("driver_valid_tools", "VALID_TOOL_PATTERNS", strict=strict)
         for name, entry in self.contract.globals.items():
             if entry.from_hook is not None and self.has(entry.from_hook):
                 reply = self._call(entry.from_hook, check=strict)
                 self.shell.update({name: _text(reply.stdout)})
-
-    # -- life ----------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """End its shell. May be repeated."""
-        self.shell.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<Driver {self.script}{' (closed)' if self.shell.closed else ''}>"
-
-    def set(self, name: str, value: object) -> None:
-        """Set a global that the hooks read, such as ``CLAUDE_USE_CONTINUE``; bool becomes true or false."""
-        self.shell[name] = value
-
-    def has(self, hook: str) -> bool:
-        """Whether the script (or, for the two defaulted hooks, the stub) defines this function."""
-        return hook in self._defined
-
-    def is_own(self, function: str) -> bool:
-        """Whether the script itself defines this function: false for an untouched default stub."""
-        return self.has(function) and _STUB not in self.shell.call("declare", "-f", function).stdout
 
     # -- required hooks ------------------------------------------------------------------------------
 
@@ -316,8 +262,3 @@ class Driver:
 def _text(stdout: str) -> str:
     """What ``$(hook)`` would give: without trailing newlines and NUL bytes."""
     return stdout.replace("\0", "").rstrip("\n")
-
-
-def _locate(script: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]]) -> Path:
-    text = os.fspath(script)
-    return find(text, folders) if resources.is_name(script) else Path(os.path.abspath(text))

@@ -22,7 +22,7 @@ FLOORS = (
     ("verify", "setups", "adapters", "drift"),
     ("rehearsal",),
     ("loop",),
-    ("driver", "agent", "stream", "session_id"),
+    ("driver", "agent", "script", "stream", "session_id"),
     ("contract", "shell", "files", "resources"),
     ("errors", "_version"),
 )

@@ -17,11 +17,10 @@ __all__ = ["all_checks", "find", "matching"]
 
 def all_checks() -> Mapping[str, Check]:
     """Every check by its code, in the order of the codes."""
-    from importlib import import_module
-
+    from bridge.verify.checks import load
     from bridge.verify.registry import CHECKS
 
-    import_module("bridge.verify.checks").load()
+    load()
     return dict(sorted(CHECKS.items()))
 
 

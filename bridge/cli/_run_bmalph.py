@@ -8,8 +8,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bridge.cli._scripts import open_driver
 from bridge.cli._terminal import say
-from bridge.cli.common import os_text, shell_line, write
+from bridge.cli.common import shell_line, write
 from bridge.errors import ConfigurationError, HookError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.settings import Given, Settings
     from bridge.setups.bmalph.store import BmalphStore
 
-__all__ = ["Wanted", "dry_run", "open_driver", "run_here", "stand_in"]
+__all__ = ["Wanted", "dry_run", "run_here", "stand_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +116,6 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
         end = _run(script, _loop_settings(folder, settings, wanted), store, show)
         _explain(script, settings, end, lambda line: out.say(line + "\n"))
     return 0
-
-
-def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) -> Driver:
-    """Load the driver that the settings name: the project's own, else the shipped one of that name."""
-    from bridge.driver import Driver
-
-    return Driver.load(
-        settings.platform_driver,
-        folders=[folder / "drivers"],
-        cwd=folder.project,
-        settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
-    )
 
 
 def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Folder) -> int:

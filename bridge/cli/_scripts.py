@@ -1,21 +1,32 @@
-"""A script that was named on the command line: a driver or an agent, loaded to be looked at or called."""
+"""A script that was named on the command line: a driver or an agent, to be looked at, called or run."""
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge import resources
+from bridge.cli._terminal import say
+from bridge.cli.common import os_text
 from bridge.errors import UnknownAgent, UnknownDriver
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from bridge.agent import Agent
     from bridge.driver import Driver
+    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.settings import Settings
 
-__all__ = ["is_agent", "load"]
+__all__ = ["as_given", "driver_of", "is_agent", "load", "open_driver"]
+
+
+def as_given(script: str) -> str:
+    """A name as it is; a path so that it leads to the same file from anywhere."""
+    return script if resources.is_name(script) else os.path.abspath(script)
 
 
 def is_agent(script: str) -> bool:
@@ -60,3 +71,41 @@ def load(
         driver.close()
         raise
     return driver
+
+
+def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) -> Driver:
+    """Load the driver that the settings name: the project's own, else the shipped one of that name.
+
+    Args:
+        folder: the loop's folder of the project.
+        settings: of the project.
+        extra: more globals, from ``--set``.
+    """
+    from bridge.driver import Driver
+
+    return Driver.load(
+        settings.platform_driver,
+        folders=[folder / "drivers"],
+        cwd=folder.project,
+        settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
+    )
+
+
+def driver_of(project: Path, named: str | None, extra: Mapping[str, str]) -> Driver:
+    """Load the driver that the option, the environment or the project's settings name.
+
+    Args:
+        project: its folder.
+        named: by ``--driver``, or None.
+        extra: more globals, from ``--set``.
+    """
+    from bridge.setups.bmalph import rc
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.settings import Given, resolve
+
+    folder = locate(project)
+    options = {"platform_driver": Given("--driver", os_text(named))} if named else {}
+    settings = resolve(folder, env=os.environ, rc=rc.read(folder, os.environ), options=options)
+    for notice in settings.notices:
+        say(f"note: {notice}")
+    return open_driver(folder, settings, extra)

@@ -1,4 +1,4 @@
-"""What the commands share: colours, plain lines for people, signals that end a process in order."""
+"""What the commands share: colours, plain text for people, signals that end a process in order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Style", "duration", "guarded", "say"]
+__all__ = ["Style", "duration", "guarded", "say", "show", "sign", "tame"]
 
+_SIGNS = {
+    "passed": ("✓", "ok", "green"),
+    "limit": ("~", "~", "cyan"),
+    "warning": ("!", "!", "yellow"),
+    "failed": ("✗", "x", "red"),
+    "skipped": ("-", "-", "dim"),
+}
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -35,6 +42,36 @@ def say(text: str) -> None:
     """Print one line on stderr, at once."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
+
+
+def show(text: str) -> None:
+    """Print lines for people on stdout, at once; what its encoding lacks becomes a question mark."""
+    sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def tame(text: str, keep: str = "") -> str:
+    """Take out what would move the cursor or change the terminal, but for the characters of `keep`.
+
+    >>> tame("a\\x1b[2Jb\\n")
+    'a [2Jb '
+    """
+    return "".join(each if each.isprintable() or each in keep else " " for each in text)
+
+
+def sign(status: str, style: Style) -> str:
+    """The mark in front of a finding, in colour; in letters where stdout's encoding has no such signs.
+
+    Args:
+        status: ``passed``, ``limit``, ``warning``, ``failed`` or ``skipped``.
+        style: of stdout.
+    """
+    mark, plain, colour = _SIGNS[status]
+    try:
+        mark.encode(sys.stdout.encoding)
+    except (UnicodeEncodeError, LookupError):
+        mark = plain
+    return style(mark, colour)
 
 
 def duration(seconds: float) -> str:

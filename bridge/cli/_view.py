@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import duration
+from bridge.cli._terminal import duration, tame
 from bridge.loop.events import (
     IterationEnded,
     IterationStarted,
@@ -165,5 +165,5 @@ class Bottom:
 
 
 def _tame(text: str) -> str:
-    """Take out what would move the cursor or change the terminal."""
-    return "".join(sign if sign.isprintable() else " " for sign in text.replace("\t", "    "))
+    """How wide a tab is depends on where it stands, which the lines at the bottom can't know."""
+    return tame(text.replace("\t", "    "))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.cli._terminal import tame
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,14 +37,14 @@ def status_lines(seen: dict[str, Any]) -> list[str]:
     block = seen["progress"]
     if block and block["blockers"]:
         rows.append(("blockers", "; ".join(block["blockers"])))
-    return [f"{name + ':':<13} {_tame(text)}" for name, text in rows]
+    return [f"{name + ':':<13} {tame(text)}" for name, text in rows]
 
 
 def checkpoint_lines(found: Iterable[Checkpoint], *, runs: bool) -> list[str]:
     """List checkpoints: number, commit, time, kind, subject."""
     return [
         (f"{each.run}  " if runs else "")
-        + f"{each.iteration:>4}  {each.commit[:12]}  {each.time}  {each.kind:<8}  {_tame(each.subject)}"
+        + f"{each.iteration:>4}  {each.commit[:12]}  {each.time}  {each.kind:<8}  {tame(each.subject)}"
         for each in found
     ] or ["there are no checkpoints"]
 
@@ -65,7 +67,3 @@ def _loop(seen: dict[str, Any]) -> list[tuple[str, str]]:
         ("iteration", f"{seen['iteration']}{most}"),
         ("promise", seen["completion_promise"]),
     ]
-
-
-def _tame(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)

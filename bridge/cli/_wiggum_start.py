@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._scripts import as_given, driver_of
 from bridge.cli._terminal import Style, duration, say
 from bridge.cli.common import os_text, print_json
 
@@ -69,7 +70,7 @@ def _request(given: dict[str, Any]) -> Request:
     asked = given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]
     description = given["description"]
     most, promise = given["max_iterations"], given["completion_promise"]
-    tool = next((f"{kind} {_as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
+    tool = next((f"{kind} {as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
     return Request(
         description=None if description is None else os_text(description),
         mode=given["mode"],
@@ -90,11 +91,6 @@ def _request(given: dict[str, Any]) -> Request:
         fresh=given["fresh"],
         force=given["force"],
     )
-
-
-def _as_given(script: str) -> str:
-    """A name as it is; a path so that it leads to the same file from anywhere."""
-    return os.path.abspath(script) if "/" in script or script.endswith(".sh") else script
 
 
 def _ready(layout: Layout, prepared: Prepared, given: dict[str, Any]) -> None:
@@ -154,29 +150,9 @@ def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) ->
         return AgentTool(
             stack.enter_context(Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings))
         )
-    driver = stack.enter_context(_driver(script, layout, settings))
+    driver = stack.enter_context(driver_of(folder, script, settings))
     timeout = given["timeout"]
     return DriverTool(driver, live=given["live"], timeout=None if timeout is None else timeout * 60)
-
-
-def _driver(script: str, layout: Layout, settings: dict[str, str]) -> Any:
-    from bridge.driver import Driver
-    from bridge.setups.bmalph import rc
-    from bridge.setups.bmalph.folder import locate
-    from bridge.setups.bmalph.settings import Given, resolve
-
-    place = locate(layout.project)
-    options = {"platform_driver": Given("--driver", os_text(script))}
-    found = resolve(place, env=os.environ, rc=rc.read(place, os.environ), options=options)
-    for notice in found.notices:
-        say(f"note: {notice}")
-    wanted = found.shell_globals() | settings
-    return Driver.load(
-        found.platform_driver,
-        folders=[place / "drivers"],
-        cwd=layout.project,
-        settings={name: os_text(value) for name, value in wanted.items()},
-    )
 
 
 class _View:

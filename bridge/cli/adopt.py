@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._setups import choose, setup_option
-from bridge.cli.common import write
+from bridge.cli.common import project_folder, project_option, write
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from bridge.setups.model import Setup
 
 __all__ = ["adopt", "eject", "stand_in"]
-
-project_option = click.option(
-    "--project", metavar="DIR", default=".", show_default=True, help="The project's folder."
-)
 
 
 @click.command()
@@ -61,9 +57,7 @@ def eject(*, project: str, setup_name: str | None) -> int:
 def _setup(project: str, name: str | None) -> Setup:
     from bridge.setups import SETUPS, module
 
-    folder = Path(os.path.abspath(project))
-    if not folder.is_dir():
-        raise ConfigurationError(f"--project {project}: there is no such folder")
+    folder = project_folder(project)
     setup = choose(folder, name)
     if setup is None:
         lacks = "\n  ".join(f"{each}: {'; '.join(module(each).missing(folder))}" for each in SETUPS)

@@ -129,21 +129,21 @@ def _stream(script: Driver | Agent, hook: str, arguments: list[str], stdin: Inpu
     return 0 if job.status == 0 else 1
 
 
-def _check_hook(driver: Driver | Agent, hook: str) -> None:
-    if driver.has(hook):
+def _check_hook(loaded: Driver | Agent, hook: str) -> None:
+    if loaded.has(hook):
         return
-    defined = driver.shell.functions()
-    known = driver.contract.hooks.get(hook)
+    defined = loaded.shell.functions()
+    known = loaded.contract.hooks.get(hook)
     if known is not None:
         raise ConfigurationError(
-            f"{driver.script} does not define {hook}, a {known.hook_class} hook of the contract"
+            f"{loaded.script} does not define {hook}, a {known.hook_class} hook of the contract"
         )
-    close = difflib.get_close_matches(hook, [*defined, *driver.contract.names], 1)
+    close = difflib.get_close_matches(hook, [*defined, *loaded.contract.names], 1)
     meant = f" Did you mean {close[0]}?" if close else ""
-    raise ConfigurationError(f"{driver.script} has no function {hook!r}.{meant} It has: {', '.join(defined)}")
+    raise ConfigurationError(f"{loaded.script} has no function {hook!r}.{meant} It has: {', '.join(defined)}")
 
 
-def _print_json(driver: Driver | Agent, hook: str, arguments: tuple[str, ...], reply: Reply) -> None:
+def _print_json(loaded: Driver | Agent, hook: str, arguments: tuple[str, ...], reply: Reply) -> None:
     changed: dict[str, object] = {}
     if reply.changes is not None:
         changed = {name: v.value for name, v in reply.changes.added.items()}
@@ -151,7 +151,7 @@ def _print_json(driver: Driver | Agent, hook: str, arguments: tuple[str, ...], r
         changed |= dict.fromkeys(reply.changes.removed)
     print_json(
         {
-            "script": str(driver.script),
+            "script": str(loaded.script),
             "hook": hook,
             "arguments": list(arguments),
             "status": reply.status,

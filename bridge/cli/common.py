@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
 
     from bridge.shell import Value
 
-__all__ = ["as_shell", "os_text", "print_json", "settings_option", "shell_line", "write"]
+__all__ = [
+    "as_shell",
+    "os_text",
+    "print_json",
+    "project_folder",
+    "project_option",
+    "settings_option",
+    "shell_line",
+    "write",
+]
 
 
 def _settings(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
@@ -40,6 +50,23 @@ settings_option = click.option(
     callback=_settings,
     help="Set a global before the call; may be repeated.",
 )
+
+
+project_option = click.option(
+    "--project", metavar="DIR", default=".", show_default=True, help="The project's folder."
+)
+
+
+def project_folder(given: str) -> Path:
+    """The folder that ``--project`` names, absolute.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    folder = Path(os.path.abspath(given))
+    if not folder.is_dir():
+        raise ConfigurationError(f"--project {given}: there is no such folder")
+    return folder
 
 
 def write(text: str | bytes) -> None:

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bridge.cli._setups import choose, is_bare, setup_option
-from bridge.cli._terminal import Style, guarded
-from bridge.cli.common import print_json, write
-from bridge.errors import ConfigurationError
+from bridge.cli._terminal import Style, guarded, show, sign, tame
+from bridge.cli.common import print_json, project_folder, project_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from bridge.setups.diagnosis import Finding
 
 __all__ = ["doctor"]
 
-_SIGNS = {"passed": ("✓", "ok", "green"), "warning": ("!", "!", "yellow"), "failed": ("✗", "x", "red")}
+_STATUSES = ("passed", "warning", "failed")
 
 
 @click.command()
 @setup_option
-@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@project_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def doctor(*, setup_name: str | None, project: str, as_json: bool) -> int:
     """Examine this project: programs, settings, driver or agent, CLI, repository, state.
@@ -35,21 +34,19 @@ def doctor(*, setup_name: str | None, project: str, as_json: bool) -> int:
     called. Exit status: 0 nothing failed (there may be warnings), 1 something failed, 2 usage.
     """
     with guarded():
-        folder = Path(os.path.abspath(project))
-        if not folder.is_dir():
-            raise ConfigurationError(f"--project {project}: there is no such folder")
+        folder = project_folder(project)
         findings = []
         if not as_json:
-            _say(f"{folder}\n\n")
+            show(f"{folder}\n\n")
         for finding in _examined(folder, setup_name):
             findings.append(finding)
             if not as_json:
-                _show(finding)
-        counts = {status: sum(each.status == status for each in findings) for status in _SIGNS}
+                _print(finding)
+        counts = {status: sum(each.status == status for each in findings) for status in _STATUSES}
         if as_json:
             print_json({"results": [_result(each) for each in findings], "summary": _summary(counts)})
         else:
-            _say(f"\n{_words(counts)}\n")
+            show(f"\n{_words(counts)}\n")
         return 1 if counts["failed"] else 0
 
 
@@ -96,28 +93,14 @@ def _words(counts: dict[str, int]) -> str:
     return f"{told}, {counts['failed']} failed" if counts["failed"] else f"{told}, nothing failed"
 
 
-def _show(finding: Finding) -> None:
+def _print(finding: Finding) -> None:
     style = Style(sys.stdout)
-    sign, plain, colour = _SIGNS[finding.status]
-    try:
-        sign.encode(sys.stdout.encoding)
-    except (UnicodeEncodeError, LookupError):
-        sign = plain
-    detail = _tame(finding.detail).split("\n")
-    line = f"{style(sign, colour)} {finding.label}"
+    detail = tame(finding.detail, keep="\n").split("\n")
+    line = f"{sign(finding.status, style)} {finding.label}"
     if len(detail) == 1:
         line += f" ({detail[0]})" if detail[0] else ""
         detail = []
     lines = [line, *(f"    {each.strip()}" for each in detail)]
     if finding.hint and finding.status != "passed":
-        lines.append(f"    next: {_tame(finding.hint)}")
-    _say("\n".join(lines) + "\n")
-
-
-def _tame(text: str) -> str:
-    """Details hold what files and programs say, which must not move the cursor."""
-    return "".join(each if each.isprintable() or each == "\n" else " " for each in text)
-
-
-def _say(text: str) -> None:
-    write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+        lines.append("    next: " + tame(finding.hint, keep="\n"))
+    show("\n".join(lines) + "\n")

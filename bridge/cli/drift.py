@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._terminal import Style, guarded, say
-from bridge.cli.common import os_text, print_json, write
+from bridge.cli._terminal import Style, guarded, say, show, sign, tame
+from bridge.cli.common import os_text, print_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from bridge.drift import Finding, Report
 
 __all__ = ["drift"]
-
-_SIGNS = {
-    "passed": ("✓", "ok", "green"),
-    "limit": ("~", "~", "cyan"),
-    "warning": ("!", "!", "yellow"),
-    "failed": ("✗", "x", "red"),
-    "skipped": ("-", "-", "dim"),
-}
 
 
 @click.command()
@@ -48,7 +40,7 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool)
         if as_json:
             print_json({"run": run_it, "scripts": [each.as_data() for each in reports]})
         else:
-            _say(_words(reports) + "\n")
+            show(_words(reports) + "\n")
         return _code(reports, named=bool(scripts))
 
 
@@ -109,26 +101,12 @@ def _show(report: Report, *, quiet: bool) -> None:
     for each in report.findings:
         if not quiet or each.status.value not in ("passed", "skipped"):
             lines += _lines(each, wide, style)
-    _say("\n".join(lines) + "\n\n")
+    show("\n".join(lines) + "\n\n")
 
 
 def _lines(finding: Finding, wide: int, style: Style) -> list[str]:
-    sign, plain, colour = _SIGNS[finding.status.value]
-    try:
-        sign.encode(sys.stdout.encoding)
-    except (UnicodeEncodeError, LookupError):
-        sign = plain
     number = f" ({finding.drift})" if finding.drift and finding.status.value != "passed" else ""
-    lines = [f"  {style(sign, colour)} {finding.check:<{wide}}  {_tame(finding.detail)}{number}"]
+    lines = [f"  {sign(finding.status.value, style)} {finding.check:<{wide}}  {tame(finding.detail)}{number}"]
     if finding.hint and finding.status.value != "passed":
-        lines.append(f"    {'':<{wide}}  next: {_tame(finding.hint)}")
+        lines.append(f"    {'':<{wide}}  next: {tame(finding.hint)}")
     return lines
-
-
-def _tame(text: str) -> str:
-    """What programs say must not move the cursor."""
-    return "".join(each if each.isprintable() else " " for each in text)
-
-
-def _say(text: str) -> None:
-    write(text.encode(sys.stdout.encoding or "utf-8", "replace"))

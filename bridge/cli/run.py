@@ -6,20 +6,21 @@ import math
 import os
 import sys
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli._setups import choose, is_bare, refuse_options, setup_option
 from bridge.cli._terminal import guarded, say
-from bridge.cli.common import os_text, settings_option, shell_line, write
-from bridge.errors import ConfigurationError
+from bridge.cli.common import os_text, project_folder, project_option, settings_option, shell_line, write
 
 if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.runner import LoopSettings
     from bridge.setups.bmalph.settings import Given
+    from bridge.setups.model import Setup
 
 __all__ = ["run"]
 
@@ -34,7 +35,7 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @setup_option
 @click.option("--driver", metavar="NAME|PATH", help="Driver script, or the name of one.  [default: claude-code]")
 @click.option("--prompt", metavar="FILE", help="Prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
-@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@project_option
 @click.option(
     "--max-iterations",
     type=click.IntRange(1),
@@ -54,27 +55,7 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
 @click.pass_context
-def run(
-    context: click.Context,
-    /,
-    *,
-    words: tuple[str, ...],
-    setup_name: str | None,
-    driver: str | None,
-    prompt: str | None,
-    project: str,
-    max_iterations: int | None,
-    max_minutes: float | None,
-    calls: str | None,
-    live: bool,
-    completion_promise: str | None,
-    timeout: float | None,
-    no_continue: bool,
-    dry_run: bool,
-    quiet: bool,
-    settings: dict[str, str],
-    **_of_setups: object,
-) -> int:
+def run(context: click.Context, /, *, setup_name: str | None, project: str, **given: Any) -> int:
     """Run the coding CLI again and again until the work is done.
 
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
@@ -88,105 +69,110 @@ def run(
     or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
     with guarded():
-        folder = Path(os.path.abspath(project))
-        if not folder.is_dir():
-            raise ConfigurationError(f"--project {project}: there is no such folder")
-        setup = choose(folder, setup_name, words)
+        folder = project_folder(project)
+        setup = choose(folder, setup_name, given["words"])
         if setup is not None and setup.name == "ralph-loop":
             from bridge.cli.ralph_loop import run_in_setup
 
             refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
             return run_in_setup(context, setup)
+        asked = _Asked(**{name: value for name, value in given.items() if name not in _AGENT_ONLY})
         if setup is not None and (setup_name or not is_bare(setup)):
-            from bridge.cli._run_bmalph import Wanted, run_here
-            from bridge.setups.bmalph.folder import locate
+            return _in_bmalph(context, setup, asked)
+        return _without_setup(context, folder, asked)
 
-            refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
-            if words:
-                raise click.UsageError(
-                    f"{words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context
-                )
-            wanted = Wanted(
-                options=_options(
-                    platform_driver=("--driver", driver and _as_given(driver)),
-                    prompt_file=("--prompt", prompt and _seen_from(folder, os.path.abspath(prompt))),
-                    max_calls_per_hour=("--calls", calls),
-                    timeout_minutes=("--timeout", None if timeout is None else str(math.ceil(timeout))),
-                    session_continuity=("--no-continue", "false" if no_continue else None),
-                ),
-                live=live,
-                max_iterations=max_iterations,
-                max_seconds=None if max_minutes is None else max_minutes * 60,
-                timeout=None if timeout is None else timeout * 60,
-                promise=completion_promise,
-                extra=settings,
-                dry_run=dry_run,
-                quiet=quiet,
-            )
-            return run_here(locate(folder), wanted)
-        refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
-        if words:
-            raise click.UsageError(f"{words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context)
-        refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
-        from bridge.loop.decide import Limits
-        from bridge.loop.prompt import find_prompt
-        from bridge.loop.runner import LoopSettings
 
-        loop_settings = LoopSettings(
-            project=folder,
-            prompt=os_text(find_prompt(folder, prompt and _seen_from(folder, os.path.abspath(prompt)))),
-            limits=Limits(
-                max_iterations=max_iterations or 50,
-                max_seconds=None if max_minutes is None else max_minutes * 60,
-            ),
-            live=live,
-            promise=completion_promise,
-            timeout=None if timeout is None else timeout * 60,
-            resume=not no_continue,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The parameters of a loop with a driver, as click gives them."""
+
+    words: tuple[str, ...]
+    driver: str | None
+    prompt: str | None
+    max_iterations: int | None
+    max_minutes: float | None
+    calls: str | None
+    live: bool
+    completion_promise: str | None
+    timeout: float | None
+    no_continue: bool
+    dry_run: bool
+    quiet: bool
+    settings: dict[str, str]
+
+    @property
+    def max_seconds(self) -> float | None:
+        return None if self.max_minutes is None else self.max_minutes * 60
+
+    @property
+    def run_seconds(self) -> float | None:
+        return None if self.timeout is None else self.timeout * 60
+
+    def prompt_in(self, folder: Path) -> str | None:
+        """The prompt file as it is seen from `folder`; given it was from where the user is."""
+        if not self.prompt:
+            return self.prompt
+        path = Path(os.path.abspath(self.prompt))
+        return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
+    from bridge.cli._run_bmalph import Wanted, run_here
+    from bridge.cli._scripts import as_given
+    from bridge.setups.bmalph.folder import locate
+
+    refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
+    if asked.words:
+        raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
+    wanted = Wanted(
+        options=_options(
+            platform_driver=("--driver", asked.driver and as_given(asked.driver)),
+            prompt_file=("--prompt", asked.prompt_in(setup.project)),
+            max_calls_per_hour=("--calls", asked.calls),
+            timeout_minutes=("--timeout", None if asked.timeout is None else str(math.ceil(asked.timeout))),
+            session_continuity=("--no-continue", "false" if asked.no_continue else None),
+        ),
+        live=asked.live,
+        max_iterations=asked.max_iterations,
+        max_seconds=asked.max_seconds,
+        timeout=asked.run_seconds,
+        promise=asked.completion_promise,
+        extra=asked.settings,
+        dry_run=asked.dry_run,
+        quiet=asked.quiet,
+    )
+    return run_here(locate(setup.project), wanted)
+
+
+def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
+    from bridge.cli._scripts import driver_of
+    from bridge.loop.decide import Limits
+    from bridge.loop.prompt import find_prompt
+    from bridge.loop.runner import LoopSettings
+
+    refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
+    if asked.words:
+        raise click.UsageError(
+            f"{asked.words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context
         )
-        with _load(driver, folder, settings) as script:
-            if dry_run:
-                return _dry_run(script, loop_settings)
-            return _loop(script, loop_settings, quiet=quiet)
+    refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
+    loop = LoopSettings(
+        project=folder,
+        prompt=os_text(find_prompt(folder, asked.prompt_in(folder))),
+        limits=Limits(max_iterations=asked.max_iterations or 50, max_seconds=asked.max_seconds),
+        live=asked.live,
+        promise=asked.completion_promise,
+        timeout=asked.run_seconds,
+        resume=not asked.no_continue,
+    )
+    with driver_of(folder, asked.driver, asked.settings) as script:
+        return _dry_run(script, loop) if asked.dry_run else _loop(script, loop, quiet=asked.quiet)
 
 
 def _options(**given: tuple[str, str | None]) -> dict[str, Given]:
     from bridge.setups.bmalph.settings import Given
 
     return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}
-
-
-def _as_given(driver: str) -> str:
-    """A name as it is; a path so that it leads to the same file from the project's folder."""
-    return os.path.abspath(driver) if "/" in driver or driver.endswith(".sh") else driver
-
-
-def _seen_from(folder: Path, path: str) -> str:
-    try:
-        return str(Path(path).relative_to(folder))
-    except ValueError:
-        return path
-
-
-def _load(driver: str | None, folder: Path, settings: dict[str, str]) -> Driver:
-    """Load the driver that the option, the environment or the project's settings name."""
-    from bridge.driver import Driver
-    from bridge.setups.bmalph import rc
-    from bridge.setups.bmalph.folder import locate
-    from bridge.setups.bmalph.settings import Given, resolve
-
-    place = locate(folder)
-    options = {"platform_driver": Given("--driver", driver)} if driver else {}
-    found = resolve(place, env=os.environ, rc=rc.read(place, os.environ), options=options)
-    for notice in found.notices:
-        say(notice)
-    wanted = found.shell_globals() | settings
-    return Driver.load(
-        found.platform_driver,
-        folders=[place / "drivers"],
-        cwd=folder,
-        settings={name: os_text(value) for name, value in wanted.items()},
-    )
 
 
 def _dry_run(script: Driver, settings: LoopSettings) -> int:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli._setups import choose, setup_option
-from bridge.cli._terminal import Style, duration, guarded
-from bridge.cli.common import print_json, write
-from bridge.errors import ConfigurationError
+from bridge.cli._terminal import Style, duration, guarded, show, tame
+from bridge.cli.common import print_json, project_folder, project_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +21,7 @@ __all__ = ["status", "status_lines"]
 
 @click.command()
 @setup_option
-@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@project_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def status(*, setup_name: str | None, project: str, as_json: bool) -> int:
     """Show where this project's loop stands. Files are read, nothing is written.
@@ -32,10 +29,8 @@ def status(*, setup_name: str | None, project: str, as_json: bool) -> int:
     Exit status: 0, also when no loop has run yet; 2 when there is no such folder.
     """
     with guarded():
-        folder = Path(os.path.abspath(project))
-        if not folder.is_dir():
-            raise ConfigurationError(f"--project {project}: there is no such folder")
         now = time.time()
+        folder = project_folder(project)
         setup = choose(folder, setup_name)
         if setup is not None and setup.name == "ralph-loop":
             from bridge.setups.ralph_loop.overview import overview as sessions
@@ -51,8 +46,7 @@ def status(*, setup_name: str | None, project: str, as_json: bool) -> int:
         if as_json:
             print_json(seen)
         else:
-            text = "".join(f"{line}\n" for line in _lines(rows, Style(sys.stdout)))
-            write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+            show("".join(f"{line}\n" for line in _lines(rows, Style(sys.stdout))))
         return 0
 
 
@@ -62,7 +56,7 @@ def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) ->
 
 
 def _lines(rows: list[tuple[str, str]], style: Callable[..., str]) -> list[str]:
-    return [f"{style(f'{name}:', 'dim'):<13} {_tame(text)}" for name, text in rows]
+    return [f"{style(f'{name}:', 'dim'):<13} {tame(text)}" for name, text in rows]
 
 
 def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
@@ -123,7 +117,3 @@ def _loop(seen: dict[str, Any]) -> str:
         return "at work" if seen["running"] else "none has run here yet"
     told = f"#{seen['loop']}, {seen['status']}"
     return f"{told}, but its process has gone: it crashed" if seen["stale"] else told
-
-
-def _tame(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, guarded, say
-from bridge.cli.common import write
+from bridge.cli._terminal import Style, guarded, say, show, tame
+from bridge.cli.common import project_folder, project_option
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rich.console import Console, ConsoleOptions, RenderResult
 
@@ -28,7 +28,7 @@ _PATIENCE = 5.0
 
 
 @click.command()
-@click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
+@project_option
 @click.option("--once", is_flag=True, help="Show how things are, and stop.")
 @click.option(
     "--interval",
@@ -48,10 +48,9 @@ def watch(*, project: str, once: bool, interval: float) -> int:
     with guarded("no longer watching; the loop goes on"):
         from bridge.setups.bmalph.folder import locate
 
-        if not Path(project).is_dir():
-            raise ConfigurationError(f"--project {project}: there is no such folder")
-        _refuse_ralph_loop(Path(os.path.abspath(project)))
-        folder = locate(os.path.abspath(project))
+        place = project_folder(project)
+        _refuse_ralph_loop(place)
+        folder = locate(place)
         if once:
             return _once(folder)
         return _follow(folder, interval)
@@ -78,7 +77,7 @@ def _once(folder: Folder) -> int:
         *status_lines(seen, now, Style(sys.stdout)),
         *_said(Follower(folder / "live.log"), rest=True),
     ]
-    write("".join(f"{line}\n" for line in lines).encode(sys.stdout.encoding or "utf-8", "replace"))
+    show("".join(f"{line}\n" for line in lines))
     return 0 if seen["loop"] is not None or seen["running"] else 1
 
 
@@ -127,7 +126,7 @@ def _in_lines(looks: Iterator[dict[str, Any]], follower: Follower) -> dict[str, 
         state = f"loop {seen['loop']} {seen['last_action']} · {calls['made']} of {calls['limit']} calls{breaker}"
         if seen["last_action"] and state != told and seen["running"]:
             told = state
-            say(_tame(state))
+            say(tame(state, keep="\t"))
     return seen
 
 
@@ -173,8 +172,4 @@ def _lively() -> bool:
 def _said(follower: Follower, *, rest: bool) -> list[str]:
     from bridge.setups.bmalph.follow import said
 
-    return [_tame(shown) for line in follower.lines(rest=rest) for shown in said(line)]
-
-
-def _tame(text: str) -> str:
-    return "".join(each if each.isprintable() or each == "\t" else " " for each in text)
+    return [tame(shown, keep="\t") for line in follower.lines(rest=rest) for shown in said(line)]

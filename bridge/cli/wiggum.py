@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli._terminal import guarded, say
-from bridge.cli.common import os_text, print_json, settings_option, write
+from bridge.cli.common import os_text, print_json, project_folder, project_option, settings_option, write
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["wiggum"]
 
-_project = click.option("--project", metavar="DIR", default=".", show_default=True, help="The project's folder.")
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _local = click.option("--local", is_flag=True, help="In settings.local.json, which isn't shared.")
 _reaction = click.Choice(["off", "warn", "stop"])
@@ -38,10 +35,7 @@ def wiggum() -> None:
 def _layout(project: str) -> Layout:
     from bridge.setups.wiggum.layout import Layout
 
-    folder = Path(os.path.abspath(project))
-    if not folder.is_dir():
-        raise ConfigurationError(f"--project {project}: there is no such folder")
-    return Layout(folder)
+    return Layout(project_folder(project))
 
 
 def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,7 +82,7 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("description", required=False)
 @_start_options
 @settings_option
-@_project
+@project_option
 @_json
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the agent's text stays.")
 def start(**given: Any) -> int:
@@ -109,7 +103,7 @@ def start(**given: Any) -> int:
 
 
 @wiggum.command()
-@_project
+@project_option
 @_json
 def status(*, project: str, as_json: bool) -> int:
     """Show where the loop stands: iteration, items done, breaker, last action.
@@ -129,7 +123,7 @@ def status(*, project: str, as_json: bool) -> int:
 
 
 @wiggum.command()
-@_project
+@project_option
 @_json
 @click.option("--now", is_flag=True, help="End the turn that is under way, too.")
 def stop(*, project: str, as_json: bool, now: bool) -> int:
@@ -151,7 +145,7 @@ def stop(*, project: str, as_json: bool, now: bool) -> int:
 
 
 @wiggum.command()
-@_project
+@project_option
 def reset(*, project: str) -> int:
     """Reset the circuit breaker: OPEN becomes HALF, all counters begin anew.
 
@@ -165,7 +159,7 @@ def reset(*, project: str) -> int:
 
 
 @wiggum.command()
-@_project
+@project_option
 @_json
 @click.option("--all", "everything", is_flag=True, help="Those of earlier runs, too.")
 def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
@@ -189,7 +183,7 @@ def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
 
 @wiggum.command()
 @click.argument("number", type=click.IntRange(0), metavar="N")
-@_project
+@project_option
 @_json
 @click.option("--run", metavar="NAME", help="Of an earlier run; see `checkpoints --all`.")
 def restore(*, number: int, project: str, as_json: bool, run: str | None) -> int:
@@ -214,7 +208,7 @@ def restore(*, number: int, project: str, as_json: bool, run: str | None) -> int
 
 
 @wiggum.command()
-@_project
+@project_option
 @_local
 @click.option("--command", metavar="TEXT", help="What starts the hook.  [default: ralph-bridge stop-hook]")
 @click.option("--force", is_flag=True, help="Overwrite a /ralph command that isn't ours.")
@@ -234,7 +228,7 @@ def install_hook(*, project: str, local: bool, command: str | None, force: bool)
 
 
 @wiggum.command()
-@_project
+@project_option
 @_local
 def uninstall_hook(*, project: str, local: bool) -> int:
     """Take the Stop hook and the /ralph command out again."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.shell.sources import pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable
 
     from bridge.shell import Shell
     from bridge.shell.launch import Errors
@@ -129,7 +129,11 @@ class HostedFilter:
             return Outcome(printed, job.status or 0)
 
     def _start(
-        self, lifted: Lifted, arguments: tuple[str, ...], pieces: Iterable[bytes] | None, ask: object
+        self,
+        lifted: Lifted,
+        arguments: tuple[str, ...],
+        pieces: Iterable[bytes] | None,
+        ask: Callable[[bytes], Outcome],
     ) -> Running | None:
         from bridge.stream.lift import NotLifted
 
@@ -146,7 +150,7 @@ class HostedFilter:
                 arguments,
                 variables,
                 pieces,
-                oracle=ask,  # type: ignore[arg-type]
+                oracle=ask,
                 options=self._options(),
                 folder=folder if isinstance(folder, str) else ".",
             )

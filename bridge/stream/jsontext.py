@@ -5,10 +5,13 @@ Pure text work for :mod:`bridge.stream.jq`; numbers are never parsed, so they ke
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 
 __all__ = ["pretty", "readable"]
+
+_AS_JQ = "ralph-bridge-jq"
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^{}\[\],:"]+', re.DOTALL)
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -72,7 +75,7 @@ def _repair(match: re.Match[bytes]) -> bytes:
     if b"\0" in inner or _BAD_ESCAPE.search(inner.replace(b"\\\\", b"")):
         return match[0]  # jq will refuse the line here anyway
     plain = _ESCAPE.sub(_unescape, inner)
-    return json.dumps(_decode(plain), ensure_ascii=False).encode("utf-8")
+    return json.dumps(plain.decode("utf-8", _AS_JQ), ensure_ascii=False).encode("utf-8")
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:
@@ -84,24 +87,18 @@ def _unescape(match: re.Match[bytes]) -> bytes:
     return chr(int(code, 16)).encode("utf-8", "surrogatepass")
 
 
-def _decode(data: bytes) -> str:
-    """Decode UTF-8, counting replacement characters as jq does (differently from Python).
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    """Handle invalid UTF-8, counting replacement characters as jq does (differently from Python).
 
     One for a sequence that its last bytes end too early, for an overlong one, for a surrogate; a
     sequence that the end of the string cuts short takes all the bytes that are left with it.
     """
-    out: list[str] = []
-    at = 0
-    while at < len(data):
-        try:
-            out.append(data[at:].decode("utf-8"))
-            break
-        except UnicodeDecodeError as error:
-            start = at + error.start
-            out.append(data[at:start].decode("utf-8"))
-            out.append("\ufffd")
-            at = start + _bad_length(data, start)
-    return "".join(out)
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd", error.start + _bad_length(error.object, error.start)
+
+
+# The decoder calls it where it stands: a loop of our own would read the rest anew at every invalid byte.
+codecs.register_error(_AS_JQ, _replace)
 
 
 def _bad_length(data: bytes, start: int) -> int:

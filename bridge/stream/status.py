@@ -16,7 +16,11 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"
 _START = re.compile(_BEFORE + r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*")
 _END = re.compile(_BEFORE + r"-{3}\s*END_RALPH_STATUS\s*-{3}[\s*_`]*")
-_FIELD = re.compile(_BEFORE + r"(?P<key>[A-Za-z][A-Za-z_ -]*?)[\s*_`]*[:=](?P<value>.*)")
+_KEY = re.compile(_BEFORE + r"([A-Za-z][A-Za-z_ -]*?)[\s*_`]*")
+_SIGN = re.compile(r"[:=]")
+_DECORATED = 200
+"""Characters that a marker or a key may have with all that is around it. The patterns take the square of the time
+for a longer one, and a model that has lost its way repeats one dash for as long as it may."""
 _TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
 _BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
 _INT = re.compile(r"(\d{1,9})(?:\s+[A-Za-z(].*|[.,;])?$")
@@ -59,16 +63,22 @@ def parse_status(text: str) -> StatusBlock | None:
     """
     last: StatusBlock | None = None
     fields: dict[str, str | bool | int] | None = None
-    for line in _ANSI.sub("", text).splitlines():
-        if _START.fullmatch(line):
+    for line in map(str.strip, _ANSI.sub("", text).splitlines()):
+        if "RALPH_STATUS" in line and _within(_START, line):
             last = _block(fields, terminated=False) or last
             fields = {}
-        elif fields is not None and _END.fullmatch(line):
+        elif fields is None:
+            continue
+        elif "RALPH_STATUS" in line and _within(_END, line):
             last = _block(fields, terminated=True) or last
             fields = None
-        elif fields is not None and (match := _FIELD.fullmatch(line)):
-            _read(match["key"], match["value"], fields)
+        elif (sign := _SIGN.search(line)) and (key := _within(_KEY, line[: sign.start()])):
+            _read(key[1], line[sign.end() :], fields)
     return _block(fields, terminated=False) or last
+
+
+def _within(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    return pattern.fullmatch(text) if len(text) <= _DECORATED else None
 
 
 def _block(fields: dict[str, str | bool | int] | None, *, terminated: bool) -> StatusBlock | None:
@@ -77,18 +87,19 @@ def _block(fields: dict[str, str | bool | int] | None, *, terminated: bool) -> S
 
 def _read(key: str, value: str, fields: dict[str, str | bool | int]) -> None:
     value = value.strip().strip("*_`\"'").strip()
+    words = re.sub(" +", " ", value)
     match re.sub(r"[ -]", "_", key.upper()):
         case "STATUS" | "TESTS_STATUS" | "WORK_TYPE" as name:
-            if found := _WORD.match(value):
+            if found := _WORD.match(words):
                 fields[name.lower()] = re.sub(r"[ -]+", "_", found[1].strip("*_`").upper())
         case "EXIT_SIGNAL":
-            if found := _BOOL.match(value):
+            if found := _BOOL.match(words):
                 fields["exit_signal"] = found[1].lower() == "true"
         case "TASKS_COMPLETED_THIS_LOOP":
-            if found := _INT.match(value):
+            if found := _INT.match(words):
                 fields["tasks_completed"] = int(found[1])
         case "FILES_MODIFIED":
-            if found := _INT.match(value):
+            if found := _INT.match(words):
                 fields["files_modified"] = int(found[1])
         case "RECOMMENDATION":
             # Placeholder of the template: <one line> or [one line].

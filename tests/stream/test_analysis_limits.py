@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -158,3 +159,8 @@ def test_a_bare_time_is_local() -> None:
 def test_no_text_raises(text: str) -> None:
     found = reset_time("resets " + text, NOW)
     assert found is None or found == found  # a number, not NaN
+
+
+def test_an_error_that_repeats_itself_costs_no_square() -> None:
+    error = {"type": "result", "is_error": True, "result": "limit reached " * 50_000 + "later", "session_id": "s"}
+    assert analyze([json.dumps(error).encode()], RunFacts(now=NOW)).limit is None

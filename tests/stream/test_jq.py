@@ -258,3 +258,7 @@ def test_pretty_is_two_blanks_a_level(value: object) -> None:
 def test_deep_values_are_printed() -> None:
     line = b"[" * 2000 + b"]" * 2000
     assert Filter(".", compact=True).apply(line) == line
+
+
+def test_bytes_that_are_no_text_cost_no_square() -> None:
+    assert Filter(".a | length").apply(b'{"a":"' + b"\xff" * 500_000 + b'"}') == b"500000"

@@ -194,5 +194,12 @@ def test_a_promise_is_literal() -> None:
     assert not find_promise("<promise></promise>", " ")
 
 
+@pytest.mark.parametrize("piece", ["-", " ", "*", "a ", "a_", "- ", "1) ", "--- ", "STATUS: A ", "---RALPH_STATUS"])
+def test_a_model_that_repeats_itself_costs_no_square(piece: str) -> None:
+    text = piece * (500_000 // len(piece))
+    within = f"---RALPH_STATUS---\n{text}x\n{text}: x\nSTATUS: A{text}x\n"
+    assert parse_status(BLOCK.replace("---RALPH_STATUS---\n", within) + text) == FULL
+
+
 def test_many_open_tags_cost_no_square() -> None:
     assert not find_promise("<promise>" * 200_000)

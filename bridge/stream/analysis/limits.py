@@ -52,6 +52,8 @@ _OWN = re.compile(
 )
 _LAST_LINES = 2
 _LINE_LENGTH = 400
+_LOOKED_AT = 4 * 1024
+"""Characters of a line in which a limit is looked for: patterns with two ends take the square of the time."""
 
 
 def limit_in_events(limit_type: str, resets_at: float | None, text: str) -> Limit:
@@ -92,4 +94,4 @@ def own_words(text: str) -> str:
 
 
 def _kind(line: str) -> LimitKind | None:
-    return next((kind for kind, pattern in _KINDS if pattern.search(line)), None)
+    return next((kind for kind, pattern in _KINDS if pattern.search(line, 0, _LOOKED_AT)), None)

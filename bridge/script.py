@@ -1,0 +1,88 @@
+"""What drivers and agents have in common: a script that is held against a contract, in a living bash of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from bridge.contract.loading import check_parses, missing_hooks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from bridge.contract import Contract
+    from bridge.shell import Reply, Shell
+
+__all__ = ["GIVEN", "LoadedScript"]
+
+GIVEN = "given_by_the_host"
+"""Stands in each function that the host defines, to tell it from a script's own."""
+
+
+class LoadedScript:
+    """A script that was sourced. Use it as a context manager, or close it.
+
+    Attributes:
+        script: absolute path of the script.
+        shell: the shell, for everything that has no method here.
+        contract: what the script is held against.
+    """
+
+    _noun: ClassVar[str]
+    """What it is held to be, with its article."""
+    _example: ClassVar[str]
+    """A short script to learn from."""
+
+    def __init__(self, script: Path, shell: Shell, contract: Contract) -> None:
+        self.script = script
+        self.shell = shell
+        self.contract = contract
+        self._defined = frozenset(shell.functions())
+
+    def close(self) -> None:
+        """End its shell, and whatever of its hooks still runs. May be repeated."""
+        self.shell.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.script}{' (closed)' if self.shell.closed else ''}>"
+
+    def set(self, name: str, value: object) -> None:
+        """Set a global that the hooks read, such as ``SESSION_LOG``; bool becomes true or false."""
+        self.shell[name] = value
+
+    def has(self, hook: str) -> bool:
+        """Whether this function is defined: by the script, or by the host in its place."""
+        return hook in self._defined
+
+    def is_own(self, function: str) -> bool:
+        """Whether the script itself defines this function: false for what the host provides."""
+        return self.has(function) and GIVEN not in self.shell.call("declare", "-f", function).stdout
+
+    def _check(self, sourced: Reply, *, strict: bool, unset: tuple[str, ...] = ()) -> None:
+        """Hold it against the contract, once it is sourced; `unset` are required variables that it left unset.
+
+        Raises:
+            ScriptInvalid: bash can't parse it.
+            ContractViolation: something is missing, and `strict` is on.
+        """
+        wrong = missing_hooks(
+            self.script,
+            self.contract,
+            self._defined,
+            noun=self._noun,
+            example=self._example,
+            more="\n".join(f"  {name}: the variable is not set when the script has been sourced" for name in unset),
+            said=sourced.stderr,
+        )
+        if not sourced.ok or (wrong and strict):
+            check_parses(self.script, self.shell.bash)
+        if wrong and strict:
+            raise wrong
