@@ -78,7 +78,7 @@ def literal(_compiler: Compiler, node: tree.Literal) -> Code:
 
 
 def fraction(_compiler: Compiler, node: tree.Number) -> Code:
-    """A number whose spelling counts: with a point, an exponent, or more digits than a double holds."""
+    """A number that is written with a point."""
     constant = Fraction(node.text)
     try:
         constant.check()
