@@ -81,4 +81,6 @@ def usable(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        raise ProjectUnusable(f"{what} can't be used: {error.strerror or error}{where}") from error
+        raise ProjectUnusable(
+            f"{what} can't be used: {error.strerror or error}{where}\n  next: check its permissions and the disk"
+        ) from error

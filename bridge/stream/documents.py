@@ -19,6 +19,8 @@ HELD_LIMIT = 64 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 _DECODER = json.JSONDecoder()
+_WINDOW = 4096
+_LONGEST_TOKEN = 16  # a word, or two escapes of a surrogate pair; strings say for themselves that they were cut
 # A document that Python's parser refuses by something else than its text: nesting.
 _REFUSED = (ValueError, RecursionError)
 
@@ -102,9 +104,9 @@ def parse_whole(data: bytes) -> list[JsonObject]:
         begin = at + len(text[at:end]) - len(text[at:end].lstrip("\ufeff \t\r"))
         if text[begin : begin + 1] in ("{", "["):
             try:
-                value, end = _DECODER.raw_decode(text, begin)
+                value, end = _document_at(text, begin)
             except json.JSONDecodeError as error:
-                budget -= error.pos - begin
+                budget -= error.pos - (begin if error.doc is text else 0)
             except _REFUSED:
                 budget -= len(text) - begin
             else:
@@ -113,6 +115,26 @@ def parse_whole(data: bytes) -> list[JsonObject]:
                 continue
         at = end + 1
     return found
+
+
+def _document_at(text: str, begin: int) -> tuple[object, int]:
+    """Parse the document that begins there, and tell where it ends.
+
+    Its first characters are tried alone: an error of the parser counts all lines in front of it, which for every
+    line of a log would cost the square.
+
+    Raises:
+        json.JSONDecodeError: there is none; `doc` is the whole text or what begins there.
+    """
+    window = text[begin : begin + _WINDOW]
+    try:
+        value, end = _DECODER.raw_decode(window)
+    except json.JSONDecodeError as error:
+        cut = error.msg.startswith("Unterminated string") or error.pos > _WINDOW - _LONGEST_TOKEN
+        if not cut or len(window) < _WINDOW:
+            raise
+        return _DECODER.raw_decode(text, begin)
+    return value, begin + end
 
 
 class Held:

@@ -48,7 +48,6 @@ class Jq:
         arguments: (name, value, whether it is JSON).
         quiet: its stderr goes to /dev/null; else an error is a matter for the real one.
         mute: its stdout, too.
-        tells: ``-e``: the status says whether the last output was true.
         here: the word of ``<<<``.
         file: the word of ``< file``, or the one file among its arguments.
     """
@@ -60,7 +59,6 @@ class Jq:
     here: Word | None = None
     file: Word | None = None
     mute: bool = False
-    tells: bool = False
 
 
 @dataclass(frozen=True, slots=True)

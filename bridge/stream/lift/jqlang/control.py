@@ -20,10 +20,12 @@ __all__ = ["CONTROL"]
 
 
 def pipe(compiler: Compiler, node: tree.Pipe) -> Code:
+    """``A | B``."""
     return piped(compiler.compile(node.left), compiler.compile(node.right))
 
 
 def comma(compiler: Compiler, node: tree.Comma) -> Code:
+    """``A, B``."""
     left, right = compiler.compile(node.left).each, compiler.compile(node.right).each
 
     def each(value: Value, emit: Emit) -> None:
@@ -34,6 +36,7 @@ def comma(compiler: Compiler, node: tree.Comma) -> Code:
 
 
 def alternative(compiler: Compiler, node: tree.Alternative) -> Code:
+    """``A // B``: the outputs of A that are neither false nor null, else those of B."""
     left, right = compiler.compile(node.left), compiler.compile(node.right)
     if left.one is not None and right.one is not None:
         return scalar(_first_truthy(left.one, right.one))
@@ -55,6 +58,7 @@ def alternative(compiler: Compiler, node: tree.Alternative) -> Code:
 
 
 def logic(compiler: Compiler, node: tree.Logic) -> Code:
+    """``A and B``, ``A or B``."""
     left, right = compiler.one(node.left, f"`{node.word}`"), compiler.one(node.right, f"`{node.word}`")
     if node.word == "and":
         return scalar(lambda value: truthy(left(value)) and truthy(right(value)))
@@ -62,6 +66,7 @@ def logic(compiler: Compiler, node: tree.Logic) -> Code:
 
 
 def binary(compiler: Compiler, node: tree.Binary) -> Code:
+    """``A + B`` and its like; of several outputs, those of B vary slowest."""
     work = BINARY[node.operator]
     left, right = compiler.compile(node.left), compiler.compile(node.right)
     if left.one is not None and right.one is not None:
@@ -74,6 +79,7 @@ def binary(compiler: Compiler, node: tree.Binary) -> Code:
 
 
 def branch(compiler: Compiler, node: tree.If) -> Code:
+    """``if A then B else C end``."""
     test, yes, no = compiler.compile(node.test), compiler.compile(node.yes), compiler.compile(node.no)
     if test.one is None:
         return Code(
@@ -83,6 +89,7 @@ def branch(compiler: Compiler, node: tree.If) -> Code:
 
 
 def attempt(compiler: Compiler, node: tree.Try) -> Code:
+    """``try A catch B``, ``A?``: the outputs before an error stay."""
     if compiler.trying or compiler.strict:
         raise NotLifted("jq: a `try` within a `try`, `first`, `limit`, `any`, `all`: versions differ")
     compiler.leaky = compiler.trying = True
@@ -106,6 +113,7 @@ def attempt(compiler: Compiler, node: tree.Try) -> Code:
 
 
 def handler_of(compiler: Compiler, node: tree.Node) -> Callable[[Value, Emit], Any]:
+    """What stands behind ``catch``, which has to be a constant."""
     constant = isinstance(node, tree.Literal | tree.Variable) or node in (tree.Call("empty"), tree.Array(None))
     if not constant:
         raise NotLifted("jq: a `catch` that isn't a constant (what it is given differs between versions)")
@@ -113,6 +121,7 @@ def handler_of(compiler: Compiler, node: tree.Node) -> Callable[[Value, Emit], A
 
 
 def bind(compiler: Compiler, node: tree.Bind) -> Code:
+    """``A as $name | B``."""
     source = compiler.compile(node.source)
     cell, body = compiler.with_variable(node.name, node.body)
 
@@ -138,6 +147,7 @@ def bind(compiler: Compiler, node: tree.Bind) -> Code:
 
 
 def reduction(compiler: Compiler, node: tree.Reduce) -> Code:
+    """``reduce A as $name (B; C)``."""
     source, start = compiler.compile(node.source), compiler.one(node.start, "the start of `reduce`")
     cell, code = compiler.with_variable(node.name, node.update)
     if code.one is None:

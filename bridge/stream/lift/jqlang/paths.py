@@ -20,6 +20,7 @@ __all__ = ["TERMS"]
 
 
 def index(compiler: Compiler, node: tree.Index) -> Code:
+    """``.name``, ``.[A]``."""
     of = _of(compiler, node.of)
     if isinstance(node.key, tree.Literal):
         step = get(node.key.value)
@@ -35,11 +36,14 @@ def _of(compiler: Compiler, node: tree.Node | None) -> Code:
 
 
 def cut(compiler: Compiler, node: tree.Slice) -> Code:
+    """``.[A:B]``."""
     step = slice_of(node.start, node.stop)
     return piped(_of(compiler, node.of), compiler.lenient(step) if node.optional else scalar(step))
 
 
 def iteration(compiler: Compiler, node: tree.Iterate) -> Code:
+    """``.[]``, ``.[]?``."""
+
     def each(value: Value, emit: Emit) -> None:
         for item in iterate(value):
             emit(item)
@@ -56,6 +60,8 @@ def iteration(compiler: Compiler, node: tree.Iterate) -> Code:
 
 
 def recursion(_compiler: Compiler, _node: tree.Recurse) -> Code:
+    """``..``."""
+
     def each(value: Value, emit: Emit) -> None:
         emit(value)
         if type(value) in (list, dict):
@@ -66,11 +72,13 @@ def recursion(_compiler: Compiler, _node: tree.Recurse) -> Code:
 
 
 def literal(_compiler: Compiler, node: tree.Literal) -> Code:
+    """A string, ``true``, ``false``, ``null`` or a whole number."""
     constant = node.value
     return scalar(lambda _: constant)
 
 
 def fraction(_compiler: Compiler, node: tree.Number) -> Code:
+    """A number that is written with a point."""
     constant = Fraction(node.text)
     try:
         constant.check()
@@ -80,6 +88,7 @@ def fraction(_compiler: Compiler, node: tree.Number) -> Code:
 
 
 def text(compiler: Compiler, node: tree.Text) -> Code:
+    """A string with ``\\( )`` in it."""
     write = compiler.writer.to_json if node.as_json else compiler.writer.text
     parts: list[One] = []
     for part in node.parts:
@@ -91,6 +100,7 @@ def text(compiler: Compiler, node: tree.Text) -> Code:
 
 
 def array(compiler: Compiler, node: tree.Array) -> Code:
+    """``[A]``, ``[]``."""
     if node.inner is None:
         return scalar(lambda _: [])
     inner = compiler.compile(node.inner).each
@@ -104,6 +114,7 @@ def array(compiler: Compiler, node: tree.Array) -> Code:
 
 
 def mapping(compiler: Compiler, node: tree.Object) -> Code:
+    """``{A: B}``."""
     entries = [
         (compiler.one(key, "a key"), compiler.one(item, "a value of an object")) for key, item in node.entries
     ]
@@ -121,6 +132,7 @@ def mapping(compiler: Compiler, node: tree.Object) -> Code:
 
 
 def variable(compiler: Compiler, node: tree.Variable) -> Code:
+    """``$name``: bound in the program, or an argument of the command."""
     cell = compiler.cells.get(node.name)
     if cell is not None:
         return scalar(lambda _: cell[0])
@@ -131,6 +143,7 @@ def variable(compiler: Compiler, node: tree.Variable) -> Code:
 
 
 def call(compiler: Compiler, node: tree.Call) -> Code:
+    """A function by its name."""
     from bridge.stream.lift.jqlang.words import word
 
     return word(compiler, node)

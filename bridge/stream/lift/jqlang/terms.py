@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from bridge.stream.lift.faults import NotLifted
@@ -55,7 +56,7 @@ KEYWORDS = frozenset(
 _BEYOND = 2**53
 
 
-class Terms(Tokens):
+class Terms(Tokens, ABC):
     """Terms: values with suffixes."""
 
     def __init__(self, program: str, at: int = 0, definitions: dict[str, Node] | None = None) -> None:
@@ -63,9 +64,9 @@ class Terms(Tokens):
         self.bound = 0  # how many variables were seen
         super().__init__(program, at)
 
+    @abstractmethod
     def pipe(self) -> Node:
         """Anything; the whole grammar knows how."""
-        raise NotImplementedError
 
     def variable(self) -> str:
         """A name with ``$``, without it."""
