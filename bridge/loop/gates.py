@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.stream.analysis import iso
 
@@ -21,10 +20,10 @@ __all__ = [
     "custom_gate",
     "gates_due",
     "outcome_of",
+    "results_document",
     "results_of",
     "split_gates",
     "test_gate",
-    "write_results",
 ]
 
 GateStatus = Literal["pass", "fail", "skip"]
@@ -159,9 +158,9 @@ def outcome_of(results: GateResults | None) -> tuple[GateOutcome, int]:
     return "pass", 0
 
 
-def write_results(results: GateResults) -> str:
-    """Write ``.quality_gate_results``: documented keys in documented order."""
-    document = {
+def results_document(results: GateResults) -> dict[str, Any]:
+    """What ``.quality_gate_results`` holds: documented keys in documented order."""
+    return {
         "timestamp": results.timestamp,
         "loop_number": results.loop_number,
         "test_gate": asdict(results.test),
@@ -169,4 +168,3 @@ def write_results(results: GateResults) -> str:
         "overall_status": results.overall_status,
         "mode": results.mode,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -19,9 +19,9 @@ from bridge.loop.gates import (
     custom_gate,
     gates_due,
     outcome_of,
+    results_document,
     results_of,
     split_gates,
-    write_results,
 )
 from bridge.loop.metrics import MetricsFacts, metrics_line
 from bridge.loop.plan import Plan
@@ -133,7 +133,7 @@ def test_what_follows_from_a_failure(mode: str, outcome: tuple[str, int]) -> Non
 
 def test_the_results_file() -> None:
     late = custom_gate("sleep 9", CommandRun(124, "x" * 600, 120))
-    found = json.loads(write_results(results("block", late)))
+    found = results_document(results("block", late))
     assert list(found) == ["timestamp", "loop_number", "test_gate", "custom_gates", "overall_status", "mode"]
     assert list(found["test_gate"]) == ["status", "tests_status_reported", "verified", "output"]
     assert found["custom_gates"] == [

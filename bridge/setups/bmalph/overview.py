@@ -73,12 +73,11 @@ def _breaker(folder: Folder) -> dict[str, Any] | None:
 
 def _session(folder: Folder, now: float) -> dict[str, Any]:
     record = sessions.active_session(folder, now)
-    agent = (read_text(folder / ".claude_session_id") or "").strip()
     return {
         "active": record is not None,
         "id": record["session_id"] if record else None,
         "last_used": _text(record.get("last_used")) if record else None,
-        "agent": sessions.id_in(agent) or None,
+        "agent": sessions.peek(folder),
     }
 
 

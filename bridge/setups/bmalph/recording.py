@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.files import write_atomic
 from bridge.loop.decide import Verdict
-from bridge.loop.gates import write_results
+from bridge.loop.gates import results_document
 from bridge.loop.outcome import failure_of
 from bridge.loop.tracking import collapse_plan
 from bridge.setups.bmalph.files import breaker, counters, logs, records, results, sessions
@@ -117,7 +117,7 @@ class Recorder:
                 counters.write_line(folder, ".last_output_length", analysis.output_length)
         counters.write_exit_signals(folder, state.signals)
         if outcome.gates is not None:
-            records.write_text(folder / ".quality_gate_results", write_results(outcome.gates))
+            records.write_json(folder / ".quality_gate_results", results_document(outcome.gates))
         if state.changed:
             counters.write_line(folder, ".loop_diff_summary", state.changed)
         else:

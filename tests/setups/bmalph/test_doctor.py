@@ -192,6 +192,8 @@ def test_status_of_a_loop(installed: Project) -> None:
     )
     assert (seen["calls"]["made"], seen["calls"]["limit"]) == (7, 100)
     assert seen["session"]["agent"] == "agent-1"
+    installed.write(".ralph/.claude_session_id", "no id at all\n")
+    assert json.loads(installed.run("status", "--json").stdout)["session"]["agent"] is None
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (
         "import sys, time\nfrom bridge.setups.bmalph import lock\nfrom bridge.setups.bmalph.files import runs\n"

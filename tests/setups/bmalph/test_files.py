@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from bridge.errors import ProjectUnusable
 from bridge.loop.exits import ExitSignals
-from bridge.loop.gates import GateResults, TestGate, write_results
+from bridge.loop.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
 from bridge.setups.bmalph.files import breaker, counters, logs, records, results, stamps, status
 from bridge.setups.bmalph.files.status import Status
 from bridge.stream.analysis.model import Analysis
@@ -42,7 +43,7 @@ def test_status_as_the_original_writes_it(project: Project) -> None:
         '  "next_reset": "04:00:00",\n  "driver_exit_code": 1\n}\n'
     )
     gates = GateResults("", 3, TestGate("fail"), (), "fail", "block")
-    project.write(".ralph/.quality_gate_results", write_results(gates))
+    records.write_json(project.path / ".ralph/.quality_gate_results", results_document(gates))
     status.write_status(project.folder, Status(3, 7, 100, "api_limit", "paused", next_reset=NOW + 600), NOW)
     record = readers.status(project.folder.path)
     assert record["quality_gates"] == {"overall_status": "fail", "mode": "block"}
@@ -223,3 +224,10 @@ def test_a_file_that_cannot_be_written_is_named(project: Project) -> None:
     (project.path / ".ralph/status.json").mkdir()
     with pytest.raises(ProjectUnusable, match=r"status\.json"):
         status.write_status(project.folder, Status(1, 0, 1, "x", "running"), NOW)
+
+
+def test_a_gate_with_a_byte_that_is_no_text_is_written_as_json(project: Project) -> None:
+    gate = custom_gate("grep \udcff x", CommandRun(1, "\udcfe"))
+    path = project.path / ".ralph/.quality_gate_results"
+    records.write_json(path, results_document(GateResults("", 3, TestGate("pass"), (gate,), "fail", "warn")))
+    assert json.loads(path.read_bytes())["custom_gates"][0]["command"] == "grep ? x"

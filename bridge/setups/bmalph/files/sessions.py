@@ -21,7 +21,6 @@ __all__ = [
     "Resume",
     "active_session",
     "drop_agent_session",
-    "id_in",
     "peek",
     "reset_session",
     "resume_id",
@@ -121,14 +120,14 @@ def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
     if age >= expiry_hours * 3600:
         delete(path)
         return Resume(None, f"unused for {age / 3600:.0f} h, more than {expiry_hours:g} h")
-    found = id_in(text)
+    found = _id_in(text)
     if validate_session_id(found):
         return Resume(found)
     delete(path)
     return Resume(None, f"{_AGENT} holds no session id" if text.strip() else "")
 
 
-def id_in(text: str) -> str:
+def _id_in(text: str) -> str:
     """Return what stands for an id in the agent's file: its first line, or a field of older JSON. Not validated."""
     stripped = text.strip()
     if stripped.startswith("{"):
@@ -160,5 +159,5 @@ def drop_agent_session(folder: Folder) -> None:
 
 def peek(folder: Folder) -> str | None:
     """Return the agent's id as it lies there, however old; nothing is deleted."""
-    found = id_in(read_text(folder / _AGENT) or "")
+    found = _id_in(read_text(folder / _AGENT) or "")
     return found if validate_session_id(found) else None
