@@ -14,8 +14,8 @@ __all__ = ["StatusBlock", "find_promise", "parse_status"]
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What markdown puts around a line: quote marks, bullets, numbers, emphasis, code.
 _BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"
-_START = re.compile(_BEFORE + r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*")
-_END = re.compile(_BEFORE + r"-{3}\s*END_RALPH_STATUS\s*-{3}[\s*_`]*")
+_START = re.compile(r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*$")
+_END = re.compile(r"-{3}\s*END_RALPH_STATUS\s*-{3}")
 _FIELD = re.compile(_BEFORE + r"(?P<key>[A-Za-z][A-Za-z_ -]*?)[\s*_`]*[:=](?P<value>.*)")
 _TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
 _BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
@@ -51,8 +51,9 @@ class StatusBlock:
 def parse_status(text: str) -> StatusBlock | None:
     """Give the last RALPH_STATUS block of a text that says something, or None.
 
-    The markers stand on lines of their own. Quotes, bullets, emphasis, code fences and ANSI colours
-    around lines and values don't matter, nor does the case of a key. The last block counts, so an
+    The start marker ends its line, with or without prose in front of it (``Done. ---RALPH_STATUS---``); the end
+    marker may stand anywhere. Quotes, bullets, emphasis, code fences and ANSI colours around lines and values
+    don't matter, nor does the case of a key. The last block counts, so an
     example quoted earlier doesn't; a template (``STATUS: IN_PROGRESS | COMPLETE``) has no values and is
     passed over. A block without an end marker goes on to the next start or the end of the text. Of a
     key given twice, the last readable value counts.
@@ -60,14 +61,16 @@ def parse_status(text: str) -> StatusBlock | None:
     last: StatusBlock | None = None
     fields: dict[str, str | bool | int] | None = None
     for line in _ANSI.sub("", text).splitlines():
-        if _START.fullmatch(line):
+        if _START.search(line):
             last = _block(fields, terminated=False) or last
             fields = {}
-        elif fields is not None and _END.fullmatch(line):
-            last = _block(fields, terminated=True) or last
-            fields = None
-        elif fields is not None and (match := _FIELD.fullmatch(line)):
-            _read(match["key"], match["value"], fields)
+        elif fields is not None:
+            end = _END.search(line)
+            if match := _FIELD.fullmatch(line[: end.start()] if end else line):
+                _read(match["key"], match["value"], fields)
+            if end:
+                last = _block(fields, terminated=True) or last
+                fields = None
     return _block(fields, terminated=False) or last
 
 
