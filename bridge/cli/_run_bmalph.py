@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import say
 from bridge.cli.common import os_text, shell_line, write
-from bridge.errors import ConfigurationError, HookError
+from bridge.errors import ConfigurationError, HookError, UnknownDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
     for notice in settings.notices:
         say(f"note: {notice}")
     with open_driver(folder, settings, wanted.extra) as script:
-        _check_tools(script, settings, say)
+        _check_settings(script, settings, wanted, say)
         loop = _loop_settings(folder, settings, wanted)
         if wanted.dry_run:
             return dry_run(script, settings, loop, folder)
@@ -101,7 +101,7 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     for notice in settings.notices:
         err.say(f"Warning: {notice}\n")
     with open_driver(folder, settings, wanted.extra) as script:
-        _check_tools(script, settings, lambda line: err.say(f"Warning: {line}\n"))
+        _check_settings(script, settings, wanted, lambda line: err.say(f"Warning: {line}\n"))
 
         def on_log(level: str, line: str) -> None:
             colour = colours.get(level)
@@ -118,9 +118,25 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
 
 
 def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) -> Driver:
-    """Load the driver that the settings name: the project's own, else the shipped one of that name."""
-    from bridge.driver import Driver
+    """Load the driver that the settings name: the project's own.
 
+    The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
+
+    Raises:
+        bridge.errors.UnknownDriver: the project has drivers, and none of that name.
+        bridge.errors.BridgeError: it can't be loaded.
+    """
+    from bridge.driver import NOT_DRIVERS, Driver
+
+    name = settings.platform_driver
+    own = sorted(each.stem for each in (folder / "drivers").glob("*.sh") if each.stem not in NOT_DRIVERS)
+    source = settings.sources["platform_driver"]
+    if own and name not in own and source.kind != "option":
+        raise UnknownDriver(
+            f"the driver {name} ({source.name} {source.where}) is not there: {folder.shown}/drivers/{name}.sh\n"
+            f"  expected one of: {', '.join(own)}\n"
+            f"  next: correct the name, or get the driver back (`bmalph upgrade`)"
+        )
     return Driver.load(
         settings.platform_driver,
         folders=[folder / "drivers"],
@@ -199,10 +215,13 @@ def _run(script: Driver, loop: LoopSettings, store: BmalphStore, show: Callable[
     return end
 
 
-def _check_tools(script: Driver, settings: Settings, warn: Callable[[str], None]) -> None:
-    """An allowlist of the command line must name tools that the driver knows (section 1.1)."""
+def _check_settings(script: Driver, settings: Settings, wanted: Wanted, warn: Callable[[str], None]) -> None:
+    """What depends on the driver: an allowlist of the command line must name tools that it knows (section 1.1)."""
     from bridge.setups.bmalph.start import unknown_tools
 
+    if wanted.live and settings.output_format == "text" and script.supports_live_output():
+        source = settings.sources["output_format"]
+        warn(f"{source.name} {source.where} is text; live output needs json, which is taken")
     source = settings.sources["allowed_tools"]
     if source.kind == "default":
         return

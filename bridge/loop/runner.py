@@ -7,7 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, HookError, ProgramNotFound, ProgramNotStarted
+from bridge.errors import (
+    BridgeError,
+    HookError,
+    OutputNotFound,
+    OutputUnreadable,
+    ProgramNotFound,
+    ProgramNotStarted,
+)
 from bridge.loop import breaker as breakers
 from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
@@ -33,6 +40,7 @@ from bridge.loop.review import ReviewFacts, review_due
 from bridge.loop.reviewing import review
 from bridge.loop.state import ProjectFiles
 from bridge.loop.turn import Turn, keep_stream, live_filter, not_started
+from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -248,8 +256,12 @@ class _Loop:
         if not self.sessions or (failed and not (ended and self.settings.rules.keep_session)):
             return outcome
         found = None
-        with suppress(HookError):  # a session less costs some reading; the loop goes on
+        try:
             found = self.driver.recover_session_id(str(logs.output))
+        except HookError:  # a session less costs some reading; the loop goes on
+            pass
+        except (OutputNotFound, OutputUnreadable):  # `git clean -fdx` of the agent takes ignored logs, too
+            found = validate_session_id(outcome.analysis.session_id) if outcome.analysis else None
         return replace(outcome, session_id=found)
 
     def _review(self, iteration: int, outcome: Outcome) -> Generator[LoopEvent, None, None]:
