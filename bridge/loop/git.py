@@ -115,7 +115,9 @@ class Repository:
             seen = os.lstat(full)
         except OSError:
             return ""
-        if stat.S_ISDIR(seen.st_mode):  # a submodule, or a repository of its own: what is in it tells
+        # A submodule, or a repository of its own: what is in it tells. (A folder in the place of a file is neither,
+        # and git would answer for this repository again.)
+        if stat.S_ISDIR(seen.st_mode) and os.path.lexists(os.path.join(full, b".git")):
             env = {name: value for name, value in self._env.items() if name not in _REPOSITORY}
             inner = Repository(Path(os.fsdecode(full)), env=env).look()
             return "" if inner is None else repr((inner.head, sorted(inner.marks.items())))

@@ -188,6 +188,17 @@ def test_work_inside_of_a_submodule_counts_each_time(repository: Repository, tmp
         assert found.paths == ({"nested"} if work is not None else set())
 
 
+def test_a_folder_in_the_place_of_a_file_is_no_repository(repository: Repository, tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    before = asked.look()
+    (tmp_path / "a.py").unlink()
+    (tmp_path / "a.py").mkdir()
+    found = asked.changes(before)
+    assert found is not None
+    assert found.paths == {"a.py"}
+    assert repository.git("status", "--porcelain") == b" D a.py\n"
+
+
 def make(path: Path) -> Path:
     path.mkdir()
     return path
