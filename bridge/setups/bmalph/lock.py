@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,8 @@ def is_locked(folder: Folder) -> bool:
     import fcntl
 
     try:
-        with open(folder / FILE, "rb") as file:
+        # Not blocking: a FIFO in its place would hold us for ever.
+        with open(folder / FILE, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

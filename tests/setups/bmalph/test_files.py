@@ -253,3 +253,8 @@ def test_a_file_that_cannot_be_written_is_named(project: Project) -> None:
     (project.path / ".ralph/status.json").mkdir()
     with pytest.raises(ProjectUnusable, match=r"status\.json"):
         status.write_status(project.folder, Status(1, 0, 1, "x", "running"), NOW)
+
+
+def test_a_fifo_in_the_place_of_the_live_log_is_replaced(project: Project) -> None:
+    os.mkfifo(project.folder / "live.log")
+    assert logs.start_live_log(project.folder, 3, NOW).read_text().startswith("\n\n=== Loop #3 - ")

@@ -124,3 +124,8 @@ def test_t16_the_lock_outlives_a_git_clean(project: Project) -> None:
                 pytest.fail("two loops")
             renew()
     assert not lock.is_locked(project.folder)
+
+
+def test_a_fifo_in_its_place_holds_nobody_up(project: Project) -> None:
+    os.mkfifo(project.folder / lock.FILE)
+    assert not lock.is_locked(project.folder)
