@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tempfile
 from contextlib import contextmanager, suppress
@@ -13,14 +14,25 @@ from bridge.errors import ProjectUnusable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["usable", "write_atomic"]
+__all__ = ["LEFTOVER", "usable", "write_atomic"]
+
+LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
+"""Names of what :func:`write_atomic` leaves when it is killed."""
 
 
-def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
+def write_atomic(
+    path: str | os.PathLike[str], data: bytes | str, *, scratch: str | os.PathLike[str] | None = None
+) -> None:
     """Put `data` at `path` so that a reader sees the old contents or the new, never a part.
 
-    The temporary file lies beside the target, because only a rename within one file system is atomic.
     A target that is a symbolic link stays one; an existing file keeps its permissions.
+
+    Args:
+        path: the target.
+        data: its new contents; text as UTF-8, with surrogateescape.
+        scratch: folder for the name that the temporary file has for a moment, such as one that git ignores. It
+            lies beside the target without it, or where that is no folder of the same file system: only a rename
+            within one is atomic.
 
     Raises:
         OSError: the folder does not exist, is not writable, or the disk is full. Nothing is left behind.
@@ -28,16 +40,15 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    descriptor, temporary = _scratch(folder, name)
+    descriptor, temporary, named = _scratch(folder, name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fchmod(file.fileno(), _mode(target))
             os.fsync(file.fileno())
-            if not os.fstat(file.fileno()).st_nlink:
-                # Only with a descriptor does Python have the link followed; an absolute path needs none.
-                os.link(f"/proc/self/fd/{file.fileno()}", temporary, src_dir_fd=file.fileno())
+            if not named:
+                temporary = _link(file.fileno(), temporary, scratch)
         os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -45,8 +56,21 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
         raise
 
 
-def _scratch(folder: str, name: str) -> tuple[int, str]:
-    """A file to write into, and the name that it has, or gets for the moment before it is renamed.
+def _link(descriptor: int, beside: str, scratch: str | os.PathLike[str] | None) -> str:
+    """Give a file without a name its name: in `scratch` where that can be, else `beside` the target."""
+    # Only with a descriptor does Python have the link followed; an absolute path needs none.
+    source = f"/proc/self/fd/{descriptor}"
+    if scratch is not None:
+        aside = os.path.join(os.path.realpath(scratch), os.path.basename(beside))
+        with suppress(OSError):
+            os.link(source, aside, src_dir_fd=descriptor)
+            return aside
+    os.link(source, beside, src_dir_fd=descriptor)
+    return beside
+
+
+def _scratch(folder: str, name: str) -> tuple[int, str, bool]:
+    """A file to write into, its name, and whether it has it already or gets it for the moment before it is renamed.
 
     Where the system can, it has none while it is written: an agent's ``git add -A`` fails at a file that it has
     seen in a folder and that is gone when it opens it.
@@ -54,9 +78,9 @@ def _scratch(folder: str, name: str) -> tuple[int, str]:
     with suppress(OSError, AttributeError):
         descriptor = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         if os.path.exists(f"/proc/self/fd/{descriptor}"):
-            return descriptor, os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
+            return descriptor, os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp"), False
         os.close(descriptor)
-    return tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
+    return *tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder), True
 
 
 def _mode(path: str) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.files import write_atomic
+from bridge.files import LEFTOVER, write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,3 +57,38 @@ def test_a_reader_keeps_the_file_it_opened(tmp_path: Path) -> None:
     with open(path, "rb") as reader:
         write_atomic(path, b"new")
         assert reader.read() == b"old"
+
+
+def test_the_temporary_name_lies_where_git_does_not_look(tmp_path: Path) -> None:
+    """Seen by a reader of the folder that looks all the while; a scratch folder that is none is no harm."""
+    ignored = tmp_path / "logs"
+    ignored.mkdir()
+    over = threading.Event()
+    seen: set[str] = set()
+
+    def look() -> None:
+        while not over.is_set():
+            seen.update(os.listdir(tmp_path))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    for number in range(200):
+        write_atomic(tmp_path / "f", str(number), scratch=ignored)
+    over.set()
+    watcher.join()
+    assert seen <= {"f", "logs"}
+    assert os.listdir(ignored) == []
+    for other in (tmp_path / "none", tmp_path / "f", "/proc"):
+        write_atomic(tmp_path / "f", b"new", scratch=other)
+    assert (tmp_path / "f").read_bytes() == b"new"
+    assert sorted(os.listdir(tmp_path)) == ["f", "logs"]
+
+
+def test_what_a_killed_writer_leaves_is_known_by_its_name(tmp_path: Path) -> None:
+    code = (
+        "import os, sys\nfrom bridge.files import write_atomic\n"
+        "os.replace = lambda *_: os._exit(0)\nwrite_atomic(sys.argv[1], b'x')\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "status.json")], check=True)
+    (left,) = os.listdir(tmp_path)
+    assert LEFTOVER.fullmatch(left)

@@ -63,7 +63,7 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
     for notice in settings.notices:
         say(f"note: {notice}")
     with open_driver(folder, settings, wanted.extra) as script:
-        _check_tools(script, settings, say)
+        _check_settings(script, settings, wanted, say)
         loop = _loop_settings(folder, settings, wanted)
         if wanted.dry_run:
             return dry_run(script, settings, loop, folder)
@@ -102,7 +102,7 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     for notice in settings.notices:
         err.say(f"Warning: {notice}\n")
     with open_driver(folder, settings, wanted.extra) as script:
-        _check_tools(script, settings, lambda line: err.say(f"Warning: {line}\n"))
+        _check_settings(script, settings, wanted, lambda line: err.say(f"Warning: {line}\n"))
 
         def on_log(level: str, line: str) -> None:
             colour = colours.get(level)
@@ -188,10 +188,13 @@ def _run(script: Driver, loop: LoopSettings, store: BmalphStore, show: Callable[
     return end
 
 
-def _check_tools(script: Driver, settings: Settings, warn: Callable[[str], None]) -> None:
-    """An allowlist of the command line must name tools that the driver knows (section 1.1)."""
+def _check_settings(script: Driver, settings: Settings, wanted: Wanted, warn: Callable[[str], None]) -> None:
+    """What depends on the driver: an allowlist of the command line must name tools that it knows (section 1.1)."""
     from bridge.setups.bmalph.start import unknown_tools
 
+    if wanted.live and settings.output_format == "text" and script.supports_live_output():
+        source = settings.sources["output_format"]
+        warn(f"{source.name} {source.where} is text; live output needs json, which is taken")
     source = settings.sources["allowed_tools"]
     if source.kind == "default":
         return

@@ -74,15 +74,30 @@ def load(
 
 
 def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) -> Driver:
-    """Load the driver that the settings name: the project's own, else the shipped one of that name.
+    """Load the driver that the settings name: the project's own.
+
+    The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
 
     Args:
         folder: the loop's folder of the project.
         settings: of the project.
         extra: more globals, from ``--set``.
-    """
-    from bridge.driver import Driver
 
+    Raises:
+        bridge.errors.UnknownDriver: the project has drivers, and none of that name.
+        bridge.errors.BridgeError: it can't be loaded.
+    """
+    from bridge.driver import NOT_DRIVERS, Driver
+
+    name = settings.platform_driver
+    own = sorted(each.stem for each in (folder / "drivers").glob("*.sh") if each.stem not in NOT_DRIVERS)
+    source = settings.sources["platform_driver"]
+    if own and name not in own and "/" not in name and source.kind != "option":
+        raise UnknownDriver(
+            f"the driver {name} ({source.name} {source.where}) is not there: {folder.shown}/drivers/{name}.sh\n"
+            f"  expected one of: {', '.join(own)}\n"
+            f"  next: correct the name, or get the driver back (`bmalph upgrade`)"
+        )
     return Driver.load(
         settings.platform_driver,
         folders=[folder / "drivers"],

@@ -7,6 +7,7 @@ git is asked without its optional locks, so that it is never in the agent's way.
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Changes", "Repository"]
 
 _TIMEOUT = 60
+_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")  # name the outer one
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
@@ -108,10 +110,17 @@ class Repository:
         return os.path.relpath(self._state, self._top or self._project)
 
     def _stamp(self, path: str) -> str:
+        full = os.path.join(os.fsencode(self._top or self._project), os.fsencode(path))
         try:
-            seen = os.lstat(os.path.join(os.fsencode(self._top or self._project), os.fsencode(path)))
+            seen = os.lstat(full)
         except OSError:
             return ""
+        # A submodule, or a repository of its own: what is in it tells. (A folder in the place of a file is neither,
+        # and git would answer for this repository again.)
+        if stat.S_ISDIR(seen.st_mode) and os.path.lexists(os.path.join(full, b".git")):
+            env = {name: value for name, value in self._env.items() if name not in _REPOSITORY}
+            inner = Repository(Path(os.fsdecode(full)), env=env).look()
+            return "" if inner is None else repr((inner.head, sorted(inner.marks.items())))
         return f"{seen.st_mtime_ns} {seen.st_size} {seen.st_mode} {seen.st_ino}"
 
     def _git(self, *arguments: str) -> bytes | None:

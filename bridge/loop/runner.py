@@ -7,11 +7,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, HookError, ProgramNotFound, ProgramNotStarted
+from bridge.errors import (
+    BridgeError,
+    HookError,
+    OutputNotFound,
+    OutputUnreadable,
+)
 from bridge.loop import breaker as breakers
 from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
-from bridge.loop.commands import prepare_command, stdin_of
+from bridge.loop.commands import prepare_command
 from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
     IterationEnded,
@@ -26,19 +31,20 @@ from bridge.loop.events import (
 )
 from bridge.loop.git import Repository
 from bridge.loop.judging import answer_of, checked, heard, interruption
+from bridge.loop.launching import Launcher
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
 from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.ports import LoopDriver, WallClock
 from bridge.loop.review import ReviewFacts, review_due
 from bridge.loop.reviewing import review
 from bridge.loop.state import ProjectFiles
-from bridge.loop.turn import Turn, keep_stream, live_filter, not_started
+from bridge.loop.turn import keep_stream, not_started
+from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
     from bridge.loop.ports import Clock, RunLogs, Store
-    from bridge.loop.turn import Run
 
 __all__ = [
     "GateSettings",
@@ -89,8 +95,7 @@ class _Loop:
         self.repository: Repository | None = None
         if settings.measure:
             self.repository = Repository(settings.project, env=settings.env)
-        self._show: Callable[[bytes], bytes] | None = None
-        self._filtered = False
+        self.launcher = Launcher(driver, settings, store)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         self.started = self.clock.monotonic()
@@ -154,14 +159,14 @@ class _Loop:
         before = self.store.read_plan()
         tree = self.repository.look() if self.repository else None
         context = context_for(self.state, before, resumed=session is not None)
-        argv, live, broken = self._command(context, session)
+        argv, live, broken = self.launcher.command(context, session, first=iteration == 1)
         logs = self.store.new_logs(iteration)
         head = tree.head if tree else ""
         began = self.clock.monotonic()
         yield self._told(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
-        run = not_started(broken) if broken else (yield from self._run(iteration, argv, logs, live=live))
+        run = not_started(broken) if broken else (yield from self.launcher.run(iteration, argv, logs, live=live))
         outcome = heard(
             run,
             replace(self.state, session_id=session),
@@ -207,40 +212,6 @@ class _Loop:
             yield from self._review(iteration, outcome)
         return decision
 
-    def _command(self, context: str, session: str | None) -> tuple[list[str], bool, str]:
-        """Let the driver build the command; a hook that worked before and fails now is a failed run, no more."""
-        try:
-            argv, live = prepare_command(self.driver, self.settings, context=context, session_id=session)
-        except HookError as error:
-            if not self.state.iteration:
-                raise
-            return [], False, str(error)
-        return argv, live, ""
-
-    def _run(
-        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool
-    ) -> Generator[LoopEvent, None, Run]:
-        if live and not self._filtered:
-            self._show = yield from live_filter(self.driver.stream_filter)
-            self._filtered = True
-        turn = Turn(self.settings, self.store, iteration, (self._show or (lambda _line: b"")) if live else None)
-        run = None
-        events = turn.run(argv, logs, stdin=stdin_of(self.driver))
-        try:
-            while True:
-                yield self._told(next(events))
-        except StopIteration as stop:
-            run = stop.value
-        except (ProgramNotFound, ProgramNotStarted) as error:
-            if not self.state.iteration:
-                raise
-            # It was there before, and may be again: CLIs replace themselves when they update.
-            run = not_started(str(error))
-        finally:
-            events.close()
-        assert run is not None
-        return run
-
     def _with_session(self, outcome: Outcome, logs: RunLogs) -> Outcome:
         """Find the session that the run left behind; also of one that was ended, whose work goes on (trap T20)."""
         ended = outcome.timed_out or outcome.idle
@@ -248,8 +219,12 @@ class _Loop:
         if not self.sessions or (failed and not (ended and self.settings.rules.keep_session)):
             return outcome
         found = None
-        with suppress(HookError):  # a session less costs some reading; the loop goes on
+        try:
             found = self.driver.recover_session_id(str(logs.output))
+        except HookError:  # a session less costs some reading; the loop goes on
+            pass
+        except (OutputNotFound, OutputUnreadable):  # `git clean -fdx` of the agent takes ignored logs, too
+            found = validate_session_id(outcome.analysis.session_id) if outcome.analysis else None
         return replace(outcome, session_id=found)
 
     def _review(self, iteration: int, outcome: Outcome) -> Generator[LoopEvent, None, None]:

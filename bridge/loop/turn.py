@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProgramTimeout
-from bridge.files import write_atomic
+from bridge.files import usable, write_atomic
 from bridge.loop.events import Notice, OutputText, RunProgress
 from bridge.loop.process import Program
 from bridge.loop.tools import may_name_tool, tool_in
@@ -97,10 +97,9 @@ class Turn:
         )
         began = polled = time.monotonic()
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
-        # Unbuffered: whoever follows the file sees each event when it comes.
         with (
             program,
-            open(logs.output, "wb", buffering=0) as raw,
+            _Log(logs.output) as raw,
             closing(program.lines(max(every, 0.01))) as lines,
         ):
             self._store.agent(program.pid)
@@ -147,6 +146,31 @@ class Turn:
         return RunProgress(self._iteration, elapsed, last, tool, self._ticks - 1)
 
 
+class _Log:
+    """The file of a run's output. Unbuffered: whoever follows it sees each event when it comes.
+
+    Raises:
+        ProjectUnusable: it can't be written, for one because the disk is full.
+    """
+
+    def __init__(self, path: os.PathLike[str]) -> None:
+        self._name = f"the log {os.fspath(path)}"
+        with usable(self._name):
+            self._file = open(path, "wb", buffering=0)  # noqa: SIM115
+
+    def write(self, data: bytes) -> None:
+        left = memoryview(data)
+        with usable(self._name):
+            while left:  # an unbuffered file may take a part only
+                left = left[self._file.write(left) or 0 :]
+
+    def __enter__(self) -> _Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
 def not_started(why: str) -> Run:
     """Say that a run could not be started, as a shell would."""
     from bridge.stream.analysis import Analyzer
@@ -172,14 +196,15 @@ def keep_stream(run: Run, logs: RunLogs) -> None:
     """Section 4.6: the whole stream of a live run goes to a file of its own, and its result takes its place."""
     if logs.stream is None:
         return
-    if run.result is not None:
-        os.replace(logs.output, logs.stream)
-        write_atomic(logs.output, run.result)
-        return
-    try:
-        os.link(logs.output, logs.stream)
-    except OSError:  # a file system without links
-        shutil.copyfile(logs.output, logs.stream)
+    with suppress(FileNotFoundError):  # the agent has tidied up
+        if run.result is not None:
+            os.replace(logs.output, logs.stream)
+            write_atomic(logs.output, run.result)
+            return
+        try:
+            os.link(logs.output, logs.stream)
+        except OSError:  # a file system without links
+            shutil.copyfile(logs.output, logs.stream)
 
 
 def _is_result(line: bytes) -> bool:

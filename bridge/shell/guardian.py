@@ -63,12 +63,17 @@ $rows
 END
     done
 }
-turn=0
-while [ -n "$list" ] && [ $turn -lt 100 ]; do
+turn=0 empty=0
+# Twice in a row: the table takes its time, and a process that forks and ends meanwhile hides its child from it.
+while [ -n "$list" ] && [ $empty -lt 2 ] && [ $turn -lt 100 ]; do
     turn=$((turn + 1))
     family
-    [ -n "$living" ] || break
-    kill -9 $living 2>/dev/null
+    if [ -n "$living" ]; then
+        empty=0
+        kill -9 $living 2>/dev/null
+    else
+        empty=$((empty + 1))
+    fi
     sleep 0.02 2>/dev/null || sleep 1
 done
 for pid in $list; do eval "rm -rf -- \"\$folder_$pid\""; done

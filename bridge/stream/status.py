@@ -14,12 +14,12 @@ __all__ = ["StatusBlock", "find_promise", "parse_status"]
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What markdown puts around a line: quote marks, bullets, numbers, emphasis, code.
 _BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"
-_START = re.compile(_BEFORE + r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*")
-_END = re.compile(_BEFORE + r"-{3}\s*END_RALPH_STATUS\s*-{3}[\s*_`]*")
+_START = re.compile(r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*$")
+_END = re.compile(r"-{3}\s*END_RALPH_STATUS\s*-{3}")
 _KEY = re.compile(_BEFORE + r"([A-Za-z][A-Za-z_ -]*?)[\s*_`]*")
 _SIGN = re.compile(r"[:=]")
 _DECORATED = 200
-"""Characters that a marker or a key may have with all that is around it. The patterns take the square of the time
+"""Characters that a key may have with all that is around it. The pattern takes the square of the time
 for a longer one, and a model that has lost its way repeats one dash for as long as it may."""
 _TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
 _BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
@@ -55,8 +55,9 @@ class StatusBlock:
 def parse_status(text: str) -> StatusBlock | None:
     """Give the last RALPH_STATUS block of a text that says something, or None.
 
-    The markers stand on lines of their own. Quotes, bullets, emphasis, code fences and ANSI colours
-    around lines and values don't matter, nor does the case of a key. The last block counts, so an
+    The start marker ends its line, with or without prose in front of it (``Done. ---RALPH_STATUS---``); the end
+    marker may stand anywhere. Quotes, bullets, emphasis, code fences and ANSI colours around lines and values
+    don't matter, nor does the case of a key. The last block counts, so an
     example quoted earlier doesn't; a template (``STATUS: IN_PROGRESS | COMPLETE``) has no values and is
     passed over. A block without an end marker goes on to the next start or the end of the text. Of a
     key given twice, the last readable value counts.
@@ -64,16 +65,18 @@ def parse_status(text: str) -> StatusBlock | None:
     last: StatusBlock | None = None
     fields: dict[str, str | bool | int] | None = None
     for line in map(str.strip, _ANSI.sub("", text).splitlines()):
-        if "RALPH_STATUS" in line and _within(_START, line):
+        marked = "RALPH_STATUS" in line
+        if marked and _START.search(line):
             last = _block(fields, terminated=False) or last
             fields = {}
-        elif fields is None:
-            continue
-        elif "RALPH_STATUS" in line and _within(_END, line):
-            last = _block(fields, terminated=True) or last
-            fields = None
-        elif (sign := _SIGN.search(line)) and (key := _within(_KEY, line[: sign.start()])):
-            _read(key[1], line[sign.end() :], fields)
+        elif fields is not None:
+            end = _END.search(line) if marked else None
+            told = line[: end.start()] if end else line
+            if (sign := _SIGN.search(told)) and (key := _within(_KEY, told[: sign.start()])):
+                _read(key[1], told[sign.end() :], fields)
+            if end:
+                last = _block(fields, terminated=True) or last
+                fields = None
     return _block(fields, terminated=False) or last
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.loop.git import Repository as Asked
 from bridge.loop.progress import (
     FileStat,
     TreeState,
@@ -167,3 +169,35 @@ def test_the_diff_summary_is_one_short_line() -> None:
 def test_no_bytes_raise(data: bytes) -> None:
     parse_tree(data.replace(b"|", b"\0"))
     parse_numstat(data.replace(b"|", b"\0").replace(b"!", b"\t"))
+
+
+def test_work_inside_of_a_submodule_counts_each_time(repository: Repository, tmp_path: Path) -> None:
+    inner = Repository(make(tmp_path / "nested"))
+    inner.write("f", "1\n")
+    inner.commit()
+    repository.git("add", "nested")  # a gitlink, as `git submodule add` makes it
+    repository.git("commit", "-qm", "nested")
+    asked = Asked(tmp_path, env={**os.environ, "GIT_DIR": str(tmp_path / ".git"), "GIT_WORK_TREE": str(tmp_path)})
+    for work in (lambda: inner.write("f", "22\n"), lambda: inner.write("f", "333\n"), inner.commit, None):
+        before = asked.look()
+        if work is not None:
+            work()
+        found = asked.changes(before)
+        assert found is not None
+        assert found.paths == ({"nested"} if work is not None else set())
+
+
+def test_a_folder_in_the_place_of_a_file_is_no_repository(repository: Repository, tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    before = asked.look()
+    (tmp_path / "a.py").unlink()
+    (tmp_path / "a.py").mkdir()
+    found = asked.changes(before)
+    assert found is not None
+    assert found.paths == {"a.py"}
+    assert repository.git("status", "--porcelain") == b" D a.py\n"
+
+
+def make(path: Path) -> Path:
+    path.mkdir()
+    return path

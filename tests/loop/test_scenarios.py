@@ -11,10 +11,10 @@ import pytest
 from pytest_bdd import given, parsers, scenarios, then, when
 
 from bridge import resources
+from bridge.setups.bmalph.processes import marked
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.agents import Agent, heard
 from tests.setups.bmalph.conftest import installed, looping, project
-from tests.setups.bmalph.test_run_process import lives, lives_marked
 
 if TYPE_CHECKING:
     import subprocess
@@ -254,7 +254,7 @@ def _resumes_nothing(world: World, number: int) -> None:
 @then("no agent is left")
 def _none_left(world: World) -> None:
     until = time.monotonic() + 30
-    while any(map(lives, world.agent.pids)) or lives_marked(world.project):
+    while marked(world.project.path):
         assert time.monotonic() < until
 
 

@@ -152,3 +152,27 @@ assert shell.call("eval", "echo $$").stdout == pid
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_process_that_one_look_misses_is_ended_all_the_same(tmp_path: Path) -> None:
+    """A table is read line by line: a process that forks and ends meanwhile hides its child from one reading."""
+    orphan = subprocess.Popen(["sleep", "63"], start_new_session=True)
+    ps = tmp_path / "ps"
+    ps.write_text(
+        f"#!/bin/sh\n[ -e {tmp_path}/looked ] || {{ : > {tmp_path}/looked; exit; }}\n"
+        f'kill -0 {orphan.pid} && [ "$(cat /proc/{orphan.pid}/comm)" ] && echo {orphan.pid} 1 {orphan.pid} S\n'
+    )
+    ps.chmod(0o755)
+    script = guardian._SCRIPT.replace("/proc/self/stat", "/nowhere")
+    try:
+        subprocess.run(
+            ["/bin/sh", "-c", script],
+            input=f"+ {orphan.pid} \n".encode(),
+            env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+            check=True,
+            timeout=60,
+        )
+        assert orphan.wait(timeout=10) == -signal.SIGKILL
+    finally:
+        orphan.kill()
+        orphan.wait()

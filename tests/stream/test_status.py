@@ -42,6 +42,14 @@ def block(*fields: str) -> str:
     return "\n".join(["---RALPH_STATUS---", *fields, "---END_RALPH_STATUS---"])
 
 
+def test_markers_glued_to_prose() -> None:
+    glued = "Built it, all done. " + BLOCK.replace("\n---END", " ---END").rstrip() + " Bye.\n"
+    assert parse_status(glued) == FULL
+    named = "I end with a `---RALPH_STATUS---` block.\n\n" + BLOCK
+    assert parse_status(named) == FULL
+    assert parse_status("I end with a `---RALPH_STATUS---` block.\nEXIT_SIGNAL: true\n") is None
+
+
 def test_every_field() -> None:
     assert parse_status("Some prose.\n\n" + BLOCK) == FULL
 

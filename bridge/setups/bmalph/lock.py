@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from bridge.setups.bmalph.files import stamps
 from bridge.setups.bmalph.files.runs import read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bridge.setups.bmalph.files.runs import Run
     from bridge.setups.bmalph.folder import Folder
@@ -21,12 +22,13 @@ FILE = ".ralph_bridge.lock"
 
 
 @contextmanager
-def one_loop(folder: Folder) -> Iterator[None]:
-    """Hold the project's lock while the block runs.
+def one_loop(folder: Folder) -> Iterator[Callable[[], None]]:
+    """Hold the project's lock while the block runs; gives what takes it anew when an agent has deleted its file.
 
     The kernel drops it when its holder ends, however that ends: there are no stale locks. Agents don't inherit it.
     Begin the run (:func:`~bridge.setups.bmalph.files.runs.begin_run`) first thing inside: its record is what
-    names the holder.
+    names the holder. ``git clean -fdx`` takes the file, and the next loop would lock a new one: call what the
+    block is given from time to time.
 
     Raises:
         ProjectBusy: another loop holds it; says which process, since when, started how.
@@ -38,16 +40,25 @@ def one_loop(folder: Folder) -> Iterator[None]:
         raise ProjectUnusable(_unusable(folder, "there is no such folder"))
     # A moment's patience: whoever only looks (`is_locked`) holds it for microseconds.
     lock = FileLock(folder / FILE, timeout=0.2, poll_interval=0.02, thread_local=False)
+
+    def acquire() -> None:
+        try:
+            lock.acquire()
+        except Timeout:
+            raise ProjectBusy(_refusal(folder)) from None
+        except NotImplementedError as error:
+            raise ProjectUnusable(_unusable(folder, "its file system has no locks")) from error
+        except OSError as error:
+            raise ProjectUnusable(_unusable(folder, error.strerror or str(error))) from error
+
+    def renew() -> None:
+        if not (folder / FILE).exists():
+            lock.release()
+            acquire()
+
+    acquire()
     try:
-        lock.acquire()
-    except Timeout:
-        raise ProjectBusy(_refusal(folder)) from None
-    except NotImplementedError as error:
-        raise ProjectUnusable(_unusable(folder, "its file system has no locks")) from error
-    except OSError as error:
-        raise ProjectUnusable(_unusable(folder, error.strerror or str(error))) from error
-    try:
-        yield
+        yield renew
     finally:
         lock.release()
 
@@ -61,7 +72,8 @@ def is_locked(folder: Folder) -> bool:
     import fcntl
 
     try:
-        with open(folder / FILE, "rb") as file:
+        # Not blocking: a FIFO in its place would hold us for ever.
+        with open(folder / FILE, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

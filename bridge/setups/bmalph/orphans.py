@@ -1,8 +1,13 @@
-"""What a killed loop may have left running: its agent. It is ended before the next one starts (pain F-7)."""
+"""What agents have left running: ended when the loop ends, and, of a killed loop, before the next one starts (F-7).
+
+An agent's process group ends with its run. What left that group (``setsid``) lives on between the runs, such as a
+server that the next run tests against; after the last run nobody would end it (trap T2).
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from signal import SIGKILL, SIGTERM
 from typing import TYPE_CHECKING
@@ -14,7 +19,10 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.files.runs import Run
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["end"]
+__all__ = ["end", "end_all"]
+
+
+_GRACE = 2.0  # seconds that they may take to obey TERM, and KILL
 
 
 def end(folder: Folder, before: Run | None) -> tuple[str, ...]:
@@ -33,14 +41,34 @@ def end(folder: Folder, before: Run | None) -> tuple[str, ...]:
     found = {pid for pid in marked(folder.project) if pid not in spared}
     if before.agent is not None and alive(before.agent) and before.agent.pid not in spared:
         found.add(before.agent.pid)
+    told = f"an agent that run {before.run_id} had left behind was ended"
+    return (told,) if _end_groups(found) else ()
+
+
+def end_all(folder: Folder) -> int:
+    """End what the agents of this loop have left running; return how many process groups that were.
+
+    With the project's lock held, no agent or gate at work. A process that is to outlive the loop is started without
+    the mark: ``env -u RALPH_BRIDGE_PROJECT setsid ...``. Where no environment can be seen (macOS) there are none.
+    """
+    spared = _ancestors()
+    return _end_groups({pid for pid in marked(folder.project) if pid not in spared})
+
+
+def _end_groups(found: set[int]) -> int:
     leaders = set()
     for pid in found:
         with suppress(OSError):
             leaders.add(os.getpgid(pid))
     leaders.discard(os.getpgid(0))
-    for group in leaders:
-        groups.end(group, ((SIGTERM, 2.0), (SIGKILL, 2.0)), lambda group=group: groups.lives(group))  # type: ignore[misc]
-    return (f"an agent that run {before.run_id} had left behind was ended",) if leaders else ()
+    for number, grace in ((SIGTERM, _GRACE), (SIGKILL, _GRACE)):  # all at once: ten servers take no longer than one
+        for group in leaders:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, number)
+        until = time.monotonic() + grace
+        while any(map(groups.lives, leaders)) and time.monotonic() < until:
+            time.sleep(0.01)
+    return len(leaders)
 
 
 def _ancestors() -> set[int]:

@@ -73,6 +73,7 @@ class BmalphStore:
         self._live_log: BinaryIO | None = None
         self._run: runs.Run | None = None
         self._end = ""
+        self._renew_lock: Callable[[], None] = lambda: None
         self._recorder = Recorder(folder, settings, driver=driver, started=stamps.iso(now()), log=self.log)
 
     # -- the engine's questions ----------------------------------------------------------------------
@@ -81,13 +82,15 @@ class BmalphStore:
         """Take the lock, sort what a crashed run left, end its agents, start the session."""
         with records.usable(self.folder.logs):
             self.folder.logs.mkdir(parents=True, exist_ok=True)
-        self._held.enter_context(one_loop(self.folder))
+        self._renew_lock = self._held.enter_context(one_loop(self.folder))
         now = self._now()
         before = runs.read_run(self.folder)
         told = orphans.end(self.folder, before)
         self._run, sorted_out = runs.begin_run(self.folder, command=self._command, now=now)
         sessions.start_session(self.folder, now)
         logs.prune_run_logs(self.folder, self.settings.run_logs_keep)
+        for line in self.settings.notices:  # said on stderr already, where a dashboard's user never looks
+            self._write_log("WARN", line)
         for line in (*told, *sorted_out):
             self.log("INFO", line)
         return (*told, *sorted_out)
@@ -95,14 +98,15 @@ class BmalphStore:
     def load(self, state: State) -> tuple[State, Iterable[str]]:
         """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
         folder, now = self.folder, self._now()
+        self._renew_lock()
         sessions.touch_session(folder, now)
         counters.reset_calls(folder, now)
         if not (folder / ".exit_signals").exists():
             counters.clear_exit_signals(folder)
         circuit = breaker.load(folder, now)
-        if not (folder / breaker.FILE).exists():
+        if not (folder / breaker.FILE).exists() or breaker.is_corrupt(folder):
             breaker.save(folder, circuit)
-        if not (folder / breaker.HISTORY).exists():
+        if not isinstance(records.read_json(folder / breaker.HISTORY), list):
             breaker.save_history(folder, [])
         resumed = sessions.Resume(None)
         if self.settings.session_continuity:
@@ -158,6 +162,7 @@ class BmalphStore:
                 self._open_live_log(event.iteration, now)
                 self._recorder.started_run(event, now)
             case RunProgress():
+                self._renew_lock()
                 status.write_running(
                     self.folder, poll=event.count, elapsed=event.elapsed, last_line=event.last_line, now=now
                 )
@@ -184,16 +189,21 @@ class BmalphStore:
         """Let go of the project."""
         self._close_live_log()
         try:
-            if self._run is not None and self._end:
-                runs.end_run(self.folder, self._run, self._end)
+            if self._run is not None:
+                if groups := orphans.end_all(self.folder):
+                    self.log("INFO", f"What the agent had left running was ended: {groups} process groups")
+                if self._end:
+                    runs.end_run(self.folder, self._run, self._end)
         finally:
             self._held.close()
 
     def log(self, level: Level, message: str) -> None:
-        """Write one line to ``ralph.log``."""
+        """Write one line to ``ralph.log``, and pass it on."""
+        self._on_log(level, self._write_log(level, message))
+
+    def _write_log(self, level: Level, message: str) -> str:
         most = self.settings.log_max_mb * 1024 * 1024
-        line = logs.log(self.folder, level, message, self._now(), max_bytes=most, keep=self.settings.log_keep)
-        self._on_log(level, line)
+        return logs.log(self.folder, level, message, self._now(), max_bytes=most, keep=self.settings.log_keep)
 
     def _open_live_log(self, iteration: int, now: float) -> None:
         self._close_live_log()

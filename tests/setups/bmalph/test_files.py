@@ -231,3 +231,8 @@ def test_a_gate_with_a_byte_that_is_no_text_is_written_as_json(project: Project)
     path = project.path / ".ralph/.quality_gate_results"
     records.write_json(path, results_document(GateResults("", 3, TestGate("pass"), (gate,), "fail", "warn")))
     assert json.loads(path.read_bytes())["custom_gates"][0]["command"] == "grep ? x"
+
+
+def test_a_fifo_in_the_place_of_the_live_log_is_replaced(project: Project) -> None:
+    os.mkfifo(project.folder / "live.log")
+    assert logs.start_live_log(project.folder, 3, NOW).read_text().startswith("\n\n=== Loop #3 - ")

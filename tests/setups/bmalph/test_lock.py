@@ -112,3 +112,20 @@ def test_a_folder_that_may_not_be_written_to(project: Project) -> None:
     os.chmod(project.path / ".ralph", 0o755)
     assert "can't be taken: Permission denied" in done.stdout
     assert "next: check that" in done.stdout
+
+
+def test_t16_the_lock_outlives_a_git_clean(project: Project) -> None:
+    with lock.one_loop(project.folder) as renew:
+        for _ in range(2):
+            (project.folder / lock.FILE).unlink(missing_ok=True)
+            renew()
+            assert lock.is_locked(project.folder)
+            with pytest.raises(ProjectBusy), lock.one_loop(project.folder):
+                pytest.fail("two loops")
+            renew()
+    assert not lock.is_locked(project.folder)
+
+
+def test_a_fifo_in_its_place_holds_nobody_up(project: Project) -> None:
+    os.mkfifo(project.folder / lock.FILE)
+    assert not lock.is_locked(project.folder)

@@ -7,11 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 
-from bridge.errors import ProjectBusy
+from bridge.errors import ProjectBusy, ProjectUnusable
+from bridge.setups.bmalph.files import logs
 from bridge.setups.bmalph.lock import one_loop
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent, let_go
@@ -290,3 +293,87 @@ def test_t31_what_changed_reaches_the_next_run(looping: Project) -> None:
     agent = Agent(looping, "codex").runs("change a.txt; commit; working").otherwise("change; working")
     inside.run(looping, max_iterations=2)
     assert "Changed: a.txt (+1/-0)" in context(agent.calls[1])
+
+
+# -- what agents leave behind or take away -----------------------------------------------------------------
+
+
+def test_t2_what_left_the_agents_session_ends_with_the_loop(looping: Project) -> None:
+    """It lives on between the runs (a server that the next one tests against), and not after the last one."""
+    stray = "setsid sleep 300 >/dev/null 2>&1 & echo $! > $kept/stray"
+    kept = "env -u RALPH_BRIDGE_PROJECT setsid sleep 300 >/dev/null 2>&1 & echo $! > $kept/kept"
+    seen = 'kill -0 "$(cat $kept/stray)" && : > $kept/seen'
+    agent = Agent(looping, "codex").runs(f"change; {stray}; {kept}; working").otherwise(f"change; {seen}; complete")
+    inside.run(looping, max_iterations=3)
+    assert (agent.kept / "seen").exists()
+    spared = int((agent.kept / "kept").read_text())
+    try:
+        assert not _lives(int((agent.kept / "stray").read_text()))
+        assert _lives(spared)
+    finally:
+        os.kill(spared, 9)
+    assert "What the agent had left running was ended: 1 process group" in looping.read(".ralph/logs/ralph.log")
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_an_agent_that_cleans_up_ignored_files_takes_the_logs(looping: Project, live: bool) -> None:
+    looping.write(".gitignore", ".ralph/logs/\n")
+    agent = Agent(looping, "codex").runs("git clean -fdxq -e bin; change; working").otherwise("change; complete")
+    loop = inside.run(looping, live=live, max_iterations=5)
+    assert (loop.reason, len(agent.calls)) == ("completion_signals", 3)
+    assert SESSION in agent.calls[1]
+
+
+def test_a_full_disk_ends_the_loop_with_a_message(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("change; working")
+    folder = looping.path / ".ralph/logs"
+    full = logs.RunLogs(Path("/dev/full"), folder / "s", folder / "e")
+    refused = pytest.raises(ProjectUnusable, match="the log /dev/full can't be used: No space left on device")
+    with refused, patch.object(logs, "new_run_logs", lambda *_: full):
+        inside.run(looping)
+
+
+# -- what the original refuses, and repairs ----------------------------------------------------------------
+
+
+def test_a_driver_that_the_project_lacks_is_refused(looping: Project) -> None:
+    (looping.path / ".ralph/drivers/codex.sh").unlink()
+    agent = Agent(looping, "codex").otherwise("change; complete")
+    looping.run("adopt")
+    done = subprocess.run(
+        ["bash", ".ralph/ralph_loop.sh"],
+        cwd=looping.path,
+        env=looping.environment(PLATFORM_DRIVER="codex"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "PLATFORM_DRIVER in the environment" in done.stderr
+    assert "claude-code, copilot" in done.stderr
+    assert "cursor-agent-wrapper" not in done.stderr
+    assert agent.calls == []
+    assert looping.run("run", "--driver", "codex", "--no-live").returncode == 0, "asked for, it is the shipped one"
+
+
+def test_a_torn_history_is_made_anew(looping: Project) -> None:
+    looping.write(".ralph/.circuit_breaker_history", "{nope")
+    looping.write(".ralph/.circuit_breaker_state", '{"state":"WEIRD"}')
+    Agent(looping, "codex").otherwise("change; complete")
+    inside.run(looping)
+    assert json.loads(looping.read(".ralph/.circuit_breaker_history")) == []
+    assert json.loads(looping.read(".ralph/.circuit_breaker_state"))["state"] == "CLOSED"
+
+
+def test_warnings_about_settings_are_in_the_log(looping: Project) -> None:
+    looping.write(".ralph/.ralphrc", "NO_SUCH_KEY=1\n")
+    Agent(looping, "codex").otherwise("change; complete")
+    inside.run(looping)
+    assert "[WARN] .ralph/.ralphrc:1: unknown key NO_SUCH_KEY" in looping.read(".ralph/logs/ralph.log")
+
+
+def test_live_output_takes_json_and_says_so(looping: Project) -> None:
+    agent = Agent(looping, "claude-code").otherwise("change; complete")
+    done = looping.run("run", "--live", "--max-iterations", "1", CLAUDE_OUTPUT_FORMAT="text")
+    assert "CLAUDE_OUTPUT_FORMAT in the environment is text; live output needs json" in done.stderr
+    assert "stream-json" in agent.calls[0]

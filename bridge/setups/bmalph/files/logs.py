@@ -104,6 +104,8 @@ def start_live_log(folder: Folder, loop: int, now: float) -> Path:
     """Begin ``live.log`` anew for a run and return it; what the agent says is appended to it."""
     path = folder / "live.log"
     with usable(path):
+        if path.exists() and not path.is_file():
+            path.unlink()  # a FIFO would hold us for ever
         path.write_bytes(f"\n\n=== Loop #{loop} - {stamps.local(now)} ===\n".encode())
     return path
 

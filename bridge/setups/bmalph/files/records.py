@@ -87,13 +87,13 @@ def read_number(path: Path) -> int | None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file atomically.
+    """Write a file atomically; meanwhile it lies in ``logs/``, which git ignores, if that folder is there.
 
     Raises:
         ProjectUnusable: the system refuses.
     """
     with usable(path):
-        write_atomic(path, text)
+        write_atomic(path, text, scratch=path.parent / "logs")
 
 
 def write_json(path: Path, value: object, *, compact: bool = False) -> None:

@@ -18,12 +18,12 @@ left is sorted at the next start:
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bridge.files import LEFTOVER
 from bridge.setups.bmalph.files import stamps, status
 from bridge.setups.bmalph.files.counters import clear_exit_signals, read_exit_signals
 from bridge.setups.bmalph.files.records import delete, read_object, usable, write_json
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "Run", "begin_run", "end_run", "note_agent", "read_run", "stale_leftovers"]
 
 FILE = ".ralph_bridge.json"
-_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")  # what write_atomic leaves when it is killed
 _HEARTBEAT = (".heartbeat_marker", ".write_heartbeat_pid", ".write_heartbeat_seen", ".write_heartbeat_triggered")
 
 
@@ -158,7 +157,7 @@ def _sweep(folder: Folder) -> None:
     with usable(folder.path):
         for place in (folder.path, folder.logs):
             for name in os.listdir(place) if place.is_dir() else ():
-                if _TEMPORARY.fullmatch(name):
+                if LEFTOVER.fullmatch(name):
                     delete(place / name)
 
 
