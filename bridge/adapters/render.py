@@ -98,8 +98,8 @@ class _Screen:
                 self._control(match["control"])
             elif match["final"]:
                 self._sequence(match[0], match["final"], match["parameters"])
-            elif match["escape"] in ("7", "8"):
-                self._sequence("", "s" if match["escape"] == "7" else "u", "")
+            elif match["escape"]:
+                self._escape(match["escape"])
             elif match["osc"] is not None and match["osc"].startswith("8;"):
                 uri = match["osc"].split(";", 2)[-1]
                 if self.link and not uri:
@@ -127,6 +127,16 @@ class _Screen:
         self.colour = ""
         cells[self.column : self.column + len(new)] = new
         self.column += len(new)
+
+    def _escape(self, char: str) -> None:
+        if char in "78":
+            self._sequence("", "s" if char == "7" else "u", "")
+        elif char in "ED":  # next line; index
+            column = 0 if char == "E" else self.column
+            self.line_feed()
+            self.column = column
+        elif char == "M":
+            self._go(self.row - 1)
 
     def _control(self, char: str) -> None:
         if char == "\r":

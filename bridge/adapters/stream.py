@@ -23,6 +23,7 @@ class Stream:
     Args:
         terminal: where it comes from.
         nonce: what genuine announcements end in; empty when any is believed.
+        number: of the announcements.
         limit: bytes that are kept of one command's output; of more, the middle goes.
         listener: is given everything that is clean, as it comes.
     """
@@ -32,6 +33,7 @@ class Stream:
         terminal: Terminal,
         *,
         nonce: str = "",
+        number: str = "633",
         limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
     ) -> None:
@@ -39,7 +41,7 @@ class Stream:
         self.listener = listener
         self._last = time.monotonic()
         self._answers = Answers()
-        self._osc = Osc633(nonce=nonce)
+        self._osc = Osc633(nonce=nonce, number=number)
         self._limit = limit
         self._kept = bytearray()
         self._base = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import select
 import signal
 import termios
@@ -12,6 +11,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.adapters.waiting import reads_terminal
 from bridge.errors import ProgramNotStarted
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ _ONCE = 1_048_576
 """Bytes that are read in a row before anybody looks at them."""
 _TICK = 0.1
 """How often a child is looked at where its end can't be waited for (no pidfd)."""
-_TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
-
-
-_POLLS = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
 
 
 class TtyState(NamedTuple):
@@ -162,32 +158,8 @@ class Terminal:
         return TtyState(bool(flags & termios.ICANON), bool(flags & termios.ECHO), own)
 
     def is_reading(self, *, canonical: bool | None) -> bool | None:
-        """Whether some thread of the program waits for input from a terminal; None where that can't be seen.
-
-        Line editors (`canonical` is False) wait in select or poll; that tells something of programs with one
-        thread.
-        """
-        try:
-            tasks = os.listdir(f"/proc/{self.pid}/task")
-            places = set()
-            for task in tasks:
-                with open(f"/proc/{self.pid}/task/{task}/wchan") as file:
-                    places.add(file.read())
-        except OSError:
-            return None
-        if places & _TTY_READERS:
-            return True
-        if canonical is False:
-            return True if len(tasks) == 1 and all(map(_POLLS, places)) else None
-        return False if places - {"0", ""} or self._is_running() else None
-
-    def _is_running(self) -> bool:
-        """Whether the program is on a processor: then it waits nowhere, which looks like "may not be seen"."""
-        try:
-            with open(f"/proc/{self.pid}/stat", "rb") as file:
-                return file.read().rpartition(b")")[2].split()[0] == b"R"
-        except (OSError, IndexError):
-            return False
+        """Whether the program waits for input from a terminal; None where that can't be seen."""
+        return reads_terminal(self.pid, canonical=canonical)
 
     # ending
 
