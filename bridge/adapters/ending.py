@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.adapters.prompts import PromptMatch
     from bridge.adapters.terminal import TtyState
 
-__all__ = ["EndedBy", "Ending", "Later", "Signs", "Watch"]
+__all__ = ["EndedBy", "Ending", "Later", "Signs", "Watch", "again"]
 
 EndedBy = Literal["osc", "marker", "prompt", "input", "quiet", "incomplete", "timeout", "exit", "interrupt"]
 
@@ -83,6 +83,7 @@ class Watch:
         others: patterns of prompts that the program shows in modes that it enters by itself.
         marker: `primary` is a marker, which no output holds by accident.
         settle: longest silence, in seconds, that is asked for.
+        anywhere: prompts may stand anywhere in a line.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Watch:
         others: Sequence[str] = (),
         marker: bool = False,
         settle: float = 0.15,
+        anywhere: bool = False,
     ) -> None:
         self.offset = offset
         self.osc = osc
@@ -108,7 +110,7 @@ class Watch:
         """Absolute offset of the current line."""
         self._echoed = False
         self._prompts = [
-            (_detector(pattern, offset), continued)
+            (PromptDetector(pattern, offset=offset, midline=True, anywhere=anywhere), continued)
             for pattern, continued in (
                 (primary, False),
                 *((other, False) for other in others),
@@ -117,6 +119,7 @@ class Watch:
             if pattern
         ]
         self.cwd: str | None = None
+        self.last_exit: int | None = None
 
     def feed(self, data: bytes, marks: Sequence[Mark], *, cwd_key: str = "Cwd") -> None:
         """Take what came: clean bytes, and the announcements in them."""
@@ -130,6 +133,8 @@ class Watch:
         for mark in marks:
             if mark.code == "P" and mark.key == cwd_key:
                 self.cwd = mark.value
+            elif mark.code == "L":
+                self.last_exit = mark.status
         if data:
             for detector, _ in self._prompts:
                 detector.feed(data)
@@ -194,9 +199,14 @@ class Watch:
             if (found := detector.standing) is None:
                 continue
             wait = self._confirmation(signs)
+            if detector.is_above and not signs.reading:
+                if signs.reading is False:
+                    return Later(again(signs.quiet))  # a line of output, and the program still runs
+                wait = _LONG_CONFIRM
             if signs.quiet >= wait:
                 return Ending(by, found.start, prompt=found, continued=continued)
-            return Later(wait - signs.quiet)
+            # It may only be on its way from the prompt to the read, which is not to be seen in the stream.
+            return Later(min(wait - signs.quiet, again(signs.quiet)))
         return self._unannounced(signs) if self.osc else self._unseen(by, signs)
 
     def _unannounced(self, signs: Signs) -> Ending | Later:
@@ -250,10 +260,11 @@ class Watch:
         return Later(max(_CONFIRM, signs.quiet)) if signs.quiet < 1.0 else Later()
 
 
+def again(quiet: float) -> float:
+    """Seconds until the terminal is worth another look, after so many of silence: ever less often."""
+    return max(0.004, quiet / 2)
+
+
 def _at_editor(signs: Signs) -> bool:
     """Whether the program itself is at a line editor's prompt, as far as the terminal tells."""
     return bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
-
-
-def _detector(pattern: str, offset: int) -> PromptDetector:
-    return PromptDetector(pattern, offset=offset, midline=True)

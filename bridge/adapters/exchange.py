@@ -9,9 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bridge.adapters.captures import captured
 from bridge.adapters.cleaning import clean
-from bridge.adapters.ending import Ending, Signs, Watch
-from bridge.adapters.modes import ModeState, mode_at_prompt, shows_prompt, usable
+from bridge.adapters.ending import Ending, Signs, Watch, again
+from bridge.adapters.interleave import aside, placed
+from bridge.adapters.modes import ModeState, effect_of, mode_at_prompt, shows_prompt, usable
+from bridge.adapters.patterns import compiled
 from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.result import Result
@@ -19,6 +22,8 @@ from bridge.adapters.view import plain, visible
 from bridge.errors import AdapterNotReady
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bridge.adapters.ending import EndedBy
     from bridge.adapters.model import AdapterFile
     from bridge.adapters.osc import Mark
@@ -33,6 +38,8 @@ _DRAWN = 0.15
 """Longest wait for a prompt that was announced to be drawn."""
 _PAUSE = 0.003
 """Silence after which a prompt that shows something is taken to be whole."""
+_QUIESCE = 10.0
+"""Longest wait, in seconds, for a program to fall silent behind its prompt."""
 _CHUNK = 256
 _CLOSERS = ("", "'", '"', "]]", "*/")
 """What the way out of a continuation is tried with: a text or a comment may be open."""
@@ -47,6 +54,8 @@ class Command:
         segments: output of what was typed already.
         escapes: how many ways out of a continuation were tried.
         incomplete: there was no way out but the interrupt key.
+        out_of_band: what came between the last prompt and this command.
+        afterwards: what came behind its own prompt, where the adapter waits for that.
         asks: the program waits for input at no prompt that we know.
     """
 
@@ -62,6 +71,7 @@ class Command:
     escapes: int = 0
     truncated: bool = False
     out_of_band: str = ""
+    afterwards: str = ""
     incomplete: bool = False
     asks: bool = False
 
@@ -95,12 +105,15 @@ class Exchange:
             for mode in adapter.modes
             if not mode.default and (pattern := usable(mode.primary or mode.detect))
         ]
+        self._anywhere = adapter.prompt.anchor == "anywhere"
         self._settle = max(adapter.output.post_prompt_settle_ms, 0) / 1000
         self._raw_prompt: bool | None = None
         self._prompt_end = self._announced_at = 0
         self._input_began = not genuine
         self.pending: Command | None = None
         self.cwd: str | None = None
+        self.mode = ModeState()
+        """The mode that the program was in at its last prompt."""
         self.typed = False
         self.ready_seconds = 0.0
         self.greeting = b""
@@ -137,27 +150,37 @@ class Exchange:
     def ready(self, inject: str | None, timeout: float) -> None:
         """Wait for the first prompt; type `inject` when the program reads.
 
+        With ``suppress_mirror_during_inject`` whoever listens gets the first prompt only, not what led there.
+
         Raises:
             AdapterNotReady: no prompt within `timeout` seconds, or the program ended.
         """
         begun = time.monotonic()
         deadline = begun + timeout
         watch = Watch(offset=0, osc=self._osc, primary=None, settle=max(self._settle, 0.05))
-        first = PromptDetector(self._primary) if self._primary else None
+        first = PromptDetector(self._primary, anywhere=self._anywhere) if self._primary else None
         kick_at = begun + max(self.adapter.ready.delay_after_inject_ms / 1000, 0.5)
         kicked = not self.adapter.ready.kick_enter_after_ready
+        muted = inject is not None and self.adapter.ready.suppress_mirror_during_inject
+        listener = self.stream.listener
         if inject is not None:
-            self._inject(inject, deadline)
+            self._wait_to_inject(deadline)
+            if muted:
+                self.stream.listener = None
+            for line in inject.split("\n"):
+                self._write(line + self.adapter.input.line_ending)
         while True:
-            if self._at_first_prompt(watch, first):
-                break
             now = time.monotonic()
+            if self._at_first_prompt(watch, first) and self._awaited(now - begun):
+                break
             if self.terminal.ended or now >= deadline:
                 raise self._not_ready(timeout)
             if not kicked and now >= kick_at and self.stream.quiet > 0.05:
                 kicked = True
                 self._write(self.adapter.input.line_ending)
             wait = self._first_wait(first, watch)
+            if wait == 0.0:
+                wait = 0.05  # a prompt, but not what the adapter waits for
             if not kicked:
                 wait = min(wait if wait is not None else kick_at - now, max(kick_at - now, 0.05))
             limit = deadline - now if wait is None else min(wait, deadline - now)
@@ -177,6 +200,19 @@ class Exchange:
         drawn = first.standing.start if first is not None and first.standing else 0
         self.greeting = self.stream.between(announced[-1] if announced else drawn, self.stream.offset)[0]
         self.stream.forget(self._prompt_end)
+        self.stream.listener = listener
+        if muted and listener is not None:
+            listener(self.greeting)
+
+    def _awaited(self, seconds: float) -> bool:
+        """``wait_for_event: custom``: `wait_for` was printed, or the time for output to settle is over."""
+        ready = self.adapter.ready
+        if ready.wait_for_event != "custom" or not (pattern := usable(ready.wait_for)):
+            return True
+        if seconds >= max(ready.output_settled_max_ms, 0) / 1000:
+            return True
+        text, _ = self.stream.between(0, self.stream.offset)
+        return compiled(pattern).search(plain(visible(text.decode("utf-8", "replace")).text)) is not None
 
     def _drawn(self, longest: float) -> None:
         """Wait until a prompt that was announced is drawn and its line editor on; for scripts that don't say so.
@@ -214,11 +250,16 @@ class Exchange:
         # Banners hold prompt-like texts more often than output does: the program has to read.
         reading = self.terminal.is_reading(canonical=True) if canonical else None
         wait = {True: 0.0, False: 1.0, None: 0.05}[reading] if canonical else 0.025
-        return max(wait - self.stream.quiet, 0.0)
+        left = max(wait - self.stream.quiet, 0.0)
+        return min(left, again(self.stream.quiet)) if left else 0.0
 
-    def _inject(self, text: str, deadline: float) -> None:
-        """Wait until the program reads, for at most the times that the adapter gives, and type `text`."""
+    def _wait_to_inject(self, deadline: float) -> None:
+        """Wait until the program reads, for at most the times that the adapter gives."""
         ready = self.adapter.ready
+        begun = time.monotonic()
+        # Two fields say how long to be quiet; they are upper bounds here, so the smaller one that is given counts.
+        given = [each for each in (ready.settle_before_inject_ms, ready.output_settled_stable_ms) if each > 0]
+        settled = max(min(given, default=0), 50) / 1000
         latest = min(time.monotonic() + max(ready.output_settled_max_ms, 1000) / 1000, deadline)
         while time.monotonic() < latest and not self.terminal.ended:
             canonical = self.terminal.state().canonical
@@ -231,11 +272,15 @@ class Exchange:
                 and self.terminal.is_reading(canonical=True)
             ):
                 break
-            if self.stream.offset and self.stream.quiet >= max(ready.output_settled_stable_ms, 50) / 1000:
+            if self.stream.offset and self.stream.quiet >= settled:
                 break
+            if (
+                not self.stream.offset
+                and time.monotonic() - begun >= max(ready.output_settled_min_ms, 50) / 1000
+                and self.terminal.is_reading(canonical=canonical)
+            ):
+                break  # it reads and shows no prompt at all
             self._pump(0.02 if self.stream.offset else 0.1)
-        for line in text.split("\n"):
-            self._write(line + self.adapter.input.line_ending)
 
     def _not_ready(self, timeout: float) -> AdapterNotReady:
         text, _ = self.stream.between(0, self.stream.offset)
@@ -311,18 +356,12 @@ class Exchange:
             others=self._others,
             marker=not self._osc and self.adapter.prompt.strategy != "regex",
             settle=self._settle,
+            anywhere=self._anywhere,
         )
 
     def _between_commands(self) -> str:
         """What came behind the last prompt."""
-        text, _ = self.stream.between(self._prompt_end, self.stream.offset)
-        shown = plain(visible(text.decode("utf-8", "surrogateescape")).text)
-        if self._primary:
-            detector = PromptDetector(self._primary)
-            detector.feed(shown.encode("utf-8", "surrogateescape"))
-            if detector.standing is not None:  # drawn once more behind it
-                shown = shown[: shown.rfind(detector.standing.text)]
-        return trimmed(shown).strip("\r\n") if shown.strip() else ""
+        return aside(self.stream.between(self._prompt_end, self.stream.offset)[0], self._primary)
 
     # waiting
 
@@ -356,7 +395,36 @@ class Exchange:
                 command.asks = True
                 return self._result(command, ending)  # still pending: somebody may answer
             else:
-                return self._done(command, ending)
+                return self._done(command, self._quiesced(command, ending, deadline))
+
+    def _quiesced(self, command: Command, ending: Ending, deadline: float | None) -> Ending:
+        """``async_interleave: quiesce``: the ending once nothing has come for a while behind the prompt.
+
+        The prompt that stands in the end is the one that tells the mode.
+        """
+        if self.adapter.output.async_interleave.strategy != "quiesce" or ending.prompt is None:
+            return ending
+        limit = time.monotonic() + _QUIESCE if deadline is None else min(deadline, time.monotonic() + _QUIESCE)
+        watch = Watch(
+            offset=ending.prompt.end,
+            osc=False,
+            primary=self._primary,
+            others=self._others,
+            settle=self._settle,
+            anywhere=self._anywhere,
+        )
+        watch.feed(self.stream.between(ending.prompt.end, self.stream.offset)[0], [])
+        while (left := min(self._settle - self.stream.quiet, limit - time.monotonic())) > 0:
+            data, marks = self._pump(left)
+            watch.feed(data, marks)
+            if self.terminal.ended:
+                break
+        verdict = watch.verdict(self._signs(watch))
+        last = ending.prompt
+        if isinstance(verdict, Ending) and verdict.prompt is not None:
+            last = verdict.prompt
+        command.afterwards = aside(self.stream.between(ending.prompt.end, last.start)[0], None)
+        return ending._replace(prompt=last)
 
     def _await(self, command: Command, deadline: float | None, *, soft: bool = False) -> Ending | None:
         """The ending of what was typed last, or None at the deadline."""
@@ -511,9 +579,14 @@ class Exchange:
         over = recovered or (ending.by not in ("timeout", "input") and not (ending.continued and not recovered))
         last = self._cleaned(command, ending)
         output = "\n".join([*command.segments, last] if last else command.segments)
+        before = self.mode.name or (self.adapter.modes[0].name if self.adapter.modes else None)
         mode = ModeState()
+        groups: Mapping[str, str] = {}
+        shown = ""
+        if ending.prompt is not None:
+            groups, shown = ending.prompt.groups, plain(ending.prompt.text)
         if over:
-            mode = self._mode(ending, output)
+            self.mode = mode = self._mode(ending, output)
             self._prompt_end = max(self._prompt_end, ending.prompt.end if ending.prompt else ending.end)
             self.pending = None
             if ending.prompt is not None:  # in a mode that announces nothing
@@ -521,61 +594,43 @@ class Exchange:
             if command.path is not None:
                 with suppress(OSError):
                     os.unlink(command.path)
-        captures = self._captures(ending)
-        output, aside = self._placed(output, command.out_of_band)
+        told = captured(self.adapter, groups, shown, mode)
+        interleave = self.adapter.output.async_interleave
+        output, apart = placed(output, command.out_of_band, command.afterwards, interleave)
         return Result(
             command=command.command,
             output=output,
             exit_code=self.terminal.status if ending.by == "exit" else ending.status,
             cwd=command.watch.cwd if command.watch is not None else None,
-            mode=mode.name,
-            level=mode.level,
+            mode=told.mode or mode.name,
+            level=told.level if mode.level is None else mode.level,
             duration=duration,
             ended_by=by or ending.by,
             truncated=command.truncated,
             recovered=recovered,
             restarted=command.restarted,
-            out_of_band=aside,
-            captures=captures,
-            counter=self._counter(captures),
+            out_of_band=apart,
+            captures=told.values,
+            counter=told.counter,
+            effect=effect_of(self.adapter.modes, before, command.command),
+            last_exit=command.watch.last_exit if command.watch is not None else None,
         )
-
-    def _placed(self, output: str, aside: str) -> tuple[str, str]:
-        interleave = self.adapter.output.async_interleave
-        if not aside or interleave.strategy == "none" or interleave.capture_as == "out_of_band":
-            return output, aside
-        if interleave.capture_as == "discard":
-            return output, ""
-        return f"{aside}\n{output}" if output else aside, aside
 
     def _mode(self, ending: Ending, output: str) -> ModeState:
         if not self.adapter.modes:
             return ModeState()
         if ending.prompt is not None:
-            return mode_at_prompt(self.adapter.modes, plain(ending.prompt.text), plain(output))
+            return mode_at_prompt(self.adapter.modes, plain(ending.prompt.text), plain(output), self.mode.name)
         deadline = time.monotonic() + 0.15
         while True:
             text, _ = self.stream.between(ending.end, self.stream.offset)
             line = plain(visible(text.decode("utf-8", "surrogateescape")).text).rpartition("\n")[2]
-            found = mode_at_prompt(self.adapter.modes, line, plain(output))
+            found = mode_at_prompt(self.adapter.modes, line, plain(output), self.mode.name)
             left = deadline - time.monotonic()
             drawn = self._input_began if self._genuine else shows_prompt(self.adapter.modes, line)
             if drawn or left <= 0 or self.terminal.ended:
                 return found
             self._pump(left)
-
-    def _captures(self, ending: Ending) -> dict[str, str]:
-        if ending.prompt is None:
-            return {}
-        groups = ending.prompt.groups
-        given = self.adapter.prompt.group_captures
-        return {each.name: groups[each.group] for each in given if each.group in groups}
-
-    def _counter(self, captures: dict[str, str]) -> int | None:
-        for each in self.adapter.prompt.group_captures:
-            if each.role == "monotonic_counter" and captures.get(each.name, "").isdigit():
-                return int(captures[each.name])
-        return None
 
 
 def _start(watch: Watch | None) -> int | None:

@@ -17,7 +17,9 @@ CANONICAL_LIMIT = 4095
 """Bytes of one line, its end included, that Linux keeps in canonical mode (P5)."""
 _LONGEST_ENCODED = 8_000
 _DELIMITER = "RALPH_BRIDGE_EOF"
-_REMOVES = re.compile(r"""\s*(?:;|&&)\s*(?:command\s+|\\)?rm\s+(?:-\w+\s+)*(?:--\s+)?["']?\{path\}["']?\s*;?\s*\Z""")
+_REMOVES = re.compile(
+    r"""\s*(?:;|&&)\s*(?:command\s+|\\)?rm\s+(?:-\w+\s+)*(?:--\s+)?["']?\{path\}["']?\s*;?\s*\Z"""
+)
 _POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
 
 

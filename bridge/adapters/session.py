@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from bridge.adapters.exchange import Command, Exchange
 from bridge.adapters.parens import judge
 from bridge.adapters.payload import CANONICAL_LIMIT, cd_command, delivery
-from bridge.adapters.starting import Place, patterns, plan
+from bridge.adapters.starting import Place, announcement_number, patterns, plan
 from bridge.adapters.stream import Stream
 from bridge.adapters.terminal import Terminal
 from bridge.errors import (
@@ -87,7 +87,11 @@ class Session:
             raise
         self._closed = False
         self._stream = Stream(
-            self._terminal, nonce=started.nonce, limit=self._output_limit, listener=self._listener
+            self._terminal,
+            nonce=started.nonce,
+            number=announcement_number(self.adapter),
+            limit=self._output_limit,
+            listener=self._listener,
         )
         self._exchange = Exchange(
             self.adapter,
