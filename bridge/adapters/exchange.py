@@ -13,8 +13,19 @@ from bridge.adapters.captures import captured
 from bridge.adapters.cleaning import clean
 from bridge.adapters.ending import Ending, Signs, Watch, again
 from bridge.adapters.interleave import aside, placed
-from bridge.adapters.modes import ModeState, effect_of, mode_at_prompt, shows_prompt, usable
+from bridge.adapters.modes import (
+    ModeState,
+    default_mode,
+    effect_of,
+    is_default,
+    mode_at_prompt,
+    mode_named,
+    shows_prompt,
+    usable,
+    way_out,
+)
 from bridge.adapters.patterns import compiled
+from bridge.adapters.payload import Payload
 from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.result import Result
@@ -27,7 +38,6 @@ if TYPE_CHECKING:
     from bridge.adapters.ending import EndedBy
     from bridge.adapters.model import AdapterFile
     from bridge.adapters.osc import Mark
-    from bridge.adapters.payload import Payload
     from bridge.adapters.stream import Stream
 
 __all__ = ["Command", "Exchange"]
@@ -40,6 +50,8 @@ _PAUSE = 0.003
 """Silence after which a prompt that shows something is taken to be whole."""
 _QUIESCE = 10.0
 """Longest wait, in seconds, for a program to fall silent behind its prompt."""
+_DEEPEST = 20
+"""How many modes within each other are left one by one."""
 _CHUNK = 256
 _CLOSERS = ("", "'", '"', "]]", "*/")
 """What the way out of a continuation is tried with: a text or a comment may be open."""
@@ -542,6 +554,46 @@ class Exchange:
             return False
         self._done(self.pending, ending)
         return True
+
+    def switch(self, key: str, mode: str, timeout: float) -> bool:
+        """Press a key that changes modes; whether the prompt of `mode` is there within `timeout` seconds."""
+        given = mode_named(self.adapter.modes, mode)
+        pattern = usable(given.primary or given.detect) if given is not None else None
+        begun = self.stream.offset
+        self._write(key)
+        watch = Watch(offset=begun, osc=False, primary=pattern, settle=self._settle, anywhere=True)
+        deadline = time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) > 0 and not self.terminal.ended:
+            data, marks = self._pump(min(left, 0.02))
+            watch.feed(data, marks)
+            if (pattern is None and self.stream.quiet >= self._settle) or (
+                watch.looks_like_prompt and self.stream.quiet >= _PAUSE
+            ):
+                self._prompt_end = self.stream.offset
+                self.mode = ModeState(mode)
+                return True
+        return False
+
+    def leave_modes(self, timeout: float) -> bool:
+        """Leave mode after mode, each within `timeout` seconds; whether the default mode is reached."""
+        modes = self.adapter.modes
+        for _ in range(_DEEPEST):
+            mode = mode_named(modes, self.mode.name)
+            if is_default(modes, self.mode.name) or mode is None:
+                return True
+            before, way = self.mode, way_out(mode)
+            if way is None:
+                return False
+            if way.key:
+                if not self.switch(way.key, default_mode(modes).name, timeout):
+                    return False
+                continue
+            self.settle()
+            self.begin(Command(way.command, Payload("direct", way.command)))
+            ended_by = self.complete(timeout, interrupt=False, grace=timeout).ended_by
+            if ended_by in ("timeout", "exit", "input", "incomplete") or self.mode == before:
+                return False
+        return False
 
     def collect(self, seconds: float) -> str:
         """What comes within `seconds` while no command runs."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ModeState",
     "WayOut",
+    "default_mode",
     "detect_mode",
     "effect_of",
     "is_default",
@@ -44,7 +45,7 @@ def detect_mode(modes: Sequence[Mode], text: str) -> ModeState:
     for mode in modes:
         if mode.auto_enter and (match := _search(mode.detect or mode.primary, text)):
             return ModeState(mode.name, _level(mode, match))
-    return ModeState(_default(modes).name)
+    return ModeState(default_mode(modes).name)
 
 
 def mode_at_prompt(modes: Sequence[Mode], prompt: str, output: str, current: str | None = None) -> ModeState:
@@ -68,7 +69,7 @@ def mode_at_prompt(modes: Sequence[Mode], prompt: str, output: str, current: str
                 return ModeState(mode.name, _level(mode, match))
     before = mode_named(modes, current)
     if before is not None and _search(before.exit_detect, prompt):
-        return ModeState(_default(modes).name)
+        return ModeState(default_mode(modes).name)
     return detect_mode(modes, output + "\n" + prompt)
 
 
@@ -79,7 +80,7 @@ def mode_named(modes: Sequence[Mode], name: str | None) -> Mode | None:
 
 def is_default(modes: Sequence[Mode], name: str | None) -> bool:
     """Whether a program in this mode is where it began (None: nothing is known to the contrary)."""
-    return not modes or name is None or name == _default(modes).name
+    return not modes or name is None or name == default_mode(modes).name
 
 
 def effect_of(modes: Sequence[Mode], current: str | None, command: str) -> str | None:
@@ -118,7 +119,8 @@ def way_out(mode: Mode) -> WayOut | None:
     return None
 
 
-def _default(modes: Sequence[Mode]) -> Mode:
+def default_mode(modes: Sequence[Mode]) -> Mode:
+    """The mode that a program begins in."""
     return next((mode for mode in modes if mode.default), modes[0])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -24,6 +24,8 @@ __all__ = ["Loaded", "known_keys", "read_adapter"]
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
+_SAID = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+"""What YAML 1.1 and the readers of other runtimes take for booleans, in any case."""
 _INT = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _ABSENT = object()
 _DEEPEST = 20
@@ -46,6 +48,7 @@ class Loaded(NamedTuple):
 def read_adapter(data: bytes, source: str) -> Loaded:
     """Read one adapter file; `source` names it in problems. Never raises for what is in the file."""
     from bridge.adapters.rules import broken_rules
+    from bridge.adapters.unused import without_effect
 
     reader = _Reader(source)
     root = reader.document(data)
@@ -54,9 +57,14 @@ def read_adapter(data: bytes, source: str) -> Loaded:
         value = reader.record(AdapterFile, root, "", _DEEPEST)
         if isinstance(value, AdapterFile):
             reader.vital(value)
+            if "process.line_ending" in reader.lines and "input.line_ending" not in reader.lines:
+                # Sections 3 and 8 both have it; files that know only the first one mean it.
+                value = replace(value, input=replace(value.input, line_ending=value.process.line_ending))
             adapter = value
             for path, message in broken_rules(value):
                 reader.tell("rule", path, message)
+            for path, message in without_effect(value):
+                reader.tell("note", path, message)
     problems = tuple(sorted(reader.problems, key=lambda each: each.line))
     if any(each.is_error() for each in problems):
         adapter = None
@@ -213,6 +221,10 @@ class _Reader:
             return self._wrong(path, {int: "a number", bool: "true or false"}.get(hint, "a text"), node)
         text = node.value
         if hint is bool:
+            if text not in _BOOLS and text.lower() in _SAID:
+                meant_one = _SAID[text.lower()]
+                self.tell("value", path, f"{text!r} is read as {meant_one}; write {meant_one}")
+                return meant_one == "true"
             return _BOOLS[text] if text in _BOOLS else self._wrong(path, "true or false", node)
         if hint is int:
             plain = text.replace("_", "")
@@ -245,11 +257,7 @@ class _Reader:
     def _wrong(self, path: str, wanted: str, node: Any) -> Any:
         shown = repr(node.value) if node.id == "scalar" else {"sequence": "a list", "mapping": "a mapping"}[node.id]
         line = node.start_mark.line + 1
-        hint = ""
-        if wanted == "true or false" and node.id == "scalar":
-            guess = {"yes": "true", "on": "true", "y": "true", "1": "true", "no": "false", "off": "false"}
-            hint = f"; did you mean {guess[node.value.lower()]}?" if node.value.lower() in guess else ""
-        self.tell("type", path, f"expected {wanted}, found {shown}{hint}", line=line)
+        self.tell("type", path, f"expected {wanted}, found {shown}", line=line)
         return _ABSENT
 
     def _judge(self, value: Any, rule: FieldRule, path: str) -> None:

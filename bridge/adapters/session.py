@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from typing import TYPE_CHECKING, Self
 
 from bridge.adapters.exchange import Command, Exchange
+from bridge.adapters.modes import mode_named
 from bridge.adapters.parens import judge
 from bridge.adapters.payload import CANONICAL_LIMIT, cd_command, delivery
 from bridge.adapters.starting import Place, announcement_number, patterns, plan
@@ -36,6 +38,8 @@ COLUMNS = 8192
 ROWS = 50
 _GRACE = 2.0
 """Seconds that an interrupted program has to come back to its prompt."""
+_LEAVING = 0.5
+"""Seconds that a program has to leave a mode before it is told to end."""
 _MACOS_LIMIT = 1023
 
 
@@ -57,6 +61,7 @@ class Session:
         ready_timeout: float = 30.0,
         output_limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
+        idle_timeout: float | None = None,
     ) -> None:
         """Start the program and wait until it takes commands; the parameters are those of ``Adapter.start``."""
         self.adapter = adapter
@@ -67,6 +72,8 @@ class Session:
         self._ready_timeout = ready_timeout
         self._output_limit = output_limit
         self._listener = listener
+        self._idle_timeout = idle_timeout
+        self._last_used = time.monotonic()
         self._osc, self._primary, self._continuation = patterns(adapter, script)
         self._restarted = False
         self.cwd: str | None = None
@@ -109,6 +116,7 @@ class Session:
                 error.add_note(f"command line: {started.argv}")
             raise
         self.cwd = self._exchange.cwd
+        self._last_used = time.monotonic()
 
     def _abandon(self) -> None:
         self._closed = True
@@ -149,6 +157,8 @@ class Session:
         shutdown = self.adapter.lifecycle.shutdown
         try:
             if not self._terminal.ended and not self.busy and shutdown.command:
+                self._exchange.leave_modes(_LEAVING)
+            if not self._terminal.ended and not self.busy and shutdown.command:
                 self._exchange.type(shutdown.command)
                 self._terminal.wait(max(shutdown.grace_ms, 0) / 1000)
             if not self._terminal.ended and shutdown.force_signal != "kill":
@@ -178,7 +188,8 @@ class Session:
 
         Raises:
             SessionBusy: an earlier command has not ended.
-            SessionEnded: the program is gone (and the adapter doesn't say ``restart_on: [crash]``).
+            SessionEnded: the program is gone (and the adapter doesn't say ``restart_on: [crash]``; after a time
+                without commands, ``restart_on: [idle_timeout]``).
             IncompleteInput: brackets are open; nothing was sent.
             LineTooLong: the terminal would cut a line, and the adapter has no other way in.
         """
@@ -201,6 +212,7 @@ class Session:
     def _finish(self, timeout: float | None, *, interrupt: bool) -> Result:
         result = self._exchange.complete(timeout, interrupt=interrupt, grace=_GRACE)
         self.cwd = self._exchange.cwd
+        self._last_used = time.monotonic()
         return result
 
     def wait(self, timeout: float | None = 60.0, *, interrupt: bool = False) -> Result:
@@ -268,6 +280,39 @@ class Session:
             raise ConfigurationError(f"adapter {self.adapter.name} has no suspend key (signals.suspend is null)")
         return self._exchange.press(self.adapter.signals.suspend, timeout)
 
+    @property
+    def mode(self) -> str | None:
+        """The mode that the program was in at its last prompt; None for adapters without modes."""
+        return self._exchange.mode.name
+
+    def enter(self, mode: str, *, timeout: float = _GRACE) -> bool:
+        """Press the key that enters a mode; whether its prompt is there within `timeout` seconds.
+
+        Raises:
+            ConfigurationError: there is no such mode, or the adapter gives it no `enter_key`.
+        """
+        self._usable()
+        found = mode_named(self.adapter.modes, mode)
+        if found is None or not found.enter_key:
+            why = "has no mode" if found is None else "gives no enter_key to mode"
+            names = ", ".join(each.name for each in self.adapter.modes if each.enter_key) or "none"
+            raise ConfigurationError(
+                f"adapter {self.adapter.name} {why} {mode!r}\n  modes with an enter_key: {names}"
+            )
+        self._exchange.settle()
+        return self._exchange.switch(found.enter_key, mode, timeout)
+
+    def leave(self, *, timeout: float = _GRACE) -> bool:
+        """Leave the mode that the program is in, by its `exit_key` or its exit commands.
+
+        Modes that are nested are left one after the other. Whether the program is in its default mode in the end.
+
+        Args:
+            timeout: seconds for each step.
+        """
+        self._usable()
+        return self._exchange.leave_modes(timeout)
+
     def collect(self, seconds: float) -> str:
         """Output that belongs to no command and comes within `seconds`."""
         return self._exchange.collect(seconds)
@@ -289,8 +334,11 @@ class Session:
         if self._closed:
             raise SessionEnded(f"the session of {self.adapter.name} is closed\n  next: start a new one")
         self._exchange.look()
+        restart_on = self.adapter.lifecycle.restart_on
+        if "idle_timeout" in restart_on and self._is_idle():
+            self.restart()
         if self._terminal.ended:
-            if "crash" not in self.adapter.lifecycle.restart_on:
+            if "crash" not in restart_on:
                 raise SessionEnded(
                     f"{self.adapter.name} has ended (status {self._terminal.status})\n  next: restart() the session"
                 )
@@ -309,6 +357,14 @@ class Session:
                 f"{self.adapter.name} is still busy with {_short(command)}\n"
                 "  next: wait() for it, or interrupt() it"
             )
+
+    def _is_idle(self) -> bool:
+        """Whether the program was left alone for too long, or has ended because it was (TMOUT of shells)."""
+        if self._exchange.pending is not None:
+            return False
+        if self._terminal.ended:
+            return self._terminal.status == 0
+        return self._idle_timeout is not None and time.monotonic() - self._last_used > self._idle_timeout
 
     def _complete(self, command: str) -> None:
         given = self.adapter.input

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bridge.adapters.adapter import Adapter
+from bridge.adapters.model import DeclaredTest
 from bridge.adapters.patterns import compiled
 from bridge.adapters.view import plain
 from bridge.errors import BridgeError, ProgramNotFound
@@ -18,7 +19,7 @@ from bridge.errors import BridgeError, ProgramNotFound
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.adapters.model import DeclaredTest, SetupStep
+    from bridge.adapters.model import SetupStep
     from bridge.adapters.registry import Entry
     from bridge.adapters.result import Result
     from bridge.adapters.session import Session
@@ -219,11 +220,15 @@ class _Run:
             return
         assert self.session is not None
         result = self.session.run(command, timeout=self.timeout)
+        try:
+            self._judge_step(step, result)
+        except _Failure as failure:
+            raise _Failure(f"setup {command.strip()!r}: {failure}", failure.output) from None
+
+    def _judge_step(self, step: SetupStep, result: Result) -> None:
         if step.expect is not None:
             _expect(step.expect, result.output)
-        if step.expect_exit_code is not None and result.exit_code != step.expect_exit_code:
-            told = f"expected exit code {step.expect_exit_code}, got {result.exit_code}"
-            raise _Failure(f"setup {command.strip()!r}: {told}", result.output)
+        self._judge_status(step, result)
         _judge_mode(step, result)
 
     def _counter(self) -> int | None:
@@ -231,20 +236,26 @@ class _Run:
         probe = self.adapter.probe
         return self._run(probe.eval).counter if probe is not None else None
 
-    def _judge_status(self, test: DeclaredTest, result: Result) -> None:
-        if test.exit_code_is_unreliable:
-            return
+    def _judge_status(self, test: DeclaredTest | SetupStep, result: Result) -> None:
+        if isinstance(test, DeclaredTest):
+            if test.expect_no_last_exit and result.last_exit is not None:
+                raise _Failure(f"expected no last exit code, got {result.last_exit}", result.output)
+            if test.exit_code_is_unreliable:
+                return
         if test.expect_exit_code is not None and result.exit_code != test.expect_exit_code:
             raise _Failure(f"expected exit code {test.expect_exit_code}, got {result.exit_code}", result.output)
         if test.expect_error is None:
             return
-        # Where no exit code is told, `expect` is all there is to see an error by.
-        failed = result.exit_code != 0 if result.exit_code is not None else test.expect is not None
-        if result.exit_code is None and not test.expect_error:
-            failed = False
+        failed = result.exit_code not in (0, None)
+        if test.expect_error and not failed and (result.exit_code is None or not self._tells_errors):
+            failed = test.expect is not None  # which is all there is to see an error by
         if failed != test.expect_error:
             wanted = "an error" if test.expect_error else "no error"
             raise _Failure(f"expected {wanted}; the exit code is {result.exit_code}", result.output)
+
+    @property
+    def _tells_errors(self) -> bool:
+        return self.adapter.capabilities.exit_code == "true"
 
     def _judge_cwd(self, expected: bool | None, before: str | None, after: str | None) -> None:
         if expected is None:

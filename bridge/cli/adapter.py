@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,6 +64,7 @@ def list_(as_json: bool) -> int:
 
 def _row(entry: Entry) -> dict[str, object]:
     from bridge.adapters.adapter import Adapter
+    from bridge.adapters.vocabulary import words
 
     found = entry.adapter
     try:
@@ -79,6 +81,25 @@ def _row(entry: Entry) -> dict[str, object]:
         "path": str(entry.path),
         "program": program,
         "tests": len(found.tests),
+        "homepage": found.homepage,
+        "license": found.license,
+        "capabilities": _shown(found.capabilities),
+        "signals": _shown(found.signals),
+        "modes": [_shown(mode) for mode in found.modes],
+        "commands": {
+            "prefix": found.commands.prefix,
+            "scope": list(found.commands.scope),
+            "words": words(found),
+            "about": {each.name: each.description for each in found.commands.builtin if each.description},
+        },
+    }
+
+
+def _shown(section: Any) -> dict[str, Any]:
+    """A section of the model as JSON can say it."""
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, value in dataclasses.asdict(section).items()
     }
 
 
@@ -99,7 +120,8 @@ def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
     """Check adapter files against schema 1 (all that are known by name, if none is given).
 
     Exit code 1 when something is an error. Warnings are unknown keys, duplicate keys, values that the schema
-    doesn't list and rules between keys; with --strict only the first two are.
+    doesn't list and rules between keys; with --strict only the first two are. Notes name fields that have no effect
+    here.
     """
     checked = _checked(files)
     wrong = any(each.is_error(strict=strict) for _, problems in checked for each in problems)
@@ -122,9 +144,9 @@ def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
     for _, problems in checked:
         for each in problems:
             write(each.text(strict=strict) + "\n")
-    errors = sum(each.is_error(strict=strict) for _, problems in checked for each in problems)
-    warnings = sum(len(problems) for _, problems in checked) - errors
-    write(f"{len(checked)} checked: {errors} errors, {warnings} warnings\n")
+    levels = [each.level(strict=strict) for _, problems in checked for each in problems]
+    notes = f", {levels.count('note')} notes" if "note" in levels else ""
+    write(f"{len(checked)} checked: {levels.count('error')} errors, {levels.count('warning')} warnings{notes}\n")
     return 1 if wrong else 0
 
 
@@ -134,7 +156,7 @@ def _problem(problem: Problem, *, strict: bool) -> dict[str, object]:
         "line": problem.line,
         "key": problem.key,
         "kind": problem.kind,
-        "level": "error" if problem.is_error(strict=strict) else "warning",
+        "level": problem.level(strict=strict),
         "message": problem.message,
     }
 
