@@ -137,7 +137,7 @@ class Watch:
                 self.last_exit = mark.status
         if data:
             for detector, _ in self._prompts:
-                detector.feed(data)
+                detector.follow(data)
 
     def _listen(self, data: bytes) -> None:
         """Line editors ask for bracketed paste while they read, and only then.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bridge.adapters.captures import captured
 from bridge.adapters.cleaning import clean
 from bridge.adapters.ending import Ending, Signs, Watch, again
-from bridge.adapters.interleave import aside, placed
+from bridge.adapters.interleave import aside, placed, without_prompts
 from bridge.adapters.modes import (
     ModeState,
     default_mode,
@@ -199,7 +199,7 @@ class Exchange:
             data, marks = self._pump(limit)
             watch.feed(data, marks)
             if first is not None and data:
-                first.feed(data)
+                first.follow(data)
         self.ready_seconds = time.monotonic() - begun
         if self._osc and not self._genuine:
             # Announced before it is drawn: how the terminal stands at a prompt shows only once it is.
@@ -302,8 +302,10 @@ class Exchange:
         else:
             what = f"{self.adapter.name} showed no prompt within {timeout:g} s"
         seen = "\n    ".join(shown.splitlines()) or "nothing"
-        wanted = "announced by OSC 633" if self._osc else f"like {self._primary!r}"
-        return AdapterNotReady(f"{what}\n  expected: a prompt {wanted}\n  printed: {seen}\n  next: run it by hand")
+        wanted = f"a prompt like {self._primary!r}" if self._primary else "to read, silently: it has no prompt"
+        if self._osc:
+            wanted = "a prompt announced by OSC 633"
+        return AdapterNotReady(f"{what}\n  expected: {wanted}\n  printed: {seen}\n  next: run it by hand")
 
     # typing
 
@@ -648,6 +650,8 @@ class Exchange:
                     os.unlink(command.path)
         told = captured(self.adapter, groups, shown, mode)
         interleave = self.adapter.output.async_interleave
+        if interleave.strategy == "quiesce":
+            output = without_prompts(output, self._primary)
         output, apart = placed(output, command.out_of_band, command.afterwards, interleave)
         return Result(
             command=command.command,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.adapters.patterns import compiled
 from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.render import trimmed
 from bridge.adapters.view import plain, visible
@@ -11,7 +12,7 @@ from bridge.adapters.view import plain, visible
 if TYPE_CHECKING:
     from bridge.adapters.model import Interleave
 
-__all__ = ["aside", "placed"]
+__all__ = ["aside", "placed", "without_prompts"]
 
 
 def aside(text: bytes, primary: str | None) -> str:
@@ -23,6 +24,18 @@ def aside(text: bytes, primary: str | None) -> str:
         if detector.standing is not None:
             shown = shown[: shown.rfind(detector.standing.text)]
     return trimmed(shown).strip("\r\n") if shown.strip() else ""
+
+
+def without_prompts(output: str, primary: str | None) -> str:
+    """`output` without the lines that are a prompt and nothing else.
+
+    For programs that draw their prompt and then go on printing: whether such a prompt ended the command or came too
+    late to be noticed is a matter of milliseconds.
+    """
+    if not primary:
+        return output
+    pattern = compiled(primary)
+    return "\n".join(line for line in output.split("\n") if not (line.strip() and pattern.fullmatch(plain(line))))
 
 
 def placed(output: str, before: str, after: str, rule: Interleave) -> tuple[str, str]:

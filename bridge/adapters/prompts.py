@@ -83,6 +83,20 @@ class PromptDetector:
         self._keep(carried)
         return found
 
+    def follow(self, data: bytes) -> None:
+        """Take bytes, for `standing` only: what lies long before the end can't stand there, and isn't looked at.
+
+        Patterns may be slow on long lines (``\\S*> $`` is quadratic), and output has some of many megabytes.
+        """
+        carried = self._carry + data
+        if len(carried) > 2 * _LONGEST_LINE:
+            newline = carried.find(b"\n", len(carried) - 2 * _LONGEST_LINE)
+            cut = newline if newline >= 0 else len(carried) - 2 * _LONGEST_LINE
+            self._midline = newline < 0
+            self._carry_offset += cut
+            self._carry, data = b"", carried[cut:]
+        self.feed(data)
+
     def loose(self) -> PromptMatch | None:
         """The prompt at the end of the current line, wherever in the line it begins (P8)."""
         text = self._carry.decode("utf-8", "surrogateescape")

@@ -27,6 +27,7 @@ _BOOLS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "fal
 _SAID = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 """What YAML 1.1 and the readers of other runtimes take for booleans, in any case."""
 _INT = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
+_LARGEST, _LONGEST_INT = 2**31 - 1, 40
 _ABSENT = object()
 _DEEPEST = 20
 
@@ -124,9 +125,8 @@ class _Reader:
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
             what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-            self.tell(
-                "yaml", "", f"not YAML: {what}", line=mark.line + 1 if mark else self._offset_line(text, error)
-            )
+            line = mark.line + 1 if mark else self._offset_line(text, error)
+            self.tell("yaml", "", f"not YAML: {what}{_way_out(str(what), text, mark)}", line=line)
             return None
         if root is None or not isinstance(root, yaml.MappingNode):
             self.tell("yaml", "", "expected a mapping with schema, name, family, ...; the file has none", line=1)
@@ -227,12 +227,11 @@ class _Reader:
                 return meant_one == "true"
             return _BOOLS[text] if text in _BOOLS else self._wrong(path, "true or false", node)
         if hint is int:
+            if not _INT.fullmatch(text) or len(text) > _LONGEST_INT:
+                return self._wrong(path, "a whole number", node)
             plain = text.replace("_", "")
-            return (
-                int(plain, 0 if plain.lstrip("+-")[:2] in ("0x", "0o") else 10)
-                if _INT.fullmatch(text)
-                else self._wrong(path, "a whole number", node)
-            )
+            number = int(plain, 0 if plain.lstrip("+-")[:2] in ("0x", "0o") else 10)
+            return number if abs(number) <= _LARGEST else self._wrong(path, f"a number up to {_LARGEST}", node)
         return text
 
     def _several(self, hint: Any, node: Any, path: str, depth: int) -> Any:
@@ -289,6 +288,28 @@ class _Reader:
             return guess
         homes = [section for section, keys in _sections().items() if name in keys]
         return f"; {name} belongs to {' or '.join(homes)}" if homes else ""
+
+
+_WAYS_OUT = (
+    ("mapping values are not allowed", "put the value in quotes: it holds a colon and a blank"),
+    ("unknown escape", "use single quotes, in which a backslash is one, or write two"),
+    ("undefined alias", "put the value in quotes, or define the anchor before"),
+    ("control characters", 'write it as an escape in double quotes, such as "\\x03"'),
+    ("cannot start any token", "put the value in quotes"),
+    ("did not find expected", "look for an indent, a quote or a bracket that doesn't fit in this line or above"),
+    ("could not find expected ':'", "look for a quote or an indent that doesn't fit in this line or above"),
+)
+"""What the parser says, and what to do about it."""
+
+
+def _way_out(what: str, text: str, mark: Any) -> str:
+    """What stands there, and the next step, where one can be told."""
+    lines = text.splitlines()
+    line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
+    step = next((each for said, each in _WAYS_OUT if said in what), "")
+    if "any token" in what and line.lstrip(" ").startswith("\t"):
+        step = "indent with blanks, not with tabs"
+    return (f" in {line.strip()[:80]!r}" if line.strip() else "") + (f"; {step}" if step else "")
 
 
 def _anything(node: Any, depth: int) -> object:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import tempfile
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AdapterReport", "Outcome", "run_tests"]
 
+_SEARCH = 2.0
+"""Seconds that a pattern may search for."""
 _OUT_OF_BAND = 2.0
 """Seconds that output of no command may take when the test doesn't say how long to wait."""
 
@@ -281,7 +285,30 @@ def _start_folder(spare: str) -> str:
 
 
 def _found(pattern: str, text: str) -> bool:
-    return compiled(pattern, dotall=True).search(plain(text).strip()) is not None
+    with _limited(pattern):
+        return compiled(pattern, dotall=True).search(plain(text).strip()) is not None
+
+
+@contextmanager
+def _limited(pattern: str) -> Iterator[None]:
+    """A pattern that would search for ever fails its test, as far as signals can be had here."""
+
+    def give_up(_number: int, _frame: object) -> None:
+        raise _Failure(f"{pattern!r} searches for more than {_SEARCH:g} s\n  next: avoid nested repetitions")
+
+    free = (
+        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+    )
+    if not free or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+    signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, _SEARCH)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def _expect(pattern: str, output: str) -> None:

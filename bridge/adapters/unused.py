@@ -1,7 +1,7 @@
 """What schema 1 has and this runtime does not act on; a file that says such a thing is told so.
 
-Fields that describe (``description``, ``capabilities``, ``commands``, ...) are not among them: ``adapter list --json``
-and :attr:`bridge.Adapter.definition` show them to whoever asks.
+Fields that describe (``description``, ``capabilities``, ``commands``, ...) are not among them: ``adapter list
+--json`` and :attr:`bridge.Adapter.definition` show them to whoever asks.
 """
 
 from __future__ import annotations
