@@ -38,7 +38,9 @@ def clean(
     An echo that isn't found is left where it is. Blank rows at the ends go; a shell's exact window keeps those at
     its start.
     """
-    text = _NO_LINE_END.sub("", window.decode("utf-8", "surrogateescape"))
+    text = window.decode("utf-8", "surrogateescape")
+    if text.endswith("\r \r"):
+        text = _NO_LINE_END.sub("", text)
     output = adapter.output
     sgr = not output.strip_ansi
     if exact:

@@ -345,9 +345,9 @@ class Exchange:
         command.out_of_band = self._between_commands()
         self.stream.forget(self.stream.offset)
         self.pending = command
-        if self.typed and self.adapter.input.clear_line:
+        if (self.typed or self.stream.answered) and self.adapter.input.clear_line:
             self._write(self.adapter.input.clear_line)
-        self.typed = False
+        self.typed = self.stream.answered = False
         text = command.payload.text
         lines = command.payload.route in ("lines", "wrapper") or (command.payload.route == "heredoc")
         command.lines = text.split("\n") if lines else [text]
