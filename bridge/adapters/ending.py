@@ -238,7 +238,7 @@ class Watch:
 
         A prompt behind output without line end (P8), or a program that asks.
         """
-        if not self._echoed:
+        if not (self._echoed or self.marker):
             return Later()
         if self._editor is False:
             return Later()  # the line editor has not come back
@@ -249,9 +249,15 @@ class Watch:
             found = detector.loose() if certain else None
             if found is not None:
                 wait = _CONFIRM if at_editor or cooked_read else max(self.settle, 0.25)
+                if (
+                    not self._echoed
+                ):  # a marker in a prompt that hides the line end of an empty line from its editor
+                    wait = 2 * _CONFIRM
                 if signs.quiet >= wait:
                     return Ending(by, found.start, prompt=found, continued=continued)
                 return Later(wait - signs.quiet)
+        if not self._echoed:
+            return Later()
         if at_editor:
             if signs.quiet >= _LONG_CONFIRM:
                 return Ending("input", self._end)

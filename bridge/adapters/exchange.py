@@ -541,6 +541,7 @@ class Exchange:
         if ending is None and command.asks and not self.terminal.ended:
             # It reads still, at a prompt that nobody announces: whatever it is, it takes commands.
             self.pending, self._input_began = None, True
+            self._prompt_end = self.stream.offset
             return True
         if ending is not None:
             self._done(command, ending)

@@ -50,6 +50,7 @@ class Terminal:
         """
         from ptyprocess import PtyProcess
 
+        spare = _standard_descriptors()
         try:
             # Signals that we ignore would stay ignored in the program.
             self._process = PtyProcess.spawn(
@@ -58,6 +59,9 @@ class Terminal:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise ProgramNotStarted(f"{argv[0]} could not be started: {why}") from error
+        finally:
+            for each in spare:
+                os.close(each)
         self.pid: int = self._process.pid
         self.fd: int = self._process.fd
         os.set_blocking(self.fd, False)
@@ -240,6 +244,18 @@ class Terminal:
     def resize(self, rows: int, columns: int) -> None:
         """Tell the program the size of its window."""
         self._process.setwinsize(rows, columns)
+
+
+def _standard_descriptors() -> list[int]:
+    """Open those of 0, 1 and 2 that are closed, as in some daemons.
+
+    What is opened next would get their numbers, and the program's own terminal has them in the child.
+    """
+    opened = []
+    while (each := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) <= 2:
+        opened.append(each)
+    os.close(each)
+    return opened
 
 
 def _usual_signals() -> None:
