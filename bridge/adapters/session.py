@@ -88,7 +88,14 @@ class Session:
         try:
             started = plan(self.adapter, self._script, self._place, self._env)
             rows, columns = self._size
-            self._terminal = Terminal(started.argv, env=started.env, cwd=self._folder, rows=rows, columns=columns)
+            self._terminal = Terminal(
+                started.argv,
+                env=started.env,
+                cwd=self._folder,
+                rows=rows,
+                columns=columns,
+                folder=self._place.path,
+            )
         except BaseException:
             self._place.remove()
             raise

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.waiting import reads_terminal
 from bridge.errors import ProgramNotStarted
+from bridge.shell import guardian
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,8 +43,10 @@ class TtyState(NamedTuple):
 class Terminal:
     """One program and its terminal. Not for several threads."""
 
-    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, rows: int, columns: int) -> None:
-        """Start `argv` in a session of its own.
+    def __init__(
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, rows: int, columns: int, folder: str = ""
+    ) -> None:
+        """Start `argv` in a session of its own; when this process is killed, that ends, and `folder` goes.
 
         Raises:
             ProgramNotStarted: the system refused.
@@ -64,6 +67,8 @@ class Terminal:
                 os.close(each)
         self.pid: int = self._process.pid
         self.fd: int = self._process.fd
+        # Hanging up ends most programs, but not those that ignore it.
+        guardian.watch(self.pid, folder)
         os.set_blocking(self.fd, False)
         self._pidfd = _pidfd(self.pid)
         self._poll = select.poll()
@@ -233,10 +238,15 @@ class Terminal:
     def _reap(self) -> bool:
         if self.status is None:
             try:
+                if hasattr(os, "waitid"):
+                    if not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                        return False
+                    guardian.release(self.pid)  # before it is reaped: then its pid can't be somebody else's
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
             except ChildProcessError:  # somebody else reaped it: its status is lost
                 pid, status = self.pid, 0
             if pid:
+                guardian.release(self.pid)
                 self.status = os.waitstatus_to_exitcode(status)
                 self._process.terminated = True
         return self.status is not None
