@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.adapters.prompts import PromptMatch
     from bridge.adapters.terminal import TtyState
 
-__all__ = ["EndedBy", "Ending", "Later", "Signs", "Watch", "again"]
+__all__ = ["EndedBy", "Ending", "Later", "Signs", "Watch", "again", "announced_start"]
 
 EndedBy = Literal["osc", "marker", "prompt", "input", "quiet", "incomplete", "timeout", "exit", "interrupt"]
 
@@ -274,3 +274,8 @@ def again(quiet: float) -> float:
 def _at_editor(signs: Signs) -> bool:
     """Whether the program itself is at a line editor's prompt, as far as the terminal tells."""
     return bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
+
+
+def announced_start(watch: Watch | None) -> int | None:
+    """Where the command's output begins, if that was announced."""
+    return next((mark.offset for mark in watch.marks if mark.code == "C"), None) if watch is not None else None

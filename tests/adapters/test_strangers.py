@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -401,11 +402,14 @@ def test_a_host_that_is_killed_leaves_nobody_who_ignores_it(name: str, command: 
     _, alive = psutil.wait_procs(family, timeout=10)
     assert alive == []
     deadline = time.monotonic() + 5
-    left = [None]
-    while left and time.monotonic() < deadline:
-        left = [each for each in os.listdir("/tmp") if each.startswith(f"ralph-bridge-adapter-{process.pid}-")]  # type: ignore[misc]
+    while _left(process.pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert left == []
+    assert _left(process.pid) == []
+
+
+def _left(pid: int) -> list[str]:
+    """Folders of a host's sessions."""
+    return [each for each in os.listdir(tempfile.gettempdir()) if each.startswith(f"ralph-bridge-adapter-{pid}-")]
 
 
 def test_no_pattern_of_a_test_searches_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
