@@ -24,6 +24,8 @@ _CONFIRM = 0.025
 """Seconds of silence that make a prompt out of a prompt-like text when the terminal can't tell."""
 _LONG_CONFIRM = 1.0
 """The same when the terminal says that a command is running."""
+_COMPUTING = 20.0
+"""The same when it is seen to compute."""
 _BUSY = 60.0
 """Seconds after which a program without any prompt is given up that never came to read."""
 _EDITOR_ON, _EDITOR_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
@@ -64,12 +66,14 @@ class Signs(NamedTuple):
         raw_prompt: True when the program is known to turn line editing off exactly at its prompt; False when it
             never does; None when it isn't known.
         reading: whether the program waits in a read from the terminal; None when it can't be seen.
+        computing: it is on a processor, or waits for one.
     """
 
     tty: TtyState
     quiet: float
     raw_prompt: bool | None = None
     reading: bool | None = None
+    computing: bool = False
 
 
 class Watch:
@@ -203,6 +207,8 @@ class Watch:
                 if signs.reading is False:
                     return Later(again(signs.quiet))  # a line of output, and the program still runs
                 wait = _LONG_CONFIRM
+            if signs.computing and wait >= _LONG_CONFIRM:
+                wait = _COMPUTING  # on a busy machine little time of its own takes long
             if signs.quiet >= wait:
                 return Ending(by, found.start, prompt=found, continued=continued)
             # It may only be on its way from the prompt to the read, which is not to be seen in the stream.

@@ -124,7 +124,8 @@ class Line:
         unsure = tty.canonical or self.raw_prompt is not True
         needs = unsure and (watch.looks_like_prompt or not watch.osc)
         reading = self.terminal.is_reading(canonical=tty.canonical) if needs else None
-        return Signs(tty, self.stream.quiet, self.raw_prompt, reading)
+        computing = reading is False and watch.looks_like_prompt and self.terminal.is_computing()
+        return Signs(tty, self.stream.quiet, self.raw_prompt, reading, computing)
 
     def write(self, text: str) -> None:
         """Write to the program, in parts with pauses when the adapter asks for that."""

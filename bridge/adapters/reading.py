@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
-from functools import cache
+from dataclasses import is_dataclass, replace
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
+from bridge.adapters.keys import known_keys, likely_place
 from bridge.adapters.model import AdapterFile, FieldRule
 from bridge.adapters.patterns import compiled
 from bridge.adapters.problems import Problem, meant
+from bridge.adapters.yaml_text import read_document
 
 if TYPE_CHECKING:
     from bridge.adapters.problems import Kind
 
-__all__ = ["Loaded", "known_keys", "read_adapter"]
+__all__ = ["Loaded", "read_adapter"]
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
@@ -72,23 +73,6 @@ def read_adapter(data: bytes, source: str) -> Loaded:
     return Loaded(adapter, problems, reader.lines)
 
 
-_KNOWN: dict[Any, dict[str, tuple[str, Any, FieldRule, Any]]] = {}
-
-
-def known_keys(kind: type[Any]) -> dict[str, tuple[str, Any, FieldRule, Any]]:
-    """Key in the file to the name, type, rule and default of a model class's field."""
-    if kind in _KNOWN:
-        return _KNOWN[kind]
-    hints = get_type_hints(kind)
-    found = {}
-    for each in fields(kind):
-        default = each.default if each.default is not MISSING else each.default_factory
-        rule = each.metadata["rule"]
-        found[each.name.rstrip("_")] = (each.name, hints[each.name], rule, default)
-    _KNOWN[kind] = found
-    return found
-
-
 class _Reader:
     """Walks the nodes of one document and notes what is wrong."""
 
@@ -108,44 +92,12 @@ class _Reader:
 
     def document(self, data: bytes) -> Any:
         """The mapping at the top of the first document, or None."""
-        import yaml
-
-        text = self._text(data)
-        if text is None:
-            return None
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        try:
-            parser = loader(text)
-            try:
-                root = parser.get_node() if parser.check_node() else None
-                if root is not None and parser.check_node():
-                    self.tell("unknown", "", "more than one document; only the first is read", line=1)
-            finally:
-                parser.dispose()
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-            what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-            line = mark.line + 1 if mark else self._offset_line(text, error)
-            self.tell("yaml", "", f"not YAML: {what}{_way_out(str(what), text, mark)}", line=line)
-            return None
-        if root is None or not isinstance(root, yaml.MappingNode):
-            self.tell("yaml", "", "expected a mapping with schema, name, family, ...; the file has none", line=1)
-            return None
-        return root
-
-    def _text(self, data: bytes) -> str | None:
-        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            self.tell("yaml", "", f"byte {error.start} is not UTF-8; save the file as UTF-8", line=line)
-            return None
-
-    @staticmethod
-    def _offset_line(text: str, error: Exception) -> int:
-        position = getattr(error, "position", None)
-        return text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
+        found = read_document(data)
+        for line, message in found.errors:
+            self.tell("yaml", "", message, line=line)
+        if found.more:
+            self.tell("unknown", "", "more than one document; only the first is read", line=1)
+        return found.root
 
     def record(self, kind: type[Any], node: Any, path: str, depth: int) -> Any:
         """One model object from a mapping node; what can't be read keeps its default."""
@@ -154,7 +106,7 @@ class _Reader:
         for name, child in self._pairs(node, path, depth):
             where = f"{path}.{name}" if path else name
             if name not in known:
-                self.tell("unknown", where, f"unknown key {name!r}" + self._likely(name, kind))
+                self.tell("unknown", where, f"unknown key {name!r}" + likely_place(name, kind))
                 continue
             field_name, hint, rule, _ = known[name]
             value = self.value(hint, child, where, depth - 1)
@@ -282,35 +234,6 @@ class _Reader:
             if not getattr(adapter, name).strip():
                 self.tell("vital", name, f"an adapter needs a {name}; it is missing or empty")
 
-    @staticmethod
-    def _likely(name: str, kind: type[Any]) -> str:
-        if guess := meant(name, known_keys(kind)):
-            return guess
-        homes = [section for section, keys in _sections().items() if name in keys]
-        return f"; {name} belongs to {' or '.join(homes)}" if homes else ""
-
-
-_WAYS_OUT = (
-    ("mapping values are not allowed", "put the value in quotes: it holds a colon and a blank"),
-    ("unknown escape", "use single quotes, in which a backslash is one, or write two"),
-    ("undefined alias", "put the value in quotes, or define the anchor before"),
-    ("control characters", 'write it as an escape in double quotes, such as "\\x03"'),
-    ("cannot start any token", "put the value in quotes"),
-    ("did not find expected", "look for an indent, a quote or a bracket that doesn't fit in this line or above"),
-    ("could not find expected ':'", "look for a quote or an indent that doesn't fit in this line or above"),
-)
-"""What the parser says, and what to do about it."""
-
-
-def _way_out(what: str, text: str, mark: Any) -> str:
-    """What stands there, and the next step, where one can be told."""
-    lines = text.splitlines()
-    line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
-    step = next((each for said, each in _WAYS_OUT if said in what), "")
-    if "any token" in what and line.lstrip(" ").startswith("\t"):
-        step = "indent with blanks, not with tabs"
-    return (f" in {line.strip()[:80]!r}" if line.strip() else "") + (f"; {step}" if step else "")
-
 
 def _anything(node: Any, depth: int) -> object:
     if depth < 0:
@@ -326,19 +249,3 @@ def _anything(node: Any, depth: int) -> object:
     if not node.style and _INT.fullmatch(node.value):
         return int(node.value.replace("_", ""), 0 if "x" in node.value or "o" in node.value else 10)
     return node.value
-
-
-@cache
-def _sections() -> dict[str, frozenset[str]]:
-    """Keys of every section by its path, for keys that stand in the wrong place."""
-    found: dict[str, frozenset[str]] = {}
-
-    def walk(kind: type[Any], path: str) -> None:
-        found[path or "the top level"] = frozenset(known_keys(kind))
-        for name, (_, hint, _, _) in known_keys(kind).items():
-            inner = next((each for each in (hint, *get_args(hint)) if is_dataclass(each)), None)
-            if inner is not None:
-                walk(inner, f"{path}.{name}" if path else name)  # type: ignore[arg-type]
-
-    walk(AdapterFile, "")
-    return found

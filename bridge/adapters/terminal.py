@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.waiting import reads_terminal
+from bridge.adapters.waiting import is_computing, reads_terminal
 from bridge.errors import ProgramNotStarted
 from bridge.shell import guardian
 
@@ -169,6 +169,10 @@ class Terminal:
     def is_reading(self, *, canonical: bool | None) -> bool | None:
         """Whether the program waits for input from a terminal; None where that can't be seen."""
         return reads_terminal(self.pid, canonical=canonical)
+
+    def is_computing(self) -> bool:
+        """Whether the program is seen to be on a processor."""
+        return is_computing(self.pid)
 
     # ending
 

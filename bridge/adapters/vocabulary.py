@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.adapters.keys import known_keys
 from bridge.adapters.model import Debugger
 from bridge.adapters.problems import meant
-from bridge.adapters.reading import known_keys
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:

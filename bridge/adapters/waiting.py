@@ -9,7 +9,7 @@ import os
 import re
 from contextlib import suppress
 
-__all__ = ["reads_terminal"]
+__all__ = ["is_computing", "reads_terminal"]
 
 _TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
 _polls = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
@@ -37,7 +37,7 @@ def reads_terminal(pid: int, *, canonical: bool | None) -> bool | None:
         return True
     if canonical is False:
         return True if len(tasks) == len(polling) == 1 and polling[0] is None else None
-    return False if set(places.values()) - {"0", ""} or _is_running(pid) else None
+    return False if set(places.values()) - {"0", ""} or is_computing(pid) else None
 
 
 def _text(path: str) -> str:
@@ -83,7 +83,7 @@ def _is_terminal(pid: int, descriptor: int) -> bool:
     return False
 
 
-def _is_running(pid: int) -> bool:
+def is_computing(pid: int) -> bool:
     """Whether the program is on a processor: then it waits nowhere, which looks like "may not be seen"."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:

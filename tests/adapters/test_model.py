@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from bridge.adapters import model, registry
 from bridge.adapters.jsonschema import json_schema
-from bridge.adapters.reading import Loaded, known_keys, read_adapter
+from bridge.adapters.keys import known_keys
+from bridge.adapters.reading import Loaded, read_adapter
 from bridge.adapters.unused import NO_EFFECT
 
 if TYPE_CHECKING:

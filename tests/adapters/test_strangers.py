@@ -164,6 +164,14 @@ def test_a_program_on_its_way_to_its_read_is_looked_at_again_soon() -> None:
     assert verdict.seconds < 0.01
 
 
+def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> None:
+    watch = Watch(offset=0, osc=False, primary="^> $", settle=0.05)
+    watch.feed(b"1\r\n> ", [])
+    cooked = Signs(COOKED, 5.0, raw_prompt=True, reading=False, computing=True)
+    assert isinstance(watch.verdict(cooked), Later)
+    assert isinstance(watch.verdict(cooked._replace(computing=False)), Ending)
+
+
 def test_a_marker_counts_behind_an_empty_line_that_its_editor_does_not_echo() -> None:
     watch = Watch(offset=0, osc=False, primary="^RB> $", continuation="^RB[.] $", marker=True)
     watch.feed(b"RB. ", [])
@@ -413,9 +421,9 @@ def _left(pid: int) -> list[str]:
 
 
 def test_no_pattern_of_a_test_searches_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bridge.adapters import testing
+    from bridge.adapters import judging
 
-    monkeypatch.setattr(testing, "_SEARCH", 0.2)
+    monkeypatch.setattr(judging, "_SEARCH", 0.2)
     path = write(
         tmp_path,
         "slow",
