@@ -277,6 +277,13 @@ def test_what_has_no_effect_is_a_note(text: str, key: str) -> None:
     assert ": note: " in notes[0].text(strict=True)
 
 
+def test_the_documentation_names_every_field_and_every_note() -> None:
+    text = (Path(registry.__file__).parents[2] / "docs" / "adapter-fields.md").read_text()
+    assert [each.path for each in NO_EFFECT if f"| `{each.path}` |" not in text] == []
+    sections = {name for name, _ in known_keys(model.AdapterFile).items()}
+    assert {name for name in sections if f"`{name}`" not in text} == set()
+
+
 def test_every_note_has_an_example() -> None:
     assert {key for _, key in NOTES} == {each.path for each in NO_EFFECT}
 
