@@ -63,6 +63,23 @@ class Adapter:
         """What is wrong with the file although it could be loaded."""
         return self._entry.problems
 
+    def command(self, name: str, **values: str) -> str:
+        """A command of the adapter's vocabulary: of ``commands.debugger``, or the syntax of one of the helpers.
+
+        >>> Adapter.load("perldb").command("print", expr="$x")
+        'p $x'
+
+        Args:
+            name: such as ``step_over`` or ``breakpoint_set_line``.
+            values: what stands for its placeholders: `expr`, `target`, `line`, `file`.
+
+        Raises:
+            ConfigurationError: the adapter has no such command, or a placeholder has no value.
+        """
+        from bridge.adapters.vocabulary import spelled
+
+        return spelled(self.definition, name, values)
+
     def program(self, env: Mapping[str, str] | None = None) -> str:
         """Path of the program that would be started.
 
@@ -84,6 +101,7 @@ class Adapter:
         ready_timeout: float = 30.0,
         output_limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
+        idle_timeout: float | None = None,
     ) -> Session:
         """Start the program and wait for its first prompt.
 
@@ -95,6 +113,8 @@ class Adapter:
             ready_timeout: seconds that it may take to its first prompt.
             output_limit: bytes of one command's output that are kept; of more, the middle goes.
             listener: is given what the program prints, as it comes, echo and prompts included.
+            idle_timeout: seconds without a command after which the next one finds the program started anew, where
+                the adapter says ``restart_on: [idle_timeout]``.
 
         Raises:
             ProgramNotFound: the program isn't installed.
@@ -113,4 +133,5 @@ class Adapter:
             ready_timeout=ready_timeout,
             output_limit=output_limit,
             listener=listener,
+            idle_timeout=idle_timeout,
         )

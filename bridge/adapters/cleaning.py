@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from bridge.adapters.echo import echo_end, strip_deterministic, strip_fuzzy
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from bridge.adapters.model import AdapterFile
 
 __all__ = ["clean"]
+
+_NO_LINE_END = re.compile(r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r\Z")
+"""How zsh marks output without line end: it fills the line, and then goes back to its start."""
 
 
 def clean(
@@ -35,6 +39,8 @@ def clean(
     its start.
     """
     text = window.decode("utf-8", "surrogateescape")
+    if text.endswith("\r \r"):
+        text = _NO_LINE_END.sub("", text)
     output = adapter.output
     sgr = not output.strip_ansi
     if exact:

@@ -10,7 +10,7 @@ __all__ = ["echo_end", "strip_deterministic", "strip_fuzzy"]
 
 _ANSI = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x02\x07]")
 _LINE_ENDS = re.compile(r"[\r\n]*")
-_ONE_LINE_END = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r)*\n(?:\x1b\[\?2004l\r?)?")
+_ONE_LINE_END = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r)*(?:\n|\x1bE)(?:\x1b\[\?2004l\r?)?")
 
 
 def strip_deterministic(output: str, sent: str, enter: str = "") -> str:

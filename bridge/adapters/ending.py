@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.adapters.prompts import PromptMatch
     from bridge.adapters.terminal import TtyState
 
-__all__ = ["EndedBy", "Ending", "Later", "Signs", "Watch"]
+__all__ = ["EndedBy", "Ending", "Later", "Signs", "Watch", "again", "announced_start"]
 
 EndedBy = Literal["osc", "marker", "prompt", "input", "quiet", "incomplete", "timeout", "exit", "interrupt"]
 
@@ -24,6 +24,8 @@ _CONFIRM = 0.025
 """Seconds of silence that make a prompt out of a prompt-like text when the terminal can't tell."""
 _LONG_CONFIRM = 1.0
 """The same when the terminal says that a command is running."""
+_COMPUTING = 20.0
+"""The same when it is seen to compute."""
 _BUSY = 60.0
 """Seconds after which a program without any prompt is given up that never came to read."""
 _EDITOR_ON, _EDITOR_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
@@ -64,12 +66,14 @@ class Signs(NamedTuple):
         raw_prompt: True when the program is known to turn line editing off exactly at its prompt; False when it
             never does; None when it isn't known.
         reading: whether the program waits in a read from the terminal; None when it can't be seen.
+        computing: it is on a processor, or waits for one.
     """
 
     tty: TtyState
     quiet: float
     raw_prompt: bool | None = None
     reading: bool | None = None
+    computing: bool = False
 
 
 class Watch:
@@ -83,6 +87,7 @@ class Watch:
         others: patterns of prompts that the program shows in modes that it enters by itself.
         marker: `primary` is a marker, which no output holds by accident.
         settle: longest silence, in seconds, that is asked for.
+        anywhere: prompts may stand anywhere in a line.
     """
 
     def __init__(
@@ -95,6 +100,7 @@ class Watch:
         others: Sequence[str] = (),
         marker: bool = False,
         settle: float = 0.15,
+        anywhere: bool = False,
     ) -> None:
         self.offset = offset
         self.osc = osc
@@ -108,7 +114,7 @@ class Watch:
         """Absolute offset of the current line."""
         self._echoed = False
         self._prompts = [
-            (_detector(pattern, offset), continued)
+            (PromptDetector(pattern, offset=offset, midline=True, anywhere=anywhere), continued)
             for pattern, continued in (
                 (primary, False),
                 *((other, False) for other in others),
@@ -117,6 +123,7 @@ class Watch:
             if pattern
         ]
         self.cwd: str | None = None
+        self.last_exit: int | None = None
 
     def feed(self, data: bytes, marks: Sequence[Mark], *, cwd_key: str = "Cwd") -> None:
         """Take what came: clean bytes, and the announcements in them."""
@@ -130,9 +137,11 @@ class Watch:
         for mark in marks:
             if mark.code == "P" and mark.key == cwd_key:
                 self.cwd = mark.value
+            elif mark.code == "L":
+                self.last_exit = mark.status
         if data:
             for detector, _ in self._prompts:
-                detector.feed(data)
+                detector.follow(data)
 
     def _listen(self, data: bytes) -> None:
         """Line editors ask for bracketed paste while they read, and only then.
@@ -194,9 +203,16 @@ class Watch:
             if (found := detector.standing) is None:
                 continue
             wait = self._confirmation(signs)
+            if detector.is_above and not signs.reading:
+                if signs.reading is False:
+                    return Later(again(signs.quiet))  # a line of output, and the program still runs
+                wait = _LONG_CONFIRM
+            if signs.computing and wait >= _LONG_CONFIRM:
+                wait = _COMPUTING  # on a busy machine little time of its own takes long
             if signs.quiet >= wait:
                 return Ending(by, found.start, prompt=found, continued=continued)
-            return Later(wait - signs.quiet)
+            # It may only be on its way from the prompt to the read, which is not to be seen in the stream.
+            return Later(min(wait - signs.quiet, again(signs.quiet)))
         return self._unannounced(signs) if self.osc else self._unseen(by, signs)
 
     def _unannounced(self, signs: Signs) -> Ending | Later:
@@ -228,7 +244,7 @@ class Watch:
 
         A prompt behind output without line end (P8), or a program that asks.
         """
-        if not self._echoed:
+        if not (self._echoed or self.marker):
             return Later()
         if self._editor is False:
             return Later()  # the line editor has not come back
@@ -239,9 +255,15 @@ class Watch:
             found = detector.loose() if certain else None
             if found is not None:
                 wait = _CONFIRM if at_editor or cooked_read else max(self.settle, 0.25)
+                if (
+                    not self._echoed
+                ):  # a marker in a prompt that hides the line end of an empty line from its editor
+                    wait = 2 * _CONFIRM
                 if signs.quiet >= wait:
                     return Ending(by, found.start, prompt=found, continued=continued)
                 return Later(wait - signs.quiet)
+        if not self._echoed:
+            return Later()
         if at_editor:
             if signs.quiet >= _LONG_CONFIRM:
                 return Ending("input", self._end)
@@ -250,10 +272,16 @@ class Watch:
         return Later(max(_CONFIRM, signs.quiet)) if signs.quiet < 1.0 else Later()
 
 
+def again(quiet: float) -> float:
+    """Seconds until the terminal is worth another look, after so many of silence: ever less often."""
+    return max(0.004, quiet / 2)
+
+
 def _at_editor(signs: Signs) -> bool:
     """Whether the program itself is at a line editor's prompt, as far as the terminal tells."""
     return bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
 
 
-def _detector(pattern: str, offset: int) -> PromptDetector:
-    return PromptDetector(pattern, offset=offset, midline=True)
+def announced_start(watch: Watch | None) -> int | None:
+    """Where the command's output begins, if that was announced."""
+    return next((mark.offset for mark in watch.marks if mark.code == "C"), None) if watch is not None else None

@@ -1,294 +1,45 @@
-"""The conversation with one program: typing, waiting for prompts, making results."""
+"""The conversation with one program: a command goes in, what ends it is waited for, a result comes out."""
 
 from __future__ import annotations
 
-import os
 import signal
 import time
-from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.adapters.cleaning import clean
-from bridge.adapters.ending import Ending, Signs, Watch
-from bridge.adapters.modes import ModeState, mode_at_prompt, shows_prompt, usable
-from bridge.adapters.prompts import PromptDetector
-from bridge.adapters.render import render, trimmed
-from bridge.adapters.result import Result
-from bridge.adapters.view import plain, visible
-from bridge.errors import AdapterNotReady
+from bridge.adapters.ending import Ending, Watch, announced_start
+from bridge.adapters.interleave import aside
+from bridge.adapters.results import Results
 
 if TYPE_CHECKING:
-    from bridge.adapters.ending import EndedBy
-    from bridge.adapters.model import AdapterFile
-    from bridge.adapters.osc import Mark
-    from bridge.adapters.payload import Payload
-    from bridge.adapters.stream import Stream
+    from bridge.adapters.line import Command, Line
+    from bridge.adapters.result import Result
 
-__all__ = ["Command", "Exchange"]
+__all__ = ["Exchange"]
 
 _LINE_GAP = 0.15
 """Silence after which the next line of a block is typed although no continuation prompt was seen."""
-_DRAWN = 0.15
-"""Longest wait for a prompt that was announced to be drawn."""
-_PAUSE = 0.003
-"""Silence after which a prompt that shows something is taken to be whole."""
-_CHUNK = 256
+_QUIESCE = 10.0
+"""Longest wait, in seconds, for a program to fall silent behind its prompt."""
 _CLOSERS = ("", "'", '"', "]]", "*/")
 """What the way out of a continuation is tried with: a text or a comment may be open."""
 
 
-@dataclass(slots=True)
-class Command:
-    """A command on its way.
-
-    Attributes:
-        lines: what is still to be typed.
-        segments: output of what was typed already.
-        escapes: how many ways out of a continuation were tried.
-        incomplete: there was no way out but the interrupt key.
-        asks: the program waits for input at no prompt that we know.
-    """
-
-    command: str
-    payload: Payload
-    restarted: bool = False
-    path: str | None = None
-    lines: list[str] = field(default_factory=list)
-    sent: str = ""
-    segments: list[str] = field(default_factory=list)
-    started: float = 0.0
-    watch: Watch | None = None
-    escapes: int = 0
-    truncated: bool = False
-    out_of_band: str = ""
-    incomplete: bool = False
-    asks: bool = False
-
-
 class Exchange:
-    """Types commands and waits for what ends them; see :class:`bridge.adapters.session.Session`.
+    """Types commands and waits for what ends them; see :class:`bridge.adapters.session.Session`."""
 
-    Args:
-        adapter: what its file says.
-        stream: what the program prints.
-        osc: it announces its prompts.
-        primary: pattern of the prompt, when it doesn't.
-        continuation: pattern of its continuation prompt.
-        genuine: announcements are those of our own scripts, which also say when input begins.
-    """
-
-    def __init__(
-        self,
-        adapter: AdapterFile,
-        stream: Stream,
-        *,
-        osc: bool,
-        primary: str | None,
-        continuation: str | None,
-        genuine: bool,
-    ) -> None:
-        self.adapter, self.stream, self.terminal = adapter, stream, stream.terminal
-        self._osc, self._primary, self._continuation, self._genuine = osc, primary, continuation, genuine
-        self._others = [
-            pattern
-            for mode in adapter.modes
-            if not mode.default and (pattern := usable(mode.primary or mode.detect))
-        ]
-        self._settle = max(adapter.output.post_prompt_settle_ms, 0) / 1000
-        self._raw_prompt: bool | None = None
-        self._prompt_end = self._announced_at = 0
-        self._input_began = not genuine
-        self.pending: Command | None = None
-        self.cwd: str | None = None
-        self.typed = False
-        self.ready_seconds = 0.0
-        self.greeting = b""
-
-    # the stream
-
-    def _pump(self, timeout: float | None) -> tuple[bytes, list[Mark]]:
-        data, marks = self.stream.pump(timeout)
-        key = self.adapter.prompt.shell_integration.property_updates.cwd_key
-        for mark in marks:
-            if mark.code == "P" and mark.key == key:
-                self.cwd = mark.value
-            elif mark.code == "B":
-                self._input_began = True
-                self._prompt_end = mark.offset
-            elif mark.code in "AC":
-                self._input_began = not self._genuine
-                self._announced_at = mark.offset
-        if self.pending is not None and self.pending.watch is not None and (data or marks):
-            self.pending.watch.feed(data, marks, cwd_key=key)
-        return data, marks
-
-    def _signs(self, watch: Watch) -> Signs:
-        tty = self.terminal.state()
-        if self.pending is not None and tty.canonical and self._raw_prompt is None:
-            self._raw_prompt = True  # it was off at the prompt, or this would be False already
-        unsure = tty.canonical or self._raw_prompt is not True
-        needs = unsure and (watch.looks_like_prompt or not watch.osc)
-        reading = self.terminal.is_reading(canonical=tty.canonical) if needs else None
-        return Signs(tty, self.stream.quiet, self._raw_prompt, reading)
-
-    # ready
-
-    def ready(self, inject: str | None, timeout: float) -> None:
-        """Wait for the first prompt; type `inject` when the program reads.
-
-        Raises:
-            AdapterNotReady: no prompt within `timeout` seconds, or the program ended.
-        """
-        begun = time.monotonic()
-        deadline = begun + timeout
-        watch = Watch(offset=0, osc=self._osc, primary=None, settle=max(self._settle, 0.05))
-        first = PromptDetector(self._primary) if self._primary else None
-        kick_at = begun + max(self.adapter.ready.delay_after_inject_ms / 1000, 0.5)
-        kicked = not self.adapter.ready.kick_enter_after_ready
-        if inject is not None:
-            self._inject(inject, deadline)
-        while True:
-            if self._at_first_prompt(watch, first):
-                break
-            now = time.monotonic()
-            if self.terminal.ended or now >= deadline:
-                raise self._not_ready(timeout)
-            if not kicked and now >= kick_at and self.stream.quiet > 0.05:
-                kicked = True
-                self._write(self.adapter.input.line_ending)
-            wait = self._first_wait(first, watch)
-            if not kicked:
-                wait = min(wait if wait is not None else kick_at - now, max(kick_at - now, 0.05))
-            limit = deadline - now if wait is None else min(wait, deadline - now)
-            data, marks = self._pump(limit)
-            watch.feed(data, marks)
-            if first is not None and data:
-                first.feed(data)
-        self.ready_seconds = time.monotonic() - begun
-        if self._osc and not self._genuine:
-            # Announced before it is drawn: how the terminal stands at a prompt shows only once it is.
-            self._drawn(max(self._settle, _DRAWN))
-        state = self.terminal.state()
-        self._raw_prompt = False if state.canonical else None
-        if not self._genuine:
-            self._prompt_end = self.stream.offset
-        announced = [mark.offset for mark in watch.marks if mark.code == "A"]
-        drawn = first.standing.start if first is not None and first.standing else 0
-        self.greeting = self.stream.between(announced[-1] if announced else drawn, self.stream.offset)[0]
-        self.stream.forget(self._prompt_end)
-
-    def _drawn(self, longest: float) -> None:
-        """Wait until a prompt that was announced is drawn and its line editor on; for scripts that don't say so.
-
-        The editor is on a moment before it draws: what is typed in between is echoed behind the prompt, not before
-        it.
-        """
-        deadline = time.monotonic() + longest
-        while not self.terminal.ended and (left := deadline - time.monotonic()) > 0:
-            if self.terminal.state().canonical is False and self._shows_text() and self.stream.quiet >= _PAUSE:
-                return
-            self._pump(min(left, _PAUSE))
-
-    def _shows_text(self) -> bool:
-        text, _ = self.stream.between(self._announced_at, self.stream.offset)
-        return bool(plain(text.decode("utf-8", "replace")).strip())
-
-    def _at_first_prompt(self, watch: Watch, first: PromptDetector | None) -> bool:
-        if self._osc:
-            return self._input_began and any(mark.code == "A" for mark in watch.marks)
-        if first is None:
-            reads = self.terminal.is_reading(canonical=self.terminal.state().canonical)
-            return self.stream.quiet >= watch.settle and reads is not False
-        return self._first_wait(first, watch) == 0.0
-
-    def _first_wait(self, first: PromptDetector | None, watch: Watch) -> float | None:
-        """How long to wait for a byte; 0.0 when a prompt stands that is believed."""
-        if self._osc:
-            return None
-        if first is None:
-            return max(watch.settle - self.stream.quiet, 0.02)
-        if first.standing is None:
-            return None
-        canonical = self.terminal.state().canonical
-        # Banners hold prompt-like texts more often than output does: the program has to read.
-        reading = self.terminal.is_reading(canonical=True) if canonical else None
-        wait = {True: 0.0, False: 1.0, None: 0.05}[reading] if canonical else 0.025
-        return max(wait - self.stream.quiet, 0.0)
-
-    def _inject(self, text: str, deadline: float) -> None:
-        """Wait until the program reads, for at most the times that the adapter gives, and type `text`."""
-        ready = self.adapter.ready
-        latest = min(time.monotonic() + max(ready.output_settled_max_ms, 1000) / 1000, deadline)
-        while time.monotonic() < latest and not self.terminal.ended:
-            canonical = self.terminal.state().canonical
-            if self.stream.offset and canonical is False:
-                break  # a line editor is at its prompt
-            if (
-                canonical
-                and self.stream.offset
-                and self.stream.quiet >= 0.05
-                and self.terminal.is_reading(canonical=True)
-            ):
-                break
-            if self.stream.offset and self.stream.quiet >= max(ready.output_settled_stable_ms, 50) / 1000:
-                break
-            self._pump(0.02 if self.stream.offset else 0.1)
-        for line in text.split("\n"):
-            self._write(line + self.adapter.input.line_ending)
-
-    def _not_ready(self, timeout: float) -> AdapterNotReady:
-        text, _ = self.stream.between(0, self.stream.offset)
-        shown = plain(trimmed(render(text.decode("utf-8", "replace"))))[-1000:]
-        if self.terminal.ended:
-            what = f"{self.adapter.name} ended with status {self.terminal.status} before its first prompt"
-        else:
-            what = f"{self.adapter.name} showed no prompt within {timeout:g} s"
-        seen = "\n    ".join(shown.splitlines()) or "nothing"
-        wanted = "announced by OSC 633" if self._osc else f"like {self._primary!r}"
-        return AdapterNotReady(f"{what}\n  expected: a prompt {wanted}\n  printed: {seen}\n  next: run it by hand")
-
-    # typing
-
-    def _write(self, text: str) -> None:
-        data = text.encode("utf-8", "surrogateescape")
-        pause = self.adapter.input.chunk_delay_ms / 1000
-        if pause <= 0 or len(data) <= _CHUNK:
-            self.stream.write(data)
-            return
-        for start in range(0, len(data), _CHUNK):
-            self.stream.write(data[start : start + _CHUNK])
-            if start + _CHUNK < len(data):
-                self._pump_for(pause)
-
-    def _pump_for(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self.terminal.ended:
-            self._pump(left)
-
-    def type(self, line: str) -> None:
-        """Type one line and Enter, whatever comes of it."""
-        self._write(line + self.adapter.input.line_ending)
-
-    def settle(self) -> None:
-        """Wait until the prompt is drawn and the line editor is on; what was typed before would be echoed twice."""
-        if not self._genuine:
-            if self._osc and self._raw_prompt is not False:
-                self._drawn(max(self._settle, _DRAWN))
-            return
-        deadline = time.monotonic() + 1.0
-        while not (self._input_began or self.terminal.ended) and (left := deadline - time.monotonic()) > 0:
-            self._pump(left)
+    def __init__(self, line: Line) -> None:
+        self.line, self.adapter = line, line.adapter
+        self._results = Results(line)
 
     def begin(self, command: Command) -> None:
         """Type a command, or the first line of it."""
-        self._pump(0)
-        command.out_of_band = self._between_commands()
-        self.stream.forget(self.stream.offset)
-        self.pending = command
-        if self.typed and self.adapter.input.clear_line:
-            self._write(self.adapter.input.clear_line)
-        self.typed = False
+        self.line.pump(0)
+        command.out_of_band = self.line.between_commands()
+        self.line.stream.forget(self.line.stream.offset)
+        self.line.pending = command
+        if (self.line.typed or self.line.stream.answered) and self.adapter.input.clear_line:
+            self.line.write(self.adapter.input.clear_line)
+        self.line.typed = self.line.stream.answered = False
         text = command.payload.text
         lines = command.payload.route in ("lines", "wrapper") or (command.payload.route == "heredoc")
         command.lines = text.split("\n") if lines else [text]
@@ -298,45 +49,21 @@ class Exchange:
     def _next(self, command: Command) -> None:
         line = command.lines.pop(0)
         command.sent = line
-        command.watch = self._watch()
-        self._input_began = not self._genuine
-        self._write(line + self.adapter.input.line_ending)
-
-    def _watch(self) -> Watch:
-        return Watch(
-            offset=self.stream.offset,
-            osc=self._osc,
-            primary=self._primary,
-            continuation=self._continuation,
-            others=self._others,
-            marker=not self._osc and self.adapter.prompt.strategy != "regex",
-            settle=self._settle,
-        )
-
-    def _between_commands(self) -> str:
-        """What came behind the last prompt."""
-        text, _ = self.stream.between(self._prompt_end, self.stream.offset)
-        shown = plain(visible(text.decode("utf-8", "surrogateescape")).text)
-        if self._primary:
-            detector = PromptDetector(self._primary)
-            detector.feed(shown.encode("utf-8", "surrogateescape"))
-            if detector.standing is not None:  # drawn once more behind it
-                shown = shown[: shown.rfind(detector.standing.text)]
-        return trimmed(shown).strip("\r\n") if shown.strip() else ""
-
-    # waiting
+        command.watch = self.line.new_watch()
+        self.line.input_began = not self.line.genuine
+        self.line.write(line + self.adapter.input.line_ending)
 
     def look(self) -> None:
         """Take in what came, and see whether the pending command has ended meanwhile."""
-        self._pump(0)
-        if self.pending is not None and not self.terminal.ended:
-            ending = self._await(self.pending, time.monotonic())
+        self.line.pump(0)
+        if self.line.pending is not None and not self.line.terminal.ended:
+            ending = self._await(self.line.pending, time.monotonic())
             if ending is not None and not ending.continued:
-                self._done(self.pending, ending)
+                self._results.result(self.line.pending, ending)
 
     def complete(self, timeout: float | None, *, interrupt: bool, grace: float) -> Result:
         """Wait for the pending command to end, line by line; one result in any case."""
-        command = self.pending
+        command = self.line.pending
         assert command is not None
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -344,9 +71,9 @@ class Exchange:
             if ending is None:
                 return self._timed_out(command, interrupt=interrupt, grace=grace)
             if ending.by == "exit":
-                return self._done(command, ending)
+                return self._results.result(command, ending)
             if command.lines:
-                self._keep_segment(command, ending)
+                self._results.keep_segment(command, ending)
                 self._next(command)
             elif ending.continued:
                 result = self._continued(command, ending, grace)
@@ -354,23 +81,23 @@ class Exchange:
                     return result
             elif ending.by == "input":
                 command.asks = True
-                return self._result(command, ending)  # still pending: somebody may answer
+                return self._results.result(command, ending)  # still pending: somebody may answer
             else:
-                return self._done(command, ending)
+                return self._results.result(command, self._quiesced(command, ending, deadline))
 
     def _await(self, command: Command, deadline: float | None, *, soft: bool = False) -> Ending | None:
         """The ending of what was typed last, or None at the deadline."""
         watch = command.watch
         assert watch is not None
         while True:
-            verdict = watch.verdict(self._signs(watch))
+            verdict = watch.verdict(self.line.signs(watch))
             if isinstance(verdict, Ending):
                 return verdict
-            if self.terminal.ended:
-                return Ending("exit", self.stream.offset, _start(watch))
-            if soft and self.stream.quiet >= _LINE_GAP and not self._is_running(watch):
+            if self.line.terminal.ended:
+                return Ending("exit", self.line.stream.offset, announced_start(watch))
+            if soft and self.line.stream.quiet >= _LINE_GAP and not self._is_running(watch):
                 # What stands on the current line is a continuation prompt that nobody told us of.
-                return Ending("quiet", watch.line_start, _start(watch), continued=True)
+                return Ending("quiet", watch.line_start, announced_start(watch), continued=True)
             wait = verdict.seconds
             if soft:
                 wait = _LINE_GAP if wait is None else min(wait, _LINE_GAP)
@@ -380,11 +107,11 @@ class Exchange:
                     return None
                 wait = left if wait is None else min(wait, left)
             # A prompt that is only waiting to be believed must not be waited for in a busy loop.
-            self._pump(None if wait is None else max(wait, 0.001))
+            self.line.pump(None if wait is None else max(wait, 0.001))
 
     def _is_running(self, watch: Watch) -> bool:
         """Whether something says that the program is not reading its next line yet."""
-        signs = self._signs(watch)
+        signs = self.line.signs(watch)
         if signs.reading is False or watch.editor_is_off:
             return True
         return bool(signs.raw_prompt and signs.tty.canonical)
@@ -392,36 +119,65 @@ class Exchange:
     def _continued(self, command: Command, ending: Ending, grace: float) -> Result | None:
         """The program wants more and there is no more: get it out of there."""
         escape = self.adapter.prompt.continuation_escape
-        if escape and self._continuation and command.escapes < len(_CLOSERS):
-            self._keep_segment(command, ending)
+        if escape and self.line.continuation and command.escapes < len(_CLOSERS):
+            self._results.keep_segment(command, ending)
             escape = _CLOSERS[command.escapes] + escape
             command.escapes += 1
             command.sent = escape.rstrip("\r\n")
-            command.watch = self._watch()
-            self._write(escape)
+            command.watch = self.line.new_watch()
+            self.line.write(escape)
             return None
         if self.adapter.family != "shell" and not escape and not command.escapes:
             # Python's blocks of one line end with an empty one.
             command.escapes = 1
-            self._keep_segment(command, ending)
+            self._results.keep_segment(command, ending)
             command.sent = ""
-            command.watch = self._watch()
-            self._write(self.adapter.input.line_ending)
+            command.watch = self.line.new_watch()
+            self.line.write(self.adapter.input.line_ending)
             return None
         command.incomplete = True
-        self._keep_segment(command, ending)
+        self._results.keep_segment(command, ending)
         command.sent = ""
         recovered = self._interrupted(command, grace)
-        return self._result(command, recovered or ending, by="incomplete", recovered=recovered is not None)
+        return self._results.result(command, recovered or ending, by="incomplete", recovered=recovered is not None)
+
+    def _quiesced(self, command: Command, ending: Ending, deadline: float | None) -> Ending:
+        """``async_interleave: quiesce``: the ending once nothing has come for a while behind the prompt.
+
+        The prompt that stands in the end is the one that tells the mode.
+        """
+        if self.adapter.output.async_interleave.strategy != "quiesce" or ending.prompt is None:
+            return ending
+        limit = time.monotonic() + _QUIESCE if deadline is None else min(deadline, time.monotonic() + _QUIESCE)
+        watch = Watch(
+            offset=ending.prompt.end,
+            osc=False,
+            primary=self.line.primary,
+            others=self.line.others,
+            settle=self.line.settle_seconds,
+            anywhere=self.line.anywhere,
+        )
+        watch.feed(self.line.stream.between(ending.prompt.end, self.line.stream.offset)[0], [])
+        while (left := min(self.line.settle_seconds - self.line.stream.quiet, limit - time.monotonic())) > 0:
+            data, marks = self.line.pump(left)
+            watch.feed(data, marks)
+            if self.line.terminal.ended:
+                break
+        verdict = watch.verdict(self.line.signs(watch))
+        last = ending.prompt
+        if isinstance(verdict, Ending) and verdict.prompt is not None:
+            last = verdict.prompt
+        command.afterwards = aside(self.line.stream.between(ending.prompt.end, last.start)[0], None)
+        return ending._replace(prompt=last)
 
     def _timed_out(self, command: Command, *, interrupt: bool, grace: float) -> Result:
-        partial = Ending("timeout", self.stream.offset, _start(command.watch))
+        partial = Ending("timeout", self.line.stream.offset, announced_start(command.watch))
         if not interrupt or self.adapter.signals.interrupt is None:
-            return self._result(command, partial)
+            return self._results.result(command, partial)
         back = self._interrupted(command, grace)
         if back is not None:
-            return self._result(command, back, by="timeout", recovered=True)
-        return self._result(command, partial)
+            return self._results.result(command, back, by="timeout", recovered=True)
+        return self._results.result(command, partial)
 
     def _interrupted(self, command: Command, grace: float) -> Ending | None:
         """Press the interrupt key; the ending when the program comes back to its prompt within `grace` seconds."""
@@ -430,17 +186,17 @@ class Exchange:
             return None
         command.lines.clear()
         if command.watch is not None and command.incomplete:
-            command.watch = self._watch()
+            command.watch = self.line.new_watch()
         deadline = time.monotonic() + grace
-        self._write(key)
+        self.line.write(key)
         confirm = self.adapter.signals.interrupt_confirm
         if confirm:
-            self._pump(0.2)
-            self._write(confirm)
+            self.line.pump(0.2)
+            self.line.write(confirm)
         ending = self._await(command, deadline)
         for number in (signal.SIGTERM, signal.SIGKILL):
             # A job that has taken the key for itself: an editor, another shell, a raw terminal.
-            if ending is None and self.terminal.end_job(number):
+            if ending is None and self.line.terminal.end_job(number):
                 ending = self._await(command, time.monotonic() + grace / 2)
         if ending is None or ending.by in ("exit", "input") or ending.continued:
             return None
@@ -451,132 +207,37 @@ class Exchange:
 
         Whether the program is at its prompt afterwards. A pending command is dropped.
         """
-        command = self.pending
+        command = self.line.pending
         if command is None:
-            self.terminal.write((self.adapter.signals.interrupt or "").encode())
-            return not self.terminal.ended
+            self.line.terminal.write((self.adapter.signals.interrupt or "").encode())
+            return not self.line.terminal.ended
         ending = self._interrupted(command, timeout)
-        if ending is None and command.asks and not self.terminal.ended:
+        if ending is None and command.asks and not self.line.terminal.ended:
             # It reads still, at a prompt that nobody announces: whatever it is, it takes commands.
-            self.pending, self._input_began = None, True
+            self.line.pending, self.line.input_began = None, True
+            self.line.prompt_end = self.line.stream.offset
             return True
         if ending is not None:
-            self._done(command, ending)
+            self._results.result(command, ending)
         return ending is not None
 
     def press(self, key: str, timeout: float) -> bool:
         """Press some key; whether the pending command is over within `timeout` seconds."""
-        self.terminal.write(key.encode("utf-8", "surrogateescape"))
-        if self.pending is None:
+        self.line.terminal.write(key.encode("utf-8", "surrogateescape"))
+        if self.line.pending is None:
             return True
-        ending = self._await(self.pending, time.monotonic() + timeout)
+        ending = self._await(self.line.pending, time.monotonic() + timeout)
         if ending is None or ending.by == "exit":
             return False
-        self._done(self.pending, ending)
+        self._results.result(self.line.pending, ending)
         return True
 
     def collect(self, seconds: float) -> str:
         """What comes within `seconds` while no command runs."""
-        if self.pending is not None:
+        if self.line.pending is not None:
             return ""
-        self.settle()
-        self._pump_for(seconds)
-        found = self._between_commands()
-        self._prompt_end = self.stream.offset
+        self.line.settle()
+        self.line.pump_for(seconds)
+        found = self.line.between_commands()
+        self.line.prompt_end = self.line.stream.offset
         return found
-
-    # results
-
-    def _keep_segment(self, command: Command, ending: Ending) -> None:
-        text = self._cleaned(command, ending)
-        if text:
-            command.segments.append(text)
-
-    def _cleaned(self, command: Command, ending: Ending) -> str:
-        watch = command.watch
-        assert watch is not None
-        start = watch.offset if ending.start is None else ending.start
-        window, truncated = self.stream.between(start, ending.end)
-        command.truncated = command.truncated or truncated
-        exact = ending.start is not None
-        return clean(self.adapter, window, command.sent, exact=exact, prompt=self._primary)
-
-    def _done(self, command: Command, ending: Ending) -> Result:
-        return self._result(command, ending)
-
-    def _result(
-        self, command: Command, ending: Ending, *, by: EndedBy | None = None, recovered: bool = False
-    ) -> Result:
-        duration = time.monotonic() - command.started
-        over = recovered or (ending.by not in ("timeout", "input") and not (ending.continued and not recovered))
-        last = self._cleaned(command, ending)
-        output = "\n".join([*command.segments, last] if last else command.segments)
-        mode = ModeState()
-        if over:
-            mode = self._mode(ending, output)
-            self._prompt_end = max(self._prompt_end, ending.prompt.end if ending.prompt else ending.end)
-            self.pending = None
-            if ending.prompt is not None:  # in a mode that announces nothing
-                self._input_began = True
-            if command.path is not None:
-                with suppress(OSError):
-                    os.unlink(command.path)
-        captures = self._captures(ending)
-        output, aside = self._placed(output, command.out_of_band)
-        return Result(
-            command=command.command,
-            output=output,
-            exit_code=self.terminal.status if ending.by == "exit" else ending.status,
-            cwd=command.watch.cwd if command.watch is not None else None,
-            mode=mode.name,
-            level=mode.level,
-            duration=duration,
-            ended_by=by or ending.by,
-            truncated=command.truncated,
-            recovered=recovered,
-            restarted=command.restarted,
-            out_of_band=aside,
-            captures=captures,
-            counter=self._counter(captures),
-        )
-
-    def _placed(self, output: str, aside: str) -> tuple[str, str]:
-        interleave = self.adapter.output.async_interleave
-        if not aside or interleave.strategy == "none" or interleave.capture_as == "out_of_band":
-            return output, aside
-        if interleave.capture_as == "discard":
-            return output, ""
-        return f"{aside}\n{output}" if output else aside, aside
-
-    def _mode(self, ending: Ending, output: str) -> ModeState:
-        if not self.adapter.modes:
-            return ModeState()
-        if ending.prompt is not None:
-            return mode_at_prompt(self.adapter.modes, plain(ending.prompt.text), plain(output))
-        deadline = time.monotonic() + 0.15
-        while True:
-            text, _ = self.stream.between(ending.end, self.stream.offset)
-            line = plain(visible(text.decode("utf-8", "surrogateescape")).text).rpartition("\n")[2]
-            found = mode_at_prompt(self.adapter.modes, line, plain(output))
-            left = deadline - time.monotonic()
-            drawn = self._input_began if self._genuine else shows_prompt(self.adapter.modes, line)
-            if drawn or left <= 0 or self.terminal.ended:
-                return found
-            self._pump(left)
-
-    def _captures(self, ending: Ending) -> dict[str, str]:
-        if ending.prompt is None:
-            return {}
-        groups = ending.prompt.groups
-        given = self.adapter.prompt.group_captures
-        return {each.name: groups[each.group] for each in given if each.group in groups}
-
-    def _counter(self, captures: dict[str, str]) -> int | None:
-        for each in self.adapter.prompt.group_captures:
-            if each.role == "monotonic_counter" and captures.get(each.name, "").isdigit():
-                return int(captures[each.name])
-        return None
-
-
-def _start(watch: Watch | None) -> int | None:
-    return next((mark.offset for mark in watch.marks if mark.code == "C"), None) if watch is not None else None

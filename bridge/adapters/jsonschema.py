@@ -7,8 +7,8 @@ from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
+from bridge.adapters.keys import known_keys
 from bridge.adapters.model import AdapterFile, FieldRule
-from bridge.adapters.reading import known_keys
 
 __all__ = ["json_schema"]
 

@@ -1,7 +1,8 @@
 r"""OSC 633: what shells and REPLs announce about their commands, taken out of the stream.
 
-``ESC ] 633 ; <payload> BEL`` or ``... ESC \``. Our integration scripts end every payload with a nonce; then a
-sequence without it is what a program printed (P14): it is taken out as well and means nothing.
+``ESC ] 633 ; <payload> BEL`` or ``... ESC \``; an adapter's ``markers`` may name another number, such as 133. Our
+integration scripts end every payload with a nonce; then a sequence without it is what a program printed (P14): it
+is taken out as well and means nothing.
 """
 
 from __future__ import annotations
@@ -9,14 +10,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["LONGEST", "Mark", "Osc633"]
+__all__ = ["LONGEST", "Mark", "Osc633", "protocol_number"]
 
 LONGEST = 256 * 1024
 """A sequence that isn't over after so many bytes is no sequence."""
 
-_START = b"\x1b]633;"
-_SEQUENCE = re.compile(rb"\x1b\]633;([^\x07\x1b]*(?:\x1b(?!\\)[^\x07\x1b]*)*)(?:\x07|\x1b\\)")
-_KNOWN = frozenset("ABCDPKE")
+_PAYLOAD = rb"([^\x07\x1b]*(?:\x1b(?!\\)[^\x07\x1b]*)*)(?:\x07|\x1b\\)"
+_KNOWN = frozenset("ABCDPKEL")
+_MARKER = re.compile(r"\x1b\](\d{1,5});A")
+
+
+def protocol_number(prompt_start: str) -> str:
+    """The number of the sequences, from an adapter's marker of the prompt's start.
+
+    >>> protocol_number("\x1b]133;A\x07"), protocol_number("A")
+    ('133', '633')
+    """
+    match = _MARKER.match(prompt_start)
+    return match[1] if match else "633"
 
 
 class Mark(NamedTuple):
@@ -24,9 +35,9 @@ class Mark(NamedTuple):
 
     Attributes:
         code: A prompt begins, B input begins, C a command begins, D it ended, P a property, K a continuation
-        prompt.
+        prompt, L the exit code of the last native program.
         offset: absolute offset in bytes, in the stream without announcements.
-        status: exit code with D; 0 when the sequence has none that can be read, None with other codes.
+        status: exit code with D and L; 0 when the sequence has none that can be read, None with other codes.
         key: name of the property with P.
         value: its value.
     """
@@ -41,8 +52,10 @@ class Mark(NamedTuple):
 class Osc633:
     """Takes announcements out of a stream; a pure function of all bytes so far."""
 
-    def __init__(self, *, nonce: str = "", offset: int = 0) -> None:
+    def __init__(self, *, nonce: str = "", offset: int = 0, number: str = "633") -> None:
         self._nonce = nonce.encode()
+        self._start = b"\x1b]%s;" % number.encode()
+        self._sequence = re.compile(re.escape(self._start) + _PAYLOAD)
         self._held = b""
         self.offset = offset
         """Absolute offset of the end of the clean stream."""
@@ -56,7 +69,7 @@ class Osc633:
         parts: list[bytes] = []
         marks: list[Mark] = []
         position = 0
-        for match in _SEQUENCE.finditer(data):
+        for match in self._sequence.finditer(data):
             self._emit(parts, data[position : match.start()])
             position = match.end()
             if (mark := self._mark(match[1])) is not None:
@@ -76,13 +89,12 @@ class Osc633:
         parts.append(data)
         self.offset += len(data)
 
-    @staticmethod
-    def _unfinished(data: bytes, position: int) -> int:
+    def _unfinished(self, data: bytes, position: int) -> int:
         """Where a sequence begins that may still be completed; the length of `data` when there is none."""
-        start = data.find(_START, position)
+        start = data.find(self._start, position)
         if start < 0:
-            tail = data.rfind(b"\x1b", max(position, len(data) - len(_START)))
-            return tail if tail >= 0 and _START.startswith(data[tail:]) else len(data)
+            tail = data.rfind(b"\x1b", max(position, len(data) - len(self._start)))
+            return tail if tail >= 0 and self._start.startswith(data[tail:]) else len(data)
         # Too long to be one: let it pass as text, but look whether a newer one has begun.
         return start if len(data) - start <= LONGEST else len(data)
 
@@ -94,7 +106,7 @@ class Osc633:
         code, _, rest = payload.decode("utf-8", "surrogateescape").partition(";")
         if code not in _KNOWN:
             return None
-        if code == "D":
+        if code in "DL":
             number = rest.partition(";")[0]
             return Mark(code, self.offset, status=int(number) if re.fullmatch(r"-?\d{1,9}", number) else 0)
         if code == "P":

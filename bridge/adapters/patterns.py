@@ -8,16 +8,18 @@ from functools import lru_cache
 __all__ = ["compiled", "marker_pattern", "translated"]
 
 # Escapes are consumed in pairs, so that what follows an escaped backslash is not taken for one.
-_TOKEN = re.compile(r"\\(?:u0001|x01|[pP]\{\^?\w+\}|[\s\S])|\(\?<(?![=!])(\w+)>|\(\?'(\w+)'|\x01|\[\^?\]?")
+_TOKEN = re.compile(
+    r"\\(?:u0001|x01|k[<'{]\w+[>'}]|[pP]\{\^?\w+\}|[\s\S])|\(\?<(?![=!])(\w+)>|\(\?'(\w+)'|\x01|\[\^?\]?"
+)
 _PROPERTIES = {"L": r"[^\W\d_]", "Lu": "[A-Z]", "Ll": "[a-z]", "N": r"\d", "Nd": r"\d"}
 
 
 def translated(pattern: str) -> str:
     r"""`pattern` as Python writes it.
 
-    Named groups, ``\e``, ``\z``, ``\Z`` and a few ``\p{..}`` differ between the two. A SOH character (the
-    "unique" part of many prompts) is optional: readline takes it for its own "begin ignoring" sign and never
-    prints it.
+    Named groups and references to them, ``\e``, ``\z``, ``\Z`` and a few ``\p{..}`` differ between the two. A SOH
+    character (the "unique" part of many prompts) is optional: readline takes it for its own "begin ignoring" sign
+    and never prints it.
 
     >>> translated(r"(?<n>\d+)\z"), translated("^\u0001RIPPLE\u0001> $")
     ('(?P<n>\\d+)\\Z', '^\x01?RIPPLE\x01?> $')
@@ -53,6 +55,8 @@ def _escape(piece: str, *, in_class: bool) -> str:
         return piece
     if piece in (r"\u0001", r"\x01"):
         return piece + "?"
+    if piece[1] == "k":
+        return f"(?P={piece[3:-1]})"
     if piece == r"\z":
         return r"\Z"
     if piece == r"\Z":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ CANONICAL_LIMIT = 4095
 """Bytes of one line, its end included, that Linux keeps in canonical mode (P5)."""
 _LONGEST_ENCODED = 8_000
 _DELIMITER = "RALPH_BRIDGE_EOF"
+_REMOVES = re.compile(
+    r"""\s*(?:;|&&)\s*(?:command\s+|\\)?rm\s+(?:-\w+\s+)*(?:--\s+)?["']?\{path\}["']?\s*;?\s*\Z"""
+)
 _POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
 
 
@@ -107,10 +111,14 @@ def _shell_kind(adapter: AdapterFile) -> Literal["posix", "pwsh"] | None:
 
 
 def _invocation(adapter: AdapterFile, path: str) -> str:
-    if template := adapter.input.tempfile.invocation_template:
+    template = adapter.input.tempfile.invocation_template
+    if _shell_kind(adapter) != "posix" and template:
         return template.replace("{path}", path)
     # The host removes the file: with an rm behind it the exit code would be that of rm.
-    return f". {quoted(path, 'single_quote_posix')}"
+    line = _REMOVES.sub("", template).replace("{path}", path) if template else ""
+    line = line or f". {quoted(path, 'single_quote_posix')}"
+    # A blank in front keeps it out of many a history.
+    return f" {line}" if adapter.input.tempfile.history_filter else line
 
 
 def _heredoc(body: str) -> str:

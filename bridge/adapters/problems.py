@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "Problem", "meant"]
 
-Kind = Literal["yaml", "type", "vital", "resource", "pattern", "missing", "unknown", "value", "duplicate", "rule"]
+Kind = Literal[
+    "yaml", "type", "vital", "resource", "pattern", "missing", "unknown", "value", "duplicate", "rule", "note"
+]
 _ALWAYS_ERRORS = frozenset({"yaml", "type", "vital", "resource"})
 _STRICT_ERRORS = frozenset({"pattern", "missing", "value", "rule"})
 
@@ -38,10 +40,19 @@ class Problem(NamedTuple):
         """Whether it stops loading, or with `strict` fails the check; otherwise it is a warning."""
         return self.fatal or self.kind in _ALWAYS_ERRORS or (strict and self.kind in _STRICT_ERRORS)
 
+    def level(self, *, strict: bool = False) -> Literal["error", "warning", "note"]:
+        """How bad it is; a note is about something that does no harm."""
+        if self.is_error(strict=strict):
+            return "error"
+        return "note" if self.kind == "note" else "warning"
+
     def text(self, *, strict: bool = False) -> str:
         """The problem on one line: ``FILE:LINE: error: KEY: what is wrong``."""
-        word = "error" if self.is_error(strict=strict) else "warning"
-        return f"{self.source}:{self.line}: {word}: " + (f"{self.key}: " if self.key else "") + self.message
+        return (
+            f"{self.source}:{self.line}: {self.level(strict=strict)}: "
+            + (f"{self.key}: " if self.key else "")
+            + self.message
+        )
 
 
 def meant(word: str, known: Iterable[str]) -> str:

@@ -46,10 +46,12 @@ class PromptDetector:
         pattern: as the adapter has it.
         offset: absolute offset of the first byte that will be fed.
         midline: that byte stands somewhere in a line, so that ``^`` doesn't match there.
+        anywhere: a prompt may stand anywhere in a line (``anchor: anywhere``).
     """
 
-    def __init__(self, pattern: str, *, offset: int = 0, midline: bool = False) -> None:
-        self._pattern = compiled(pattern)
+    def __init__(self, pattern: str, *, offset: int = 0, midline: bool = False, anywhere: bool = False) -> None:
+        self._anywhere = anywhere or pattern == _unanchored(pattern)
+        self._pattern = compiled(_before_line_end(_unanchored(pattern)) if self._anywhere else pattern)
         self._loose = _loose(pattern)
         self._carry = b""
         self._carry_offset = offset
@@ -57,6 +59,8 @@ class PromptDetector:
         self._reported = offset - 1
         self.standing: PromptMatch | None = None
         """The prompt at the end of the stream, at the start of its line."""
+        self.is_above = False
+        """`standing` ends the line above the cursor: Forth says ``ok``, and goes to a new line."""
 
     def feed(self, data: bytes) -> list[PromptMatch]:
         """Take bytes; return the prompts that they complete."""
@@ -69,13 +73,29 @@ class PromptDetector:
             if match.start() == match.end() or (self._midline and match.start() == 0):
                 continue  # what the stream is entered in the middle of is no start of a line
             seen = self._located(match, text, view.origin)
-            if not view.text[match.end() :].strip() and "\n" not in text[view.origin(match.end() - 1) :]:
-                self.standing = seen
+            if not view.text[match.end() :].strip():
+                ends_line = "\n" in text[view.origin(match.end() - 1) :]
+                if not ends_line or (self._anywhere and view.text.count("\n", match.end()) == 1):
+                    self.standing, self.is_above = seen, ends_line
             if seen.start > self._reported:
                 self._reported = seen.start
                 found.append(seen)
         self._keep(carried)
         return found
+
+    def follow(self, data: bytes) -> None:
+        """Take bytes, for `standing` only: what lies long before the end can't stand there, and isn't looked at.
+
+        Patterns may be slow on long lines (``\\S*> $`` is quadratic), and output has some of many megabytes.
+        """
+        carried = self._carry + data
+        if len(carried) > 2 * _LONGEST_LINE:
+            newline = carried.find(b"\n", len(carried) - 2 * _LONGEST_LINE)
+            cut = newline if newline >= 0 else len(carried) - 2 * _LONGEST_LINE
+            self._midline = newline < 0
+            self._carry_offset += cut
+            self._carry, data = b"", carried[cut:]
+        self.feed(data)
 
     def loose(self) -> PromptMatch | None:
         """The prompt at the end of the current line, wherever in the line it begins (P8)."""
@@ -116,10 +136,19 @@ class PromptDetector:
         self._carry = carried[cut:]
 
 
+def _unanchored(pattern: str) -> str:
+    for head in ("(^|\\n)", "(?:^|\\n)", "\\A", "^"):
+        pattern = pattern.removeprefix(head)
+    return pattern
+
+
+def _before_line_end(pattern: str) -> str:
+    """A final ``$`` stands before the line's end, which is a carriage return and a line feed here."""
+    return f"{pattern[:-1]}(?=\\r?$)" if pattern.endswith("$") and not pattern.endswith("\\$") else pattern
+
+
 def _loose(pattern: str) -> re.Pattern[str]:
     """`pattern` for any place of a line, at the end of the text."""
-    core = pattern
-    for head in ("(^|\\n)", "(?:^|\\n)", "^"):
-        core = core.removeprefix(head)
+    core = _unanchored(pattern)
     core = core.removesuffix("$") if not core.endswith("\\$") else core
     return re.compile(f"(?:{compiled(core).pattern})\\s*\\Z")

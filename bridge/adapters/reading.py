@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from dataclasses import is_dataclass, replace
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
+from bridge.adapters.keys import known_keys, likely_place
 from bridge.adapters.model import AdapterFile, FieldRule
 from bridge.adapters.patterns import compiled
 from bridge.adapters.problems import Problem, meant
+from bridge.adapters.yaml_text import read_document
 
 if TYPE_CHECKING:
     from bridge.adapters.problems import Kind
 
-__all__ = ["Loaded", "known_keys", "read_adapter"]
+__all__ = ["Loaded", "read_adapter"]
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
+_SAID = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+"""What YAML 1.1 and the readers of other runtimes take for booleans, in any case."""
 _INT = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
+_LARGEST, _LONGEST_INT = 2**31 - 1, 40
 _ABSENT = object()
 _DEEPEST = 20
 
@@ -46,6 +50,7 @@ class Loaded(NamedTuple):
 def read_adapter(data: bytes, source: str) -> Loaded:
     """Read one adapter file; `source` names it in problems. Never raises for what is in the file."""
     from bridge.adapters.rules import broken_rules
+    from bridge.adapters.unused import without_effect
 
     reader = _Reader(source)
     root = reader.document(data)
@@ -54,30 +59,18 @@ def read_adapter(data: bytes, source: str) -> Loaded:
         value = reader.record(AdapterFile, root, "", _DEEPEST)
         if isinstance(value, AdapterFile):
             reader.vital(value)
+            if "process.line_ending" in reader.lines and "input.line_ending" not in reader.lines:
+                # Sections 3 and 8 both have it; files that know only the first one mean it.
+                value = replace(value, input=replace(value.input, line_ending=value.process.line_ending))
             adapter = value
             for path, message in broken_rules(value):
                 reader.tell("rule", path, message)
+            for path, message in without_effect(value):
+                reader.tell("note", path, message)
     problems = tuple(sorted(reader.problems, key=lambda each: each.line))
     if any(each.is_error() for each in problems):
         adapter = None
     return Loaded(adapter, problems, reader.lines)
-
-
-_KNOWN: dict[Any, dict[str, tuple[str, Any, FieldRule, Any]]] = {}
-
-
-def known_keys(kind: type[Any]) -> dict[str, tuple[str, Any, FieldRule, Any]]:
-    """Key in the file to the name, type, rule and default of a model class's field."""
-    if kind in _KNOWN:
-        return _KNOWN[kind]
-    hints = get_type_hints(kind)
-    found = {}
-    for each in fields(kind):
-        default = each.default if each.default is not MISSING else each.default_factory
-        rule = each.metadata["rule"]
-        found[each.name.rstrip("_")] = (each.name, hints[each.name], rule, default)
-    _KNOWN[kind] = found
-    return found
 
 
 class _Reader:
@@ -99,45 +92,12 @@ class _Reader:
 
     def document(self, data: bytes) -> Any:
         """The mapping at the top of the first document, or None."""
-        import yaml
-
-        text = self._text(data)
-        if text is None:
-            return None
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        try:
-            parser = loader(text)
-            try:
-                root = parser.get_node() if parser.check_node() else None
-                if root is not None and parser.check_node():
-                    self.tell("unknown", "", "more than one document; only the first is read", line=1)
-            finally:
-                parser.dispose()
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-            what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-            self.tell(
-                "yaml", "", f"not YAML: {what}", line=mark.line + 1 if mark else self._offset_line(text, error)
-            )
-            return None
-        if root is None or not isinstance(root, yaml.MappingNode):
-            self.tell("yaml", "", "expected a mapping with schema, name, family, ...; the file has none", line=1)
-            return None
-        return root
-
-    def _text(self, data: bytes) -> str | None:
-        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            self.tell("yaml", "", f"byte {error.start} is not UTF-8; save the file as UTF-8", line=line)
-            return None
-
-    @staticmethod
-    def _offset_line(text: str, error: Exception) -> int:
-        position = getattr(error, "position", None)
-        return text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
+        found = read_document(data)
+        for line, message in found.errors:
+            self.tell("yaml", "", message, line=line)
+        if found.more:
+            self.tell("unknown", "", "more than one document; only the first is read", line=1)
+        return found.root
 
     def record(self, kind: type[Any], node: Any, path: str, depth: int) -> Any:
         """One model object from a mapping node; what can't be read keeps its default."""
@@ -146,7 +106,7 @@ class _Reader:
         for name, child in self._pairs(node, path, depth):
             where = f"{path}.{name}" if path else name
             if name not in known:
-                self.tell("unknown", where, f"unknown key {name!r}" + self._likely(name, kind))
+                self.tell("unknown", where, f"unknown key {name!r}" + likely_place(name, kind))
                 continue
             field_name, hint, rule, _ = known[name]
             value = self.value(hint, child, where, depth - 1)
@@ -213,14 +173,17 @@ class _Reader:
             return self._wrong(path, {int: "a number", bool: "true or false"}.get(hint, "a text"), node)
         text = node.value
         if hint is bool:
+            if text not in _BOOLS and text.lower() in _SAID:
+                meant_one = _SAID[text.lower()]
+                self.tell("value", path, f"{text!r} is read as {meant_one}; write {meant_one}")
+                return meant_one == "true"
             return _BOOLS[text] if text in _BOOLS else self._wrong(path, "true or false", node)
         if hint is int:
+            if not _INT.fullmatch(text) or len(text) > _LONGEST_INT:
+                return self._wrong(path, "a whole number", node)
             plain = text.replace("_", "")
-            return (
-                int(plain, 0 if plain.lstrip("+-")[:2] in ("0x", "0o") else 10)
-                if _INT.fullmatch(text)
-                else self._wrong(path, "a whole number", node)
-            )
+            number = int(plain, 0 if plain.lstrip("+-")[:2] in ("0x", "0o") else 10)
+            return number if abs(number) <= _LARGEST else self._wrong(path, f"a number up to {_LARGEST}", node)
         return text
 
     def _several(self, hint: Any, node: Any, path: str, depth: int) -> Any:
@@ -245,11 +208,7 @@ class _Reader:
     def _wrong(self, path: str, wanted: str, node: Any) -> Any:
         shown = repr(node.value) if node.id == "scalar" else {"sequence": "a list", "mapping": "a mapping"}[node.id]
         line = node.start_mark.line + 1
-        hint = ""
-        if wanted == "true or false" and node.id == "scalar":
-            guess = {"yes": "true", "on": "true", "y": "true", "1": "true", "no": "false", "off": "false"}
-            hint = f"; did you mean {guess[node.value.lower()]}?" if node.value.lower() in guess else ""
-        self.tell("type", path, f"expected {wanted}, found {shown}{hint}", line=line)
+        self.tell("type", path, f"expected {wanted}, found {shown}", line=line)
         return _ABSENT
 
     def _judge(self, value: Any, rule: FieldRule, path: str) -> None:
@@ -275,13 +234,6 @@ class _Reader:
             if not getattr(adapter, name).strip():
                 self.tell("vital", name, f"an adapter needs a {name}; it is missing or empty")
 
-    @staticmethod
-    def _likely(name: str, kind: type[Any]) -> str:
-        if guess := meant(name, known_keys(kind)):
-            return guess
-        homes = [section for section, keys in _sections().items() if name in keys]
-        return f"; {name} belongs to {' or '.join(homes)}" if homes else ""
-
 
 def _anything(node: Any, depth: int) -> object:
     if depth < 0:
@@ -297,19 +249,3 @@ def _anything(node: Any, depth: int) -> object:
     if not node.style and _INT.fullmatch(node.value):
         return int(node.value.replace("_", ""), 0 if "x" in node.value or "o" in node.value else 10)
     return node.value
-
-
-@cache
-def _sections() -> dict[str, frozenset[str]]:
-    """Keys of every section by its path, for keys that stand in the wrong place."""
-    found: dict[str, frozenset[str]] = {}
-
-    def walk(kind: type[Any], path: str) -> None:
-        found[path or "the top level"] = frozenset(known_keys(kind))
-        for name, (_, hint, _, _) in known_keys(kind).items():
-            inner = next((each for each in (hint, *get_args(hint)) if is_dataclass(each)), None)
-            if inner is not None:
-                walk(inner, f"{path}.{name}" if path else name)  # type: ignore[arg-type]
-
-    walk(AdapterFile, "")
-    return found

@@ -7,6 +7,10 @@ Lines without anything special, which are nearly all, pass as they are (tabs inc
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["PLACEHOLDER", "render", "trimmed"]
 
@@ -23,6 +27,7 @@ _TOKEN = re.compile(
 )
 _ALTERNATE = re.compile(r"\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|\Z)", re.DOTALL)
 _SGR = re.compile(r"\x1b\[[0-9;:]*m")
+_ONLY_BLANKS = re.compile(r"^ +$", re.MULTILINE)
 _BLANK = re.compile(r"(?:\x1b\[[0-9;:]*m|[ \t])*\Z")
 
 
@@ -35,13 +40,28 @@ def render(text: str, *, sgr: bool = True) -> str:
         text = _ALTERNATE.sub(_replaced, text)
     if not sgr:
         text = _SGR.sub("", text)
-    screen = _Screen()
-    for number, line in enumerate(text.split("\n")):
-        if number:
-            screen.line_feed()
-        screen.line(line)
-    shown = "\n".join(screen.shown())
+    text = text.replace("\r\n", "\n")
+    shown = "\n".join(_drawn(text)) if _SPECIAL.search(text) else _ONLY_BLANKS.sub("", text)
     return shown + "\x1b[0m" if sgr and _dangling(shown) else shown
+
+
+def _drawn(text: str) -> Iterator[str]:
+    """The rows of a text that moves about; stretches that don't are taken whole."""
+    screen = _Screen()
+    position = 0
+    while True:
+        if screen.is_fresh:
+            special = _SPECIAL.search(text, position)
+            stretch = text.rfind("\n", position, special.start() if special else len(text)) + 1
+            if stretch > position:
+                screen.add(text[position : stretch - 1].split("\n"))
+                position = stretch
+        end = text.find("\n", position)
+        screen.line(text[position:] if end < 0 else text[position:end])
+        if end < 0:
+            return screen.shown()
+        screen.line_feed()
+        position = end + 1
 
 
 def _replaced(match: re.Match[str]) -> str:
@@ -51,16 +71,15 @@ def _replaced(match: re.Match[str]) -> str:
 
 def trimmed(text: str) -> str:
     """`text` without the blank rows at its start and its end."""
-    rows = text.split("\n")
-    while rows and _BLANK.match(rows[-1]):
-        rest = rows.pop()
-        if rows and _SGR.search(rest):
-            rows[-1] += "".join(_SGR.findall(rest))
-    while rows and _BLANK.match(rows[0]):
-        first = rows.pop(0)
-        if rows:
-            rows[0] = "".join(_SGR.findall(first)) + rows[0]
-    return "\n".join(rows)
+    start, end = 0, len(text)
+    while (newline := text.rfind("\n", start, end)) >= 0 and _BLANK.match(text[newline + 1 : end]):
+        end = newline
+    while (newline := text.find("\n", start, end)) >= 0 and _BLANK.match(text[start:newline]):
+        start = newline + 1
+    if _BLANK.match(text[start:end]):
+        return ""
+    before, after = _SGR.findall(text[:start]), _SGR.findall(text[end:])
+    return "".join(before) + text[start:end] + "".join(after)
 
 
 def _dangling(text: str) -> bool:
@@ -77,6 +96,16 @@ class _Screen:
         self.saved = (0, 0)
         self.colour = ""  # SGR sequences that wait for the next character
         self.link = ""
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether what comes stands in a new row at the end, as it is."""
+        return self.rows[-1] == "" and self.row + 1 == len(self.rows) and not (self.column or self.colour)
+
+    def add(self, rows: list[str]) -> None:
+        """Add rows without anything special to a screen that is fresh."""
+        self.rows[self.row :] = [*rows, ""]
+        self.row += len(rows)
 
     def line_feed(self) -> None:
         self.column = 0
@@ -98,20 +127,20 @@ class _Screen:
                 self._control(match["control"])
             elif match["final"]:
                 self._sequence(match[0], match["final"], match["parameters"])
-            elif match["escape"] in ("7", "8"):
-                self._sequence("", "s" if match["escape"] == "7" else "u", "")
+            elif match["escape"]:
+                self._escape(match["escape"])
             elif match["osc"] is not None and match["osc"].startswith("8;"):
                 uri = match["osc"].split(";", 2)[-1]
                 if self.link and not uri:
                     self._write(f"<{self.link}>")
                 self.link = uri
 
-    def shown(self) -> list[str]:
+    def shown(self) -> Iterator[str]:
         """The rows as text."""
         if self.colour and not isinstance(self.rows[self.row], str):
             self._cells().append(self.colour)
         found = (row if isinstance(row, str) else "".join(row) for row in self.rows)
-        return [row.rstrip(" ") if row.endswith(" ") and not row.strip(" ") else row for row in found]
+        return (row.rstrip(" ") if row.endswith(" ") and not row.strip(" ") else row for row in found)
 
     def _cells(self) -> list[str]:
         row = self.rows[self.row]
@@ -127,6 +156,16 @@ class _Screen:
         self.colour = ""
         cells[self.column : self.column + len(new)] = new
         self.column += len(new)
+
+    def _escape(self, char: str) -> None:
+        if char in "78":
+            self._sequence("", "s" if char == "7" else "u", "")
+        elif char in "ED":  # next line; index
+            column = 0 if char == "E" else self.column
+            self.line_feed()
+            self.column = column
+        elif char == "M":
+            self._go(self.row - 1)
 
     def _control(self, char: str) -> None:
         if char == "\r":
@@ -146,10 +185,10 @@ class _Screen:
             self.rows.append("")
 
     def _sequence(self, whole: str, final: str, parameters: str) -> None:
+        if parameters.startswith(("?", ">", "<", "=")):
+            return
         if final == "m":
             self.colour += whole
-            return
-        if parameters.startswith(("?", ">", "<", "=")):
             return
         numbers = [min(int(each), _FARTHEST) if each.isdigit() else 0 for each in parameters.split(";")]
         first = numbers[0]

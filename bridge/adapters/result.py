@@ -36,6 +36,9 @@ class Result:
         out_of_band: output that belongs to no command and came before this one's prompt.
         captures: groups of the prompt that mean something, by name.
         counter: the prompt's counter, for programs that number their prompts.
+        effect: what the command does in the mode that it was given in, by the mode's advance and exit commands:
+            "step_over" is still paused, "resume" has left.
+        last_exit: exit code that a native program left behind, for shells that announce it.
     """
 
     command: str
@@ -50,8 +53,10 @@ class Result:
     recovered: bool = False
     restarted: bool = False
     out_of_band: str = ""
-    captures: Mapping[str, str] = field(default_factory=dict)
+    captures: Mapping[str, str | int] = field(default_factory=dict)
     counter: int | None = None
+    effect: str | None = None
+    last_exit: int | None = None
 
     @property
     def timed_out(self) -> bool:

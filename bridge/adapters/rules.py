@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from bridge.adapters.problems import meant
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -27,6 +29,41 @@ def _top(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
         yield "version", f"{adapter.version!r} is no semantic version, such as 0.1.0"
     if not adapter.process.command_template.strip():
         yield "process.command_template", "nothing would be started: expected something like '\"{shell_path}\" -i'"
+
+
+_PLACEHOLDERS = frozenset(
+    {"shell_path", "init_invocation", "tempfile_path", "prompt_template", "pid", "guid", "temp_dir", "path"}
+)
+
+
+def _templates(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    for path, text in (
+        ("process.command_template", adapter.process.command_template),
+        ("init.init_invocation_template", adapter.init.init_invocation_template or ""),
+    ):
+        if text.count('"') % 2:
+            yield path, "a double quote is left open: everything behind it becomes one word"
+        for name in re.findall(r"\{([a-z_]+)\}", text):
+            if name not in _PLACEHOLDERS:
+                yield path, f"{{{name}}} is no placeholder and stays as it is{meant(name, _PLACEHOLDERS)}"
+
+
+def _times(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    ready, shutdown = adapter.ready, adapter.lifecycle.shutdown
+    times = {
+        "ready.settle_before_inject_ms": ready.settle_before_inject_ms,
+        "ready.delay_after_inject_ms": ready.delay_after_inject_ms,
+        "ready.output_settled_min_ms": ready.output_settled_min_ms,
+        "ready.output_settled_stable_ms": ready.output_settled_stable_ms,
+        "ready.output_settled_max_ms": ready.output_settled_max_ms,
+        "output.post_prompt_settle_ms": adapter.output.post_prompt_settle_ms,
+        "input.chunk_delay_ms": adapter.input.chunk_delay_ms,
+        "input.tempfile.stale_ttl_hours": adapter.input.tempfile.stale_ttl_hours,
+        "lifecycle.shutdown.grace_ms": shutdown.grace_ms,
+    }
+    for path, value in times.items():
+        if value < 0:
+            yield path, f"{value} is no time; write 0 or more"
 
 
 def _reserved(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -159,6 +196,8 @@ def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
 
 RULES: tuple[Callable[[AdapterFile], Iterator[tuple[str, str]]], ...] = (
     _top,
+    _templates,
+    _times,
     _reserved,
     _init,
     _prompt,

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-import signal
+import time
 from typing import TYPE_CHECKING, Self
 
-from bridge.adapters.exchange import Command, Exchange
-from bridge.adapters.parens import judge
-from bridge.adapters.payload import CANONICAL_LIMIT, cd_command, delivery
-from bridge.adapters.starting import Place, patterns, plan
-from bridge.adapters.stream import Stream
-from bridge.adapters.terminal import Terminal
-from bridge.errors import (
-    AdapterNotReady,
-    ConfigurationError,
-    IncompleteInput,
-    LineTooLong,
-    SessionBusy,
-    SessionEnded,
-)
+from bridge.adapters.admission import line_limit, refuse_incomplete, refuse_long, short
+from bridge.adapters.life import Life, Options
+from bridge.adapters.line import Command
+from bridge.adapters.modes import mode_named
+from bridge.adapters.payload import cd_command, delivery
+from bridge.errors import ConfigurationError, SessionBusy, SessionEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +27,6 @@ COLUMNS = 8192
 ROWS = 50
 _GRACE = 2.0
 """Seconds that an interrupted program has to come back to its prompt."""
-_MACOS_LIMIT = 1023
 
 
 class Session:
@@ -57,17 +47,21 @@ class Session:
         ready_timeout: float = 30.0,
         output_limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
+        idle_timeout: float | None = None,
     ) -> None:
         """Start the program and wait until it takes commands; the parameters are those of ``Adapter.start``."""
         self.adapter = adapter
         self._script = script
-        self._folder = cwd or os.path.expanduser("~")
-        self._env = dict(os.environ if env is None else env)
-        self._size = (rows, columns)
-        self._ready_timeout = ready_timeout
-        self._output_limit = output_limit
-        self._listener = listener
-        self._osc, self._primary, self._continuation = patterns(adapter, script)
+        self._options = Options(
+            folder=cwd or os.path.expanduser("~"),
+            env=dict(os.environ if env is None else env),
+            size=(rows, columns),
+            ready_timeout=ready_timeout,
+            output_limit=output_limit,
+            listener=listener,
+        )
+        self._idle_timeout = idle_timeout
+        self._last_used = time.monotonic()
         self._restarted = False
         self.cwd: str | None = None
         """The working folder, as far as the program announces it."""
@@ -77,39 +71,12 @@ class Session:
     # life
 
     def _begin(self) -> None:
-        self._place = Place()
-        try:
-            started = plan(self.adapter, self._script, self._place, self._env)
-            rows, columns = self._size
-            self._terminal = Terminal(started.argv, env=started.env, cwd=self._folder, rows=rows, columns=columns)
-        except BaseException:
-            self._place.remove()
-            raise
+        self._life = Life(self.adapter, self._script, self._options)
+        self._place, self._terminal, self._line = self._life.place, self._life.terminal, self._life.line
+        self._exchange = self._life.exchange
         self._closed = False
-        self._stream = Stream(
-            self._terminal, nonce=started.nonce, limit=self._output_limit, listener=self._listener
-        )
-        self._exchange = Exchange(
-            self.adapter,
-            self._stream,
-            osc=self._osc,
-            primary=self._primary,
-            continuation=self._continuation,
-            genuine=bool(started.nonce),
-        )
-        try:
-            self._exchange.ready(started.inject, self._ready_timeout)
-        except BaseException as error:
-            self._abandon()
-            if isinstance(error, AdapterNotReady):
-                error.add_note(f"command line: {started.argv}")
-            raise
-        self.cwd = self._exchange.cwd
-
-    def _abandon(self) -> None:
-        self._closed = True
-        self._terminal.close()
-        self._place.remove()
+        self.cwd = self._line.cwd
+        self._last_used = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -130,29 +97,19 @@ class Session:
     @property
     def busy(self) -> bool:
         """Whether a command has not come back to a prompt."""
-        return self._exchange.pending is not None
+        return self._line.pending is not None
 
     @property
     def ready_seconds(self) -> float:
         """How long the program took from its start to its first prompt."""
-        return self._exchange.ready_seconds
+        return self._line.ready_seconds
 
     def close(self) -> None:
         """End the program: its shutdown command, the grace that the adapter gives it, then by force."""
         if self._closed:
             return
         self._closed = True
-        shutdown = self.adapter.lifecycle.shutdown
-        try:
-            if not self._terminal.ended and not self.busy and shutdown.command:
-                self._exchange.type(shutdown.command)
-                self._terminal.wait(max(shutdown.grace_ms, 0) / 1000)
-            if not self._terminal.ended and shutdown.force_signal != "kill":
-                self._terminal.signal(_number(shutdown.force_signal))
-                self._terminal.wait(0.5)
-        finally:
-            self._terminal.close()
-            self._place.remove()
+        self._life.end()
 
     def restart(self) -> None:
         """End the program and start it anew; what it knew is lost."""
@@ -174,19 +131,20 @@ class Session:
 
         Raises:
             SessionBusy: an earlier command has not ended.
-            SessionEnded: the program is gone (and the adapter doesn't say ``restart_on: [crash]``).
+            SessionEnded: the program is gone (and the adapter doesn't say ``restart_on: [crash]``; after a time
+                without commands, ``restart_on: [idle_timeout]``).
             IncompleteInput: brackets are open; nothing was sent.
             LineTooLong: the terminal would cut a line, and the adapter has no other way in.
         """
         self._usable()
-        self._complete(command)
+        refuse_incomplete(self.adapter, command)
         exchange = self._exchange
-        exchange.settle()
+        self._line.settle()
         path = self._place.new(self.adapter)
         payload = delivery(self.adapter, command, path, limit=self._limit())
         if payload.body is not None:
             self._place.write(path, payload.body)
-        self._check_length(payload.text)
+        refuse_long(self.adapter, payload.text, self._limit())
         state = Command(
             command, payload, restarted=self._restarted, path=path if payload.body is not None else None
         )
@@ -196,7 +154,8 @@ class Session:
 
     def _finish(self, timeout: float | None, *, interrupt: bool) -> Result:
         result = self._exchange.complete(timeout, interrupt=interrupt, grace=_GRACE)
-        self.cwd = self._exchange.cwd
+        self.cwd = self._line.cwd
+        self._last_used = time.monotonic()
         return result
 
     def wait(self, timeout: float | None = 60.0, *, interrupt: bool = False) -> Result:
@@ -205,7 +164,7 @@ class Session:
         Raises:
             SessionBusy: there is none to wait for.
         """
-        if self._exchange.pending is None:
+        if self._line.pending is None:
             raise SessionBusy("no command is running\n  next: run one")
         return self._finish(timeout, interrupt=interrupt)
 
@@ -237,7 +196,7 @@ class Session:
 
     def send(self, text: str | bytes) -> None:
         """Write to the program as if typed; for a command that asks for input. Ends with the caller's own Enter."""
-        self._exchange.typed = True
+        self._line.typed = True
         self._terminal.write(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
 
     def interrupt(self, *, timeout: float = _GRACE) -> bool:
@@ -264,6 +223,39 @@ class Session:
             raise ConfigurationError(f"adapter {self.adapter.name} has no suspend key (signals.suspend is null)")
         return self._exchange.press(self.adapter.signals.suspend, timeout)
 
+    @property
+    def mode(self) -> str | None:
+        """The mode that the program was in at its last prompt; None for adapters without modes."""
+        return self._line.mode.name
+
+    def enter(self, mode: str, *, timeout: float = _GRACE) -> bool:
+        """Press the key that enters a mode; whether its prompt is there within `timeout` seconds.
+
+        Raises:
+            ConfigurationError: there is no such mode, or the adapter gives it no `enter_key`.
+        """
+        self._usable()
+        found = mode_named(self.adapter.modes, mode)
+        if found is None or not found.enter_key:
+            why = "has no mode" if found is None else "gives no enter_key to mode"
+            names = ", ".join(each.name for each in self.adapter.modes if each.enter_key) or "none"
+            raise ConfigurationError(
+                f"adapter {self.adapter.name} {why} {mode!r}\n  modes with an enter_key: {names}"
+            )
+        self._line.settle()
+        return self._life.modes.switch(found.enter_key, mode, timeout)
+
+    def leave(self, *, timeout: float = _GRACE) -> bool:
+        """Leave the mode that the program is in, by its `exit_key` or its exit commands.
+
+        Modes that are nested are left one after the other. Whether the program is in its default mode in the end.
+
+        Args:
+            timeout: seconds for each step.
+        """
+        self._usable()
+        return self._life.modes.leave(timeout)
+
     def collect(self, seconds: float) -> str:
         """Output that belongs to no command and comes within `seconds`."""
         return self._exchange.collect(seconds)
@@ -277,7 +269,7 @@ class Session:
         """
         from bridge.adapters.interact import interact
 
-        return interact(self._terminal, self._stream, self._exchange.greeting, keyboard, screen)
+        return interact(self._terminal, self._life.stream, self._line.greeting, keyboard, screen)
 
     # checks
 
@@ -285,58 +277,36 @@ class Session:
         if self._closed:
             raise SessionEnded(f"the session of {self.adapter.name} is closed\n  next: start a new one")
         self._exchange.look()
+        restart_on = self.adapter.lifecycle.restart_on
+        if "idle_timeout" in restart_on and self._is_idle():
+            self.restart()
         if self._terminal.ended:
-            if "crash" not in self.adapter.lifecycle.restart_on:
+            if "crash" not in restart_on:
                 raise SessionEnded(
                     f"{self.adapter.name} has ended (status {self._terminal.status})\n  next: restart() the session"
                 )
             self.restart()
-        if self._exchange.pending is not None and self._exchange.pending.asks:
+        if self._line.pending is not None and self._line.pending.asks:
             self._exchange.interrupt(_GRACE)  # nobody answered
-        stuck = self._exchange.pending is not None and self._exchange.pending.incomplete
+        stuck = self._line.pending is not None and self._line.pending.incomplete
         if stuck and "crash" in self.adapter.lifecycle.restart_on:
             # Nothing runs that could be lost, and there is no way back.
-            self._abandon()
+            self._life.abandon()
             self._begin()
             self._restarted = True
-        if self._exchange.pending is not None:
-            command = self._exchange.pending.command
+        if self._line.pending is not None:
+            command = self._line.pending.command
             raise SessionBusy(
-                f"{self.adapter.name} is still busy with {_short(command)}\n"
-                "  next: wait() for it, or interrupt() it"
+                f"{self.adapter.name} is still busy with {short(command)}\n  next: wait() for it, or interrupt() it"
             )
 
-    def _complete(self, command: str) -> None:
-        given = self.adapter.input
-        if given.multiline_detect == "balanced_parens":
-            verdict = judge(command, given.balanced_parens)
-            if not verdict.complete:
-                raise IncompleteInput(
-                    f"incomplete input: {verdict.reason}; nothing was sent to {self.adapter.name}\n"
-                    f"  command: {_short(command)}\n  next: balance it"
-                )
+    def _is_idle(self) -> bool:
+        """Whether the program was left alone for too long, or has ended because it was (TMOUT of shells)."""
+        if self._line.pending is not None:
+            return False
+        if self._terminal.ended:
+            return self._terminal.status == 0
+        return self._idle_timeout is not None and time.monotonic() - self._last_used > self._idle_timeout
 
     def _limit(self) -> int | None:
-        if not self._terminal.state().canonical:
-            return None
-        return CANONICAL_LIMIT if os.uname().sysname == "Linux" else _MACOS_LIMIT
-
-    def _check_length(self, text: str) -> None:
-        limit = self._limit()
-        longest = max(len(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")) + 1
-        if limit is not None and longest > limit:
-            raise LineTooLong(
-                f"a line of {longest - 1} bytes: the terminal of {self.adapter.name} takes {limit - 1} and "
-                "would drop the rest\n  next: break the line, or give the adapter "
-                "an input.tempfile.invocation_template"
-            )
-
-
-def _number(name: str) -> int:
-    named = getattr(signal, f"SIG{re.sub('^SIG', '', name.upper())}", None)
-    return int(named) if named is not None else int(signal.SIGKILL)
-
-
-def _short(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return repr(line if len(line) <= 60 else line[:57] + "...")
+        return line_limit(canonical=self._terminal.state().canonical)

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.launch import arguments, environment, filled, find_program
+from bridge.adapters.osc import protocol_number
 from bridge.adapters.patterns import marker_pattern
 from bridge.adapters.payload import quoted
 from bridge.errors import ConfigurationError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.adapters.model import AdapterFile
 
-__all__ = ["Place", "Plan", "Script", "injection", "patterns", "plan"]
+__all__ = ["Place", "Plan", "Script", "announcement_number", "injection", "patterns", "plan"]
 
 _STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
 _NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
@@ -136,6 +137,10 @@ def plan(adapter: AdapterFile, script: Script | None, place: Place, parent: Mapp
         "init_invocation": adapter.init.init_invocation_template or '"{tempfile_path}"',
     }
     extra = {}
+    if adapter.input.tempfile.history_filter and adapter.family == "shell":
+        # bash leaves out what matches: every line that we type by ourselves names our folder.
+        ours = f"*{os.path.basename(place.path)}*"
+        extra["HISTIGNORE"] = ":".join(each for each in (parent.get("HISTIGNORE"), ours) if each)
     if script is not None:
         body = script.body.replace("{tempfile_path}", path).replace("{nonce}", nonce)
         body = body.replace("\r\n", "\n")
@@ -206,5 +211,12 @@ def patterns(adapter: AdapterFile, script: Script | None) -> tuple[bool, str | N
         return False, primary, continuation
     if prompt.strategy == "regex":
         return False, prompt.primary, prompt.continuation
-    announced = script is not None or "633;" in (adapter.process.prompt_template or "")
+    process = adapter.process
+    said = (process.prompt_template or "", process.command_template, *process.env.values())
+    announced = script is not None or any(f"]{announcement_number(adapter)};" in each for each in said)
     return announced, None, None
+
+
+def announcement_number(adapter: AdapterFile) -> str:
+    """The number of the OSC sequences that announce, as text."""
+    return protocol_number(adapter.prompt.shell_integration.markers.prompt_start)

@@ -23,6 +23,7 @@ class Stream:
     Args:
         terminal: where it comes from.
         nonce: what genuine announcements end in; empty when any is believed.
+        number: of the announcements.
         limit: bytes that are kept of one command's output; of more, the middle goes.
         listener: is given everything that is clean, as it comes.
     """
@@ -32,14 +33,17 @@ class Stream:
         terminal: Terminal,
         *,
         nonce: str = "",
+        number: str = "633",
         limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
     ) -> None:
         self.terminal = terminal
         self.listener = listener
+        self.answered = False
+        """A question was answered since this was last set back; nobody may have read that."""
         self._last = time.monotonic()
         self._answers = Answers()
-        self._osc = Osc633(nonce=nonce)
+        self._osc = Osc633(nonce=nonce, number=number)
         self._limit = limit
         self._kept = bytearray()
         self._base = 0
@@ -74,6 +78,7 @@ class Stream:
             text, answer = self._answers.feed(raw)
             if answer:
                 self.terminal.write(answer)
+                self.answered = True
             data, marks = self._osc.feed(text)
         self._keep(data)
         return data, marks
@@ -91,8 +96,11 @@ class Stream:
 
     def between(self, start: int, end: int) -> tuple[bytes, bool]:
         """The bytes from `start` to `end`, and whether some of them were not kept."""
-        if not self._gap:
+        if not self._gap or max(end - self._base, 0) <= self._gap_at:
             return bytes(self._kept[max(start - self._base, 0) : max(end - self._base, 0)]), False
+        behind = self._base + self._gap_at + self._gap
+        if start >= behind:
+            return bytes(self._kept[start - self._base - self._gap : max(end - self._base - self._gap, 0)]), False
         head = bytes(self._kept[max(start - self._base, 0) : min(self._gap_at, max(end - self._base, 0))])
         tail_start = max(start - self._base - self._gap, self._gap_at)
         tail = bytes(self._kept[tail_start : max(end - self._base - self._gap, tail_start)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import select
 import signal
 import termios
@@ -12,7 +11,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.adapters.waiting import is_computing, reads_terminal
 from bridge.errors import ProgramNotStarted
+from bridge.shell import guardian
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +25,6 @@ _ONCE = 1_048_576
 """Bytes that are read in a row before anybody looks at them."""
 _TICK = 0.1
 """How often a child is looked at where its end can't be waited for (no pidfd)."""
-_TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
-
-
-_POLLS = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
 
 
 class TtyState(NamedTuple):
@@ -46,14 +43,17 @@ class TtyState(NamedTuple):
 class Terminal:
     """One program and its terminal. Not for several threads."""
 
-    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, rows: int, columns: int) -> None:
-        """Start `argv` in a session of its own.
+    def __init__(
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, rows: int, columns: int, folder: str = ""
+    ) -> None:
+        """Start `argv` in a session of its own; when this process is killed, that ends, and `folder` goes.
 
         Raises:
             ProgramNotStarted: the system refused.
         """
         from ptyprocess import PtyProcess
 
+        spare = _standard_descriptors()
         try:
             # Signals that we ignore would stay ignored in the program.
             self._process = PtyProcess.spawn(
@@ -62,8 +62,13 @@ class Terminal:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise ProgramNotStarted(f"{argv[0]} could not be started: {why}") from error
+        finally:
+            for each in spare:
+                os.close(each)
         self.pid: int = self._process.pid
         self.fd: int = self._process.fd
+        # Hanging up ends most programs, but not those that ignore it.
+        guardian.watch(self.pid, folder)
         os.set_blocking(self.fd, False)
         self._pidfd = _pidfd(self.pid)
         self._poll = select.poll()
@@ -162,32 +167,12 @@ class Terminal:
         return TtyState(bool(flags & termios.ICANON), bool(flags & termios.ECHO), own)
 
     def is_reading(self, *, canonical: bool | None) -> bool | None:
-        """Whether some thread of the program waits for input from a terminal; None where that can't be seen.
+        """Whether the program waits for input from a terminal; None where that can't be seen."""
+        return reads_terminal(self.pid, canonical=canonical)
 
-        Line editors (`canonical` is False) wait in select or poll; that tells something of programs with one
-        thread.
-        """
-        try:
-            tasks = os.listdir(f"/proc/{self.pid}/task")
-            places = set()
-            for task in tasks:
-                with open(f"/proc/{self.pid}/task/{task}/wchan") as file:
-                    places.add(file.read())
-        except OSError:
-            return None
-        if places & _TTY_READERS:
-            return True
-        if canonical is False:
-            return True if len(tasks) == 1 and all(map(_POLLS, places)) else None
-        return False if places - {"0", ""} or self._is_running() else None
-
-    def _is_running(self) -> bool:
-        """Whether the program is on a processor: then it waits nowhere, which looks like "may not be seen"."""
-        try:
-            with open(f"/proc/{self.pid}/stat", "rb") as file:
-                return file.read().rpartition(b")")[2].split()[0] == b"R"
-        except (OSError, IndexError):
-            return False
+    def is_computing(self) -> bool:
+        """Whether the program is seen to be on a processor."""
+        return is_computing(self.pid)
 
     # ending
 
@@ -257,10 +242,15 @@ class Terminal:
     def _reap(self) -> bool:
         if self.status is None:
             try:
+                if hasattr(os, "waitid"):
+                    if not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                        return False
+                    guardian.release(self.pid)  # before it is reaped: then its pid can't be somebody else's
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
             except ChildProcessError:  # somebody else reaped it: its status is lost
                 pid, status = self.pid, 0
             if pid:
+                guardian.release(self.pid)
                 self.status = os.waitstatus_to_exitcode(status)
                 self._process.terminated = True
         return self.status is not None
@@ -268,6 +258,18 @@ class Terminal:
     def resize(self, rows: int, columns: int) -> None:
         """Tell the program the size of its window."""
         self._process.setwinsize(rows, columns)
+
+
+def _standard_descriptors() -> list[int]:
+    """Open those of 0, 1 and 2 that are closed, as in some daemons.
+
+    What is opened next would get their numbers, and the program's own terminal has them in the child.
+    """
+    opened = []
+    while (each := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) <= 2:
+        opened.append(each)
+    os.close(each)
+    return opened
 
 
 def _usual_signals() -> None:

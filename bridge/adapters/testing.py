@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bridge.adapters.adapter import Adapter
-from bridge.adapters.patterns import compiled
-from bridge.adapters.view import plain
+from bridge.adapters.judging import AdapterReport, NotMet, Outcome, expect, judge_counter, judge_mode, matches
+from bridge.adapters.model import DeclaredTest
 from bridge.errors import BridgeError, ProgramNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.adapters.model import DeclaredTest, SetupStep
+    from bridge.adapters.model import SetupStep
     from bridge.adapters.registry import Entry
     from bridge.adapters.result import Result
     from bridge.adapters.session import Session
@@ -27,42 +25,6 @@ __all__ = ["AdapterReport", "Outcome", "run_tests"]
 
 _OUT_OF_BAND = 2.0
 """Seconds that output of no command may take when the test doesn't say how long to wait."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """One test's outcome; `message` says why it isn't "passed", `output` is what the program printed."""
-
-    name: str
-    outcome: Literal["passed", "failed", "skipped"]
-    message: str = ""
-    output: str = ""
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdapterReport:
-    """All outcomes of one adapter; `skipped` is why none of it could be run."""
-
-    name: str
-    path: str
-    outcomes: tuple[Outcome, ...]
-    skipped: str = ""
-    seconds: float = 0.0
-    ready_seconds: float = 0.0
-
-    @property
-    def failed(self) -> bool:
-        """Whether some outcome is a failure."""
-        return any(each.outcome == "failed" for each in self.outcomes)
-
-
-class _Failure(Exception):
-    """An expectation was not met."""
-
-    def __init__(self, message: str, output: str = "") -> None:
-        super().__init__(message)
-        self.output = output
 
 
 def run_tests(
@@ -148,7 +110,7 @@ class _Run:
         try:
             self._fresh()
             output = body()
-        except _Failure as failure:
+        except NotMet as failure:
             message, output = str(failure), failure.output
         except BridgeError as error:
             message, output = str(error), ""
@@ -171,16 +133,16 @@ class _Run:
         assert self.session is not None
         result = self.session.run(command, timeout=self.timeout)
         if result.timed_out:
-            raise _Failure(f"{command.strip()!r} did not end within {self.timeout:g} s", result.output)
+            raise NotMet(f"{command.strip()!r} did not end within {self.timeout:g} s", result.output)
         if result.ended_by == "exit":
-            raise _Failure(f"the program ended (status {result.exit_code}) at {command.strip()!r}", result.output)
+            raise NotMet(f"the program ended (status {result.exit_code}) at {command.strip()!r}", result.output)
         return result
 
     def _probe(self) -> str:
         probe = self.adapter.probe
         assert probe is not None
         result = self._run(probe.eval)
-        _expect(probe.expect, result.output)
+        expect(probe.expect, result.output)
         return result.output
 
     def _test(self, test: DeclaredTest) -> str:
@@ -203,14 +165,14 @@ class _Run:
             result = self._run(test.then_eval)
             aside += result.out_of_band
         if test.expect is not None:
-            _expect(test.expect, result.output)
+            expect(test.expect, result.output)
         if test.expect_out_of_band is not None:
             self._judge_aside(test.expect_out_of_band, f"{aside}\n{result.output}", waited=bool(test.wait_ms))
         self._judge_status(test, result)
         self._judge_cwd(test.expect_cwd_update, before, result.cwd)
-        _judge_mode(test, result)
+        judge_mode(test, result)
         if test.expect_counter is not None:
-            _judge_counter(test.expect_counter, counter, result)
+            judge_counter(test.expect_counter, counter, result)
         return result.output
 
     def _step(self, step: SetupStep) -> None:
@@ -219,32 +181,42 @@ class _Run:
             return
         assert self.session is not None
         result = self.session.run(command, timeout=self.timeout)
+        try:
+            self._judge_step(step, result)
+        except NotMet as failure:
+            raise NotMet(f"setup {command.strip()!r}: {failure}", failure.output) from None
+
+    def _judge_step(self, step: SetupStep, result: Result) -> None:
         if step.expect is not None:
-            _expect(step.expect, result.output)
-        if step.expect_exit_code is not None and result.exit_code != step.expect_exit_code:
-            told = f"expected exit code {step.expect_exit_code}, got {result.exit_code}"
-            raise _Failure(f"setup {command.strip()!r}: {told}", result.output)
-        _judge_mode(step, result)
+            expect(step.expect, result.output)
+        self._judge_status(step, result)
+        judge_mode(step, result)
 
     def _counter(self) -> int | None:
         """The prompt's number before the test: that of a harmless command."""
         probe = self.adapter.probe
         return self._run(probe.eval).counter if probe is not None else None
 
-    def _judge_status(self, test: DeclaredTest, result: Result) -> None:
-        if test.exit_code_is_unreliable:
-            return
+    def _judge_status(self, test: DeclaredTest | SetupStep, result: Result) -> None:
+        if isinstance(test, DeclaredTest):
+            if test.expect_no_last_exit and result.last_exit is not None:
+                raise NotMet(f"expected no last exit code, got {result.last_exit}", result.output)
+            if test.exit_code_is_unreliable:
+                return
         if test.expect_exit_code is not None and result.exit_code != test.expect_exit_code:
-            raise _Failure(f"expected exit code {test.expect_exit_code}, got {result.exit_code}", result.output)
+            raise NotMet(f"expected exit code {test.expect_exit_code}, got {result.exit_code}", result.output)
         if test.expect_error is None:
             return
-        # Where no exit code is told, `expect` is all there is to see an error by.
-        failed = result.exit_code != 0 if result.exit_code is not None else test.expect is not None
-        if result.exit_code is None and not test.expect_error:
-            failed = False
+        failed = result.exit_code not in (0, None)
+        if test.expect_error and not failed and (result.exit_code is None or not self._tells_errors):
+            failed = test.expect is not None  # which is all there is to see an error by
         if failed != test.expect_error:
             wanted = "an error" if test.expect_error else "no error"
-            raise _Failure(f"expected {wanted}; the exit code is {result.exit_code}", result.output)
+            raise NotMet(f"expected {wanted}; the exit code is {result.exit_code}", result.output)
+
+    @property
+    def _tells_errors(self) -> bool:
+        return self.adapter.capabilities.exit_code == "true"
 
     def _judge_cwd(self, expected: bool | None, before: str | None, after: str | None) -> None:
         if expected is None:
@@ -252,51 +224,18 @@ class _Run:
         moved = bool(after) and after != before
         if moved != expected:
             wanted = "another working folder" if expected else "the same working folder"
-            raise _Failure(f"expected {wanted} than {before}; announced was {after or 'none'}")
+            raise NotMet(f"expected {wanted} than {before}; announced was {after or 'none'}")
 
     def _judge_aside(self, pattern: str, found: str, *, waited: bool) -> None:
         assert self.session is not None
         deadline = time.monotonic() + (0 if waited else _OUT_OF_BAND)
-        while not _found(pattern, found) and time.monotonic() < deadline:
+        while not matches(pattern, found) and time.monotonic() < deadline:
             found += self.session.collect(0.05)
-        if not _found(pattern, found):
-            raise _Failure(f"expected output of no command that matches {pattern!r}", found)
+        if not matches(pattern, found):
+            raise NotMet(f"expected output of no command that matches {pattern!r}", found)
 
 
 def _start_folder(spare: str) -> str:
     """The home folder, unless tests that change folders would not notice there."""
     home = os.path.realpath(os.path.expanduser("~"))
     return home if os.path.isdir(home) and home not in ("/", os.path.realpath("/tmp")) else spare  # noqa: S108
-
-
-def _found(pattern: str, text: str) -> bool:
-    return compiled(pattern, dotall=True).search(plain(text).strip()) is not None
-
-
-def _expect(pattern: str, output: str) -> None:
-    try:
-        found = _found(pattern, output)
-    except re.error as error:
-        raise _Failure(f"{pattern!r} is no regular expression: {error}") from error
-    if not found:
-        raise _Failure(f"expected output that matches {pattern!r}", output)
-
-
-def _judge_mode(test: DeclaredTest | SetupStep, result: Result) -> None:
-    if test.expect_mode is not None and result.mode != test.expect_mode:
-        raise _Failure(f"expected mode {test.expect_mode}, it is {result.mode}", result.output)
-    if test.expect_level is not None and result.level != test.expect_level:
-        raise _Failure(f"expected level {test.expect_level}, it is {result.level}", result.output)
-
-
-def _judge_counter(expected: str, before: int | None, result: Result) -> None:
-    now = result.counter
-    text = expected.strip().lower()
-    if text in ("true", "increases", "+"):
-        good = now is not None and before is not None and now > before
-    elif text.startswith("+") and text[1:].isdigit():
-        good = now is not None and before is not None and now == before + int(text[1:])
-    else:
-        good = str(now) == text
-    if not good:
-        raise _Failure(f"expected counter {expected}, it went from {before} to {now}", result.output)

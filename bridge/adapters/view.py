@@ -88,6 +88,8 @@ def _shown(match: re.Match[str]) -> str:
     """What stands in the view for a control sequence."""
     if match[0] == "\r":
         return "\n"
+    if match[0] in ("\x1bE", "\x1bD"):  # next line, which is how Haskell's editor ends one; index
+        return "\n"
     final, parameters = match["final"], match["csi"]
     if final in ("H", "f"):
         column = parameters.partition(";")[2].partition(";")[0]

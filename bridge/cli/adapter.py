@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,6 +64,7 @@ def list_(as_json: bool) -> int:
 
 def _row(entry: Entry) -> dict[str, object]:
     from bridge.adapters.adapter import Adapter
+    from bridge.adapters.vocabulary import words
 
     found = entry.adapter
     try:
@@ -79,6 +81,25 @@ def _row(entry: Entry) -> dict[str, object]:
         "path": str(entry.path),
         "program": program,
         "tests": len(found.tests),
+        "homepage": found.homepage,
+        "license": found.license,
+        "capabilities": _shown(found.capabilities),
+        "signals": _shown(found.signals),
+        "modes": [_shown(mode) for mode in found.modes],
+        "commands": {
+            "prefix": found.commands.prefix,
+            "scope": list(found.commands.scope),
+            "words": words(found),
+            "about": {each.name: each.description for each in found.commands.builtin if each.description},
+        },
+    }
+
+
+def _shown(section: Any) -> dict[str, Any]:
+    """A section of the model as JSON can say it."""
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, value in dataclasses.asdict(section).items()
     }
 
 
@@ -98,11 +119,13 @@ def _report_registry(registry: Registry) -> None:
 def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
     """Check adapter files against schema 1 (all that are known by name, if none is given).
 
-    Exit code 1 when something is an error. Warnings are unknown keys, duplicate keys, values that the schema
-    doesn't list and rules between keys; with --strict only the first two are.
+    Exit code 1 when something is an error, 2 when a file can't be read. Warnings are unknown keys, duplicate keys,
+    values that the schema doesn't list and rules between keys; with --strict only the first two are. Notes name
+    fields that have no effect here.
     """
     checked = _checked(files)
     wrong = any(each.is_error(strict=strict) for _, problems in checked for each in problems)
+    unread = any(_is_unread(each) for _, problems in checked for each in problems)
     if as_json or form == "json":
         print_json(
             {
@@ -118,14 +141,14 @@ def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
                 ],
             }
         )
-        return 1 if wrong else 0
+        return 2 if unread else 1 if wrong else 0
     for _, problems in checked:
         for each in problems:
             write(each.text(strict=strict) + "\n")
-    errors = sum(each.is_error(strict=strict) for _, problems in checked for each in problems)
-    warnings = sum(len(problems) for _, problems in checked) - errors
-    write(f"{len(checked)} checked: {errors} errors, {warnings} warnings\n")
-    return 1 if wrong else 0
+    levels = [each.level(strict=strict) for _, problems in checked for each in problems]
+    notes = f", {levels.count('note')} notes" if "note" in levels else ""
+    write(f"{len(checked)} checked: {levels.count('error')} errors, {levels.count('warning')} warnings{notes}\n")
+    return 2 if unread else 1 if wrong else 0
 
 
 def _problem(problem: Problem, *, strict: bool) -> dict[str, object]:
@@ -134,19 +157,35 @@ def _problem(problem: Problem, *, strict: bool) -> dict[str, object]:
         "line": problem.line,
         "key": problem.key,
         "kind": problem.kind,
-        "level": "error" if problem.is_error(strict=strict) else "warning",
+        "level": problem.level(strict=strict),
         "message": problem.message,
     }
 
 
 def _checked(files: Sequence[str]) -> list[tuple[str, tuple[Problem, ...]]]:
-    from bridge.adapters.registry import Registry, load_file
+    from bridge.adapters.registry import Registry
 
     if files:
-        return [(path, load_file(path)[1]) for path in _paths(files)]
+        return [(path, _loaded(path)[1]) for path in _paths(files)]
     registry = Registry.read()
     paths = [str(entry.path) for entry in registry.entries.values()] + [str(path) for path in registry.failed]
     return [(path, tuple(each for each in registry.problems if each.source == path)) for path in paths]
+
+
+def _loaded(path: str) -> tuple[Entry | None, tuple[Problem, ...]]:
+    """A file as it loads; one that can't be read is a problem of its own, which hides no other file's."""
+    from bridge.adapters.problems import Problem
+    from bridge.adapters.registry import load_file
+
+    try:
+        return load_file(path)
+    except ConfigurationError as error:
+        return None, (Problem(path, 1, "", "resource", str(error).removeprefix(f"{path}: ")),)
+
+
+def _is_unread(problem: Problem) -> bool:
+    """Whether it is about a file that was named and isn't there, or can't be read."""
+    return problem.kind == "resource" and not problem.key
 
 
 def _paths(names: Sequence[str]) -> list[str]:
@@ -203,7 +242,7 @@ def test(
     """Run the probe and the tests of adapters (of all that are known by name, if none is given).
 
     A program that isn't installed is a skip, with its reason. Exit code 1 when a test failed or a file can't be
-    loaded.
+    loaded, 2 when one can't be read.
     """
     from bridge.adapters.reports import FORMATS, summary, text_of
     from bridge.adapters.testing import run_tests
@@ -211,6 +250,9 @@ def test(
 
     targets = [_target(each) for each in reports]
     entries, broken = _entries(files)
+    named = [each.name for entry in entries for each in entry.adapter.tests]
+    if only is not None and entries and not any(only in each for each in named):
+        raise ConfigurationError(f"--only {only!r}: no test has that in its name\n  there are: {', '.join(named)}")
     done = []
     style = Style(sys.stdout)
     with guarded():
@@ -229,7 +271,7 @@ def test(
         write(FORMATS[form](done))
     for kind, path in targets:
         write_atomic(path, FORMATS[kind](done))
-    return 1 if broken or any(report.failed for report in done) else 0
+    return broken or int(any(report.failed for report in done))
 
 
 def _target(text: str) -> tuple[str, str]:
@@ -241,19 +283,20 @@ def _target(text: str) -> tuple[str, str]:
     return kind, path
 
 
-def _entries(files: Sequence[str]) -> tuple[list[Entry], bool]:
-    """The adapters to test; files that can't be loaded are told on stderr."""
-    from bridge.adapters.registry import Registry, load_file
+def _entries(files: Sequence[str]) -> tuple[list[Entry], int]:
+    """The adapters to test, and the exit code; files that can't be loaded are told on stderr."""
+    from bridge.adapters.registry import Registry
 
     if not files:
         registry = Registry.read()
         _report_registry(registry)
-        return list(registry.entries.values()), bool(registry.failed)
-    entries, broken = [], False
+        return list(registry.entries.values()), int(bool(registry.failed))
+    entries: list[Entry] = []
+    broken = 0
     for path in _paths(files):
-        entry, problems = load_file(path)
+        entry, problems = _loaded(path)
         if entry is None:
-            broken = True
+            broken = max(broken, 2 if any(map(_is_unread, problems)) else 1)
             for each in problems:
                 if each.is_error():
                     click.echo(each.text(), err=True)

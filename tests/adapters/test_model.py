@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.adapters import registry
+from bridge.adapters import model, registry
 from bridge.adapters.jsonschema import json_schema
+from bridge.adapters.keys import known_keys
 from bridge.adapters.reading import Loaded, read_adapter
+from bridge.adapters.unused import NO_EFFECT
 
 if TYPE_CHECKING:
     from bridge.adapters.problems import Problem
@@ -66,7 +70,7 @@ def test_three_keys_are_enough_to_load() -> None:
         ("schema: 1\nname: ''\nfamily: repl", "name"),
         ("schema: 1\nname: x", "family"),
         (SMALL + "ready: { timeout_ms: soon }", "ready.timeout_ms"),
-        (SMALL + "capabilities: { stateful: yes }", "capabilities.stateful"),
+        (SMALL + "capabilities: { stateful: maybe }", "capabilities.stateful"),
         (SMALL + "aliases: one", "aliases"),
         (SMALL + "process: bash", "process"),
         ("schema: 1\nname: [a]\nfamily: repl", "name"),
@@ -138,6 +142,46 @@ def test_yaml_traps_scalars_stay_as_they_are_written() -> None:
     assert (adapter.tests[1].name, adapter.tests[1].eval) == ("1_0", None)
 
 
+@pytest.mark.parametrize(("word", "value"), [("yes", True), ("Off", False), ("n", False)])
+def test_booleans_of_other_readers_load_with_a_warning(word: str, value: bool) -> None:
+    loaded = read(SMALL + f"capabilities: {{ stateful: {word} }}\n")
+    assert loaded.adapter is not None
+    assert loaded.adapter.capabilities.stateful is value
+    assert f"write {str(value).lower()}" in told(loaded, "capabilities.stateful").message
+
+
+def test_the_line_ending_of_the_process_counts_where_input_has_none() -> None:
+    def ending(more: str) -> str:
+        adapter = read(SMALL + more).adapter
+        assert adapter is not None
+        return adapter.input.line_ending
+
+    assert ending('process: { line_ending: "\\r" }\n') == "\r"
+    assert ending('process: { line_ending: "\\r" }\ninput: { line_ending: "\\n" }\n') == "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("process:\n\tcommand_template: x\n", "indent with blanks"),
+        ('description: "\\q"\n', "single quotes"),
+        ("description: a: b\n", "quotes: it holds a colon"),
+        ("signals: { interrupt: %x }\n", "in 'signals: { interrupt: %x }'; put the value in quotes"),
+        ("signals: *nope\n", "define the anchor"),
+    ],
+)
+def test_what_is_no_yaml_is_told_with_its_text_and_the_next_step(text: str, words: str) -> None:
+    problem = read(SMALL + text).problems[0]
+    assert (problem.kind, words in problem.message) == ("yaml", True), problem.message
+    assert problem.line >= 4
+
+
+def test_a_number_that_is_too_large_is_an_error() -> None:
+    assert told(
+        read(SMALL + "lifecycle: { shutdown: { grace_ms: 99999999999 } }"), "lifecycle.shutdown.grace_ms"
+    ).is_error()
+
+
 def test_escapes_and_blocks() -> None:
     adapter = read(
         SMALL
@@ -197,6 +241,9 @@ RULES = [
     ("tests: [{ name: a, eval: b, expect_mode: c }]", "tests[0].expect_mode"),
     ("tests: [{ name: a }]", "tests[0]"),
     ("version: latest", "version"),
+    ("lifecycle: { shutdown: { grace_ms: -1 } }", "lifecycle.shutdown.grace_ms"),
+    ("process: { command_template: '\"{shell_path} -i' }", "process.command_template"),
+    ("process: { command_template: '{shell_paht}' }", "process.command_template"),
 ]
 
 
@@ -206,6 +253,57 @@ def test_rules_between_keys_warn_and_strictly_are_errors(text: str, key: str) ->
     assert problems
     assert not problems[0].is_error()
     assert problems[0].is_error(strict=True)
+
+
+NOTES = [
+    ('process: { line_ending: "\\r" }\ninput: { line_ending: "\\n" }', "process.line_ending"),
+    ("ready: { wait_for: x }", "ready.wait_for"),
+    ("init: { banner_injection: { mode: write_before_pty } }", "init.banner_injection"),
+    ("init: { marker: { primary: x } }", "init.marker"),
+    ("prompt: { shell_integration: { markers: { prompt_start: '<<' } } }", "prompt.shell_integration.markers"),
+    ("prompt: { group_captures: [{ name: a }] }", "prompt.group_captures"),
+    ("output: { line_ending: '|' }", "output.line_ending"),
+    ("input: { multiline_wrapper: { open: a, close: b } }", "input.multiline_wrapper"),
+    ("input: { tempfile: { history_filter: x } }", "input.tempfile.history_filter"),
+    ("capabilities: { user_busy_detection: process_polling }", "capabilities.user_busy_detection"),
+]
+
+
+@pytest.mark.parametrize(("text", "key"), NOTES)
+def test_what_has_no_effect_is_a_note(text: str, key: str) -> None:
+    notes = [each for each in read(SMALL + text).problems if each.kind == "note"]
+    assert [each.key for each in notes] == [key]
+    assert not notes[0].is_error(strict=True)
+    assert ": note: " in notes[0].text(strict=True)
+
+
+def test_the_documentation_names_every_field_and_every_note() -> None:
+    text = (Path(registry.__file__).parents[2] / "docs" / "adapter-fields.md").read_text()
+    assert [each.path for each in NO_EFFECT if f"| `{each.path}` |" not in text] == []
+    sections = {name for name, _ in known_keys(model.AdapterFile).items()}
+    assert {name for name in sections if f"`{name}`" not in text} == set()
+
+
+def test_every_note_has_an_example() -> None:
+    assert {key for _, key in NOTES} == {each.path for each in NO_EFFECT}
+
+
+def test_no_field_is_dead() -> None:
+    """Every field is read somewhere in the runtime, or describes, or is told to have no effect."""
+    folder = Path(registry.__file__).parent
+    code = "\n".join(path.read_text() for path in [*folder.glob("*.py"), folder.parent / "cli" / "adapter.py"])
+    read_there = set(re.findall(r"\.(\w+)", code))
+    dead = {
+        f"{kind.__name__}.{name}"
+        for kind in vars(model).values()
+        if isinstance(kind, type) and is_dataclass(kind) and kind is not model.FieldRule
+        for name, (attribute, *_) in known_keys(kind).items()
+        if attribute not in read_there
+    }
+    shown = {f"Debugger.{name}" for name in known_keys(model.Debugger)}  # by name, in vocabulary.py
+    shown |= {f"Capabilities.{name}" for name in known_keys(model.Capabilities)}  # whole, by adapter list --json
+    # Of one possible value, or part of what a note is about.
+    assert dead - shown == {"Process.encoding", "ShellIntegration.protocol", "Banner.reason_template"}
 
 
 def test_unknown_keys_are_warnings_even_strictly() -> None:

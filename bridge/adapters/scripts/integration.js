@@ -43,7 +43,11 @@
       }
       return evaluate.call(this, code, context, file, callback);
     };
-    server.context._ripple_exec_file = globalThis._ripple_exec_file = runFile;
+    server.context._ripple_exec_file = globalThis._ripple_exec_file = (path) => {
+      // Nobody typed the line that called us.
+      if (/_ripple_exec_file\(/.test((server.history || [])[0] || '')) server.history.shift();
+      return runFile(path);
+    };
     // Its first prompt was drawn before we came.
     finished();
     server.output.write(mark('B'));

@@ -17,6 +17,7 @@ if [[ -z "${__rb_nonce-}" ]]; then
     if [[ -z "${RALPH_BRIDGE_PERSON-}" ]]; then
         unset HISTFILE
         SAVEHIST=0
+        setopt hist_ignore_space
     fi
     unset RALPH_BRIDGE_PERSON
     # The mark behind output without line end would overwrite its first column; "!" means itself.
