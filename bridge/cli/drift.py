@@ -54,7 +54,7 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool)
 
 def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool) -> list[Report]:
     from bridge.drift import examine
-    from bridge.drift.static import locate
+    from bridge.drift.held import locate
     from bridge.errors import SandboxUnavailable
     from bridge.rehearsal.sandbox import missing
 
@@ -120,6 +120,9 @@ def _lines(finding: Finding, wide: int, style: Style) -> list[str]:
         sign = plain
     number = f" ({finding.drift})" if finding.drift and finding.status.value != "passed" else ""
     lines = [f"  {style(sign, colour)} {finding.check:<{wide}}  {_tame(finding.detail)}{number}"]
+    if finding.hook:
+        where = f"{finding.hook}, line {finding.line}" if finding.line else finding.hook
+        lines.append(f"    {'':<{wide}}  in {where}")
     if finding.hint and finding.status.value != "passed":
         lines.append(f"    {'':<{wide}}  next: {_tame(finding.hint)}")
     return lines
