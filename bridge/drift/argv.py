@@ -128,8 +128,6 @@ def _unknown(name: str, path: tuple[str, ...], help_: Help) -> list[Wrong]:
     if name in HIDDEN.get(path[0], ()):
         return []
     if command := help_.commands.get(name.lstrip("-")):
-        return [
-            Wrong(name, " ".join(path), "is no option of it", f"it is a command there: {path[0]} ... {command}")
-        ]
+        return [Wrong(name, " ".join(path), "is no option of it", f"it is a command: {path[0]} ... {command}")]
     close = difflib.get_close_matches(name, help_.options, 1, 0.7)
     return [Wrong(name, " ".join(path), "is no option of it", f"did you mean {close[0]}?" if close else "")]

@@ -52,7 +52,7 @@ def behind(trial: Trial) -> Iterator[Finding]:
     elif trial.heard and CONTEXT not in heard:
         detail = f"{what} the loop context is lost: of two such options the last one wins"
     else:
-        yield Finding("review", Status.PASSED, "context and review arrive, the review behind the prompt", "", "D9")
+        yield Finding("review", Status.PASSED, "what is appended behind the prompt arrives", drift="D9")
         return
     yield Finding("review", Status.LIMIT, detail, hint, "D9")
 

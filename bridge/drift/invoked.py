@@ -21,6 +21,7 @@ __all__ = ["invoked"]
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::?-[^{}]*)?\}|(\w+))")
 _ALL = re.compile(r'"?\$\{(\w+)\[[@*]\](?:\+[^{}]*)?\}"?')
+_EVERY = re.compile(r"\$[@*]|\$\{[^{}]*[@*][^{}]*\}")
 _EXPANSION = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+")
 _UNKNOWN = "x"
 
@@ -63,6 +64,8 @@ def _word(source: str, value_of: ValueOf) -> list[str] | None:
         if source.startswith('"'):
             return [value] if isinstance(value, str) else [_UNKNOWN]
         return value.split() if isinstance(value, str) else None
+    if _EVERY.search(source):
+        return None
     if "$" in source or "`" in source:
         if '"' not in source:
             return None if not source.startswith("'") else [source[1:-1]]
