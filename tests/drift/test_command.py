@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from bridge.rehearsal.sandbox import missing
 from tests.cli.conftest import Project, project
 
 __all__ = ["project"]
@@ -159,6 +160,27 @@ def test_a_cli_that_answers_oddly(project: Project, odd: str, words: str) -> Non
     project.cli("codex", f"{{ {HELP}\n}}{odd}")
     done = project.run("drift", "codex")
     assert (done.returncode, words in done.stdout) == (0, True), done.stdout
+
+
+def test_without_namespaces_nothing_is_run(project: Project) -> None:
+    project.cli("codex", f"touch ran\n{HELP}")
+    project.cli("unshare", "echo 'unshare: unshare failed: Operation not permitted' >&2; exit 1")
+    done = project.run("drift", "--run", "codex")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "namespaces are not to be had here: unshare: unshare failed: Operation not permitted" in done.stderr
+    assert "next: run it as root, or leave --run out" in done.stderr
+
+
+@pytest.mark.skipif(bool(missing()), reason=f"no namespaces: {missing()}")
+def test_nobodys_keys_go_into_a_trial(project: Project) -> None:
+    seen = project.folder / "seen"
+    project.cli("codex", f"env >>{seen}\n{HELP}")
+    done = project.run("drift", "--run", "codex", OPENAI_API_KEY="nobodys-business", HOME="/root/mine")
+    assert (done.returncode, "starts" in done.stdout) == (1, True), done.stdout
+    text = seen.read_text()
+    assert "COPILOT_PROVIDER_BASE_URL=http://127.0.0.1:" in text
+    assert "nobodys-business" not in text
+    assert "/root/mine" not in text
 
 
 def test_a_folder_is_no_script(project: Project) -> None:

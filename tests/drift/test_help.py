@@ -218,7 +218,7 @@ def test_an_option_that_became_a_command() -> None:
 
 
 def test_behind_a_command_without_help_nothing_can_be_told() -> None:
-    helps = {("a",): Help({"--x": Option()}, {"go": "go"})}
+    helps: dict[tuple[str, ...], Help] = {("a",): Help({"--x": Option()}, {"go": "go"})}
     assert wrongs(["a", "--x", "go", "--unknown"], helps.get) == []
 
 
