@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.drift import Finding, Report
 
-__all__ = ["drift"]
+__all__ = ["drift", "rendered"]
 
 _SIGNS = {
     "passed": ("✓", "ok", "green"),
@@ -67,7 +67,7 @@ def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool)
             say(f"{path} ...")
         reports.append(examine(path, run=run))
         if not as_json:
-            _show(reports[-1], quiet=quiet)
+            _say(rendered(reports[-1], quiet=quiet))
     return reports
 
 
@@ -101,7 +101,8 @@ def _words(reports: list[Report]) -> str:
     return ", ".join(told)
 
 
-def _show(report: Report, *, quiet: bool) -> None:
+def rendered(report: Report, *, quiet: bool = False) -> str:
+    """Give the table of one report."""
     style = Style(sys.stdout)
     cli = f"{report.cli} {report.version}".strip() if report.cli else "could not be asked"
     lines = [f"{style(report.script, 'bold')} · {report.kind} · {cli}"]
@@ -109,7 +110,7 @@ def _show(report: Report, *, quiet: bool) -> None:
     for each in report.findings:
         if not quiet or each.status.value not in ("passed", "skipped"):
             lines += _lines(each, wide, style)
-    _say("\n".join(lines) + "\n\n")
+    return "\n".join(lines) + "\n\n"
 
 
 def _lines(finding: Finding, wide: int, style: Style) -> list[str]:

@@ -59,7 +59,15 @@ class Finding:
 
 def finding_of(data: dict[str, Any]) -> Finding:
     """Read what :meth:`Finding.as_data` wrote."""
-    return Finding(data["check"], Status(data["status"]), data["detail"], data["hint"], data["drift"] or "")
+    return Finding(
+        data["check"],
+        Status(data["status"]),
+        data["detail"],
+        data["hint"],
+        data["drift"] or "",
+        data["hook"] or "",
+        data["line"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
