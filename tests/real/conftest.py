@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from bridge.cli import main; sys.exit(main())"
 DRIVERS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "copilot": "copilot"}
 AGENTS = ("claude", "codex", "cline")
+OUTPUT = "OUTPUT-OF-A-TOOL"
 PLAN = "- [ ] one\n- [ ] two\n"
 BLOCK = """\
 ---RALPH_STATUS---
@@ -49,6 +50,8 @@ def clis() -> tuple[Path, bool]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    # The longest first, so that none of them is alone at the end.
+    items.sort(key=lambda item: (item.path.name != "test_drift.py", "opencode" not in item.name))
     for item in here:
         if item.get_closest_marker("real") is None:
             continue
@@ -62,7 +65,7 @@ def works(task: str, *, command: str = "") -> Turn:
     """The model does a task of the plan with the CLI's own shell, and commits it."""
     plan = "$(ls @fix_plan.md .ralph/@fix_plan.md 2>/dev/null)"
     tick = f"sed -i 's/- \\[ \\] {task}/- [x] {task}/' {plan}"
-    done = f"echo {task} > {task}.txt && {tick} && git add -A && git commit -qm {task}"
+    done = f"echo {OUTPUT}; echo {task} > {task}.txt && {tick} && git add -A && git commit -qm {task}"
     return Turn(text=f"I do {task}.", think="What is next?", run=command or done)
 
 
