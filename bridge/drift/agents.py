@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING
 from bridge.agent import Agent
 from bridge.drift.help import plain
 from bridge.drift.model import Finding, Status
-from bridge.drift.runs import DONE, SECRET, turns
+from bridge.drift.runs import DONE, END, SECRET, turns
+from bridge.rehearsal.message import ENDINGS
+from bridge.rehearsal.scenario import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bridge.drift.runs import Model
 
 __all__ = ["try_agent"]
 
 PROMPT = 'Do the "task" of the plan, and say `so`: $HOME costs 100%.\nIn the second line, too.\n'
+WORK = f"echo works > worked.txt; echo {SECRET}"
+_ENOUGH = 12  # turns after which nobody believes that it ends by itself
 _PROMPTS = {
     "dash": "- [ ] a task that begins with a dash\n",
     "large prompt": "A line of a very large prompt.\n" * 8000,
@@ -36,14 +40,33 @@ def try_agent(script: Path, model: Model) -> Iterator[Finding]:
         yield from ordinary
         if any(each.check == "starts" and each.status is Status.FAILED for each in ordinary):
             return
+        offered = model.asked()[0]["tools"]
         for name, prompt in _PROMPTS.items():
-            status, _, stderr = _iteration(agent, model, home, prompt)
+            status, _, stderr = _iteration(agent, model, home, prompt, turns())
             first = prompt.strip().splitlines()[-1]
             arrived = any(first in "\n".join(each["said"]) for each in model.asked())
             if status == 0 and arrived:
                 yield Finding(name, Status.PASSED, "it arrives", drift="D15")
             else:
                 yield Finding(name, Status.FAILED, _why(status, stderr), "give the prompt on stdin", "D15")
+        yield from _endless(agent, model, home, offered)
+
+
+def _endless(agent: Agent, model: Model, home: Path, tools: list[str]) -> Iterator[Finding]:
+    """A turn that doesn't call the tool that ends an autonomous run: again and again, until one does."""
+    tool = next((each for each in ENDINGS if each in tools), "")
+    if not tool:
+        return
+    script = [*(Turn(text="I end here.", finish=False) for _ in range(_ENOUGH)), Turn(text=END)]
+    _iteration(agent, model, home, PROMPT, script)
+    many = len(model.asked())
+    if many > 1:
+        some = f"{many - 1} times" if many <= _ENOUGH else "without an end in sight"
+        detail = f"a turn that ends without {tool} is repeated by the CLI itself, {some}; {many} requests seen"
+        hint = (
+            f"tell the agent in the prompt to end with {tool}, and give a run a limit of its own (cline -t SECONDS)"
+        )
+        yield Finding("endless turns", Status.LIMIT, detail, hint, "D14")
 
 
 def _ordinary(agent: Agent, model: Model, home: Path) -> Iterator[Finding]:
@@ -52,7 +75,7 @@ def _ordinary(agent: Agent, model: Model, home: Path) -> Iterator[Finding]:
         yield Finding(
             "before", Status.FAILED, f"agent_pre_iteration: status {before.status}: {before.stderr[-200:]}"
         )
-    status, shown, stderr = _iteration(agent, model, home, PROMPT, "echo works > worked.txt; echo " + SECRET)
+    status, shown, stderr = _iteration(agent, model, home, PROMPT, turns(work=WORK))
     asked = model.asked()
     if status != 0 or not asked:
         yield Finding("starts", Status.FAILED, _why(status, stderr), "look at how it calls the CLI")
@@ -79,10 +102,8 @@ def _ordinary(agent: Agent, model: Model, home: Path) -> Iterator[Finding]:
         yield Finding("after", Status.FAILED if after.status else Status.PASSED, told or "it logs nothing")
 
 
-def _iteration(
-    agent: Agent, model: Model, home: Path, prompt: str, work: str = f"echo {SECRET}"
-) -> tuple[int, str, str]:
-    model.play(turns(work=work))
+def _iteration(agent: Agent, model: Model, home: Path, prompt: str, script: Iterable[Turn]) -> tuple[int, str, str]:
+    model.play(script)
     path = home / "prompt.md"
     path.write_text(prompt, encoding="utf-8")
     errors = home / "stderr"

@@ -61,6 +61,7 @@ def test_a_shipped_agent_has_not_drifted(stage: Stage, name: str) -> None:
     code, (script,), _ = drift(stage, str(shipped("agents") / f"{name}.sh"))
     assert (code, found(script, "failed"), found(script, "warning")) == (0, {}, {}), script
     assert {"starts", "prompt", "tools work", "response", "display"} <= set(found(script, "passed"))
+    assert found(script, "limit") == ({"endless turns": "D14"} if name == "cline" else {})
 
 
 def test_cursor_is_named_as_what_can_not_be_run(stage: Stage) -> None:
