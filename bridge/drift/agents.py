@@ -63,7 +63,7 @@ def _endless(agent: Agent, model: Model, home: Path, tools: list[str]) -> Iterat
     if many > 1:
         some = f"{many - 1} times" if many <= _ENOUGH else "without an end in sight"
         detail = f"a turn that ends without {tool} is repeated by the CLI itself, {some}; {many} requests seen"
-        hint = f"tell the agent in the prompt to end with {tool}; else only a time limit from outside ends it (timeout 2h ...)"
+        hint = f"tell the agent in the prompt to end with {tool}, and run the loop under timeout(1)"
         yield Finding("endless turns", Status.LIMIT, detail, hint, "D14")
 
 
