@@ -25,7 +25,7 @@ __all__ = ["DONE", "END", "SECRET", "Model", "Run", "run", "turns"]
 SECRET = "OUTPUT-OF-A-TOOL"  # noqa: S105 (nobody's)
 DONE = 'It is done: "quotes", `ticks`, 100 %.'
 END = f"{DONE}\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---\n"
-_TIMEOUT = 45.0
+_TIMEOUT = 120.0  # a slow machine, rather than a slow CLI, takes more than a few
 
 
 class Model:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["tried"]
 
-_TIMEOUT = 600.0
+_TIMEOUT = 1200.0
 _MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.inside import main; main(*sys.argv[2:])"
 _ELSEWHERE = {
     "cursor-agent": "the agent loop of cursor-agent runs on its maker's servers",

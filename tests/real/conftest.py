@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from bridge.cli import main; sys.exit(main())"
 DRIVERS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "copilot": "copilot"}
 AGENTS = ("claude", "codex", "cline")
+PATIENCE = 240.0  # seconds; opencode takes 3, and 50 on a machine that others use as well
 OUTPUT = "OUTPUT-OF-A-TOOL"
 PLAN = "- [ ] one\n- [ ] two\n"
 BLOCK = """\
@@ -55,6 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in here:
         if item.get_closest_marker("real") is None:
             continue
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(PATIENCE + 60))
         if missing():
             item.add_marker(pytest.mark.skip(reason=f"no namespaces: {missing()}"))
         elif not clis()[1]:
@@ -132,7 +135,7 @@ class Stage:
         self,
         *words: str,
         turns: Iterable[Turn] = (),
-        timeout: float = 90,
+        timeout: float = PATIENCE,
         subscription: bool = False,
         env: dict[str, str] | None = None,
     ) -> Rehearsed:
@@ -141,7 +144,12 @@ class Stage:
         return self.run(*argv, turns=turns, timeout=timeout, subscription=subscription, env=env)
 
     def loop(
-        self, driver: str, *words: str, turns: Iterable[Turn] = (), timeout: float = 90, subscription: bool = False
+        self,
+        driver: str,
+        *words: str,
+        turns: Iterable[Turn] = (),
+        timeout: float = PATIENCE,
+        subscription: bool = False,
     ) -> Rehearsed:
         return self.bridge(
             "run", "--driver", driver, *words, turns=turns, timeout=timeout, subscription=subscription
@@ -151,7 +159,7 @@ class Stage:
         self,
         *argv: str,
         turns: Iterable[Turn] = (),
-        timeout: float = 60,
+        timeout: float = PATIENCE,
         subscription: bool = False,
         env: dict[str, str] | None = None,
     ) -> Rehearsed:

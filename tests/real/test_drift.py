@@ -16,7 +16,7 @@ from bridge.drift.model import Report, finding_of
 from bridge.resources import shipped
 from tests.real.conftest import AGENTS, DRIVERS, MAIN, ROOT, Stage
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1260)]
 LIMITS = {"D9", "D14"}  # what the pinned CLIs can't do, whatever a script says
 
 
@@ -27,7 +27,7 @@ def drift(stage: Stage, *scripts: str) -> tuple[int | None, list[dict[str, Any]]
         cwd=stage.project,
         env=stage.env() | {"PATH": f"{stage.bin}:{os.environ['PATH']}"},
         capture_output=True,
-        timeout=600,
+        timeout=1240,
         check=False,
     )
     assert done.stdout, done.stderr.decode()

@@ -97,7 +97,7 @@ def test_too_many_requests_fail_the_run_and_it_is_repeated(stage: Stage, driver:
 @pytest.mark.parametrize("driver", SILENT)
 def test_a_cut_stream_is_asked_for_again_or_ended_by_the_timeout_d8(stage: Stage, driver: str) -> None:
     turns = [Turn(text=LONG, fault="cut"), says("The whole story.", signal=True)]
-    done = stage.loop(driver, *ONCE, "--timeout", "0.4", turns=turns)
+    done = stage.loop(driver, *ONCE, "--timeout", "3", turns=turns)
     assert ("The whole story." in shown(done), done.status) == (True, 0), told(done)
 
 
