@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DRIVER ?= claude-code
-# A test with a real CLI takes up to 1 GB: as many at a time as there are cores, and memory for.
+# A test with a real CLI takes up to 1 GB and waits now and then: one more at a time than there are cores, where there
+# is memory for it.
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
-    END { print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo 2>/dev/null || echo 1)
+    END { print most < 1 ? 1 : most <= cores ? most : cores + 1 }' /proc/meminfo 2>/dev/null || echo 1)
 
 .PHONY: demo test test-slow test-real real-clis lint bench limits lock clean
 
@@ -22,7 +23,7 @@ real-clis:                ## install the pinned real CLIs into a cache outside o
 	vendor/install
 
 test-real: $(VENV)/.dev real-clis ## the scripts and the loop with the real CLIs, offline (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest tests/real -m real -n $(REAL_JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/real -m real -n $(REAL_JOBS) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .

@@ -6,6 +6,9 @@
 #   CLINE_CONTEXT_WINDOW  size of the model's context window in tokens, which cline doesn't tell
 #   CLINE_ARGS            all arguments in place of those below, split at blanks
 #
+# With -y cline (3.0.65) asks the model again and again until it calls submit_and_exit, whatever -t says; without -y
+# it leaves a daemon behind.
+#
 # Sets AGENT_CLI, AGENT_ARGS, AGENT_INSTALL and AGENT_ENV_KEYS; agent_post_iteration fills _ITER_CONTEXT_* and
 # keeps the session's costs in _CLINE_TOTAL. bash 3.2 (macOS) is enough.
 # shellcheck disable=SC2034  # the loop reads the globals

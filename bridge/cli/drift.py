@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.drift import Finding, Report
 
-__all__ = ["drift"]
+__all__ = ["drift", "rendered"]
 
 
 @click.command()
@@ -46,7 +46,7 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool)
 
 def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool) -> list[Report]:
     from bridge.drift import examine
-    from bridge.drift.static import locate
+    from bridge.drift.held import locate
     from bridge.errors import SandboxUnavailable
     from bridge.rehearsal.sandbox import missing
 
@@ -59,7 +59,7 @@ def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool)
             say(f"{path} ...")
         reports.append(examine(path, run=run))
         if not as_json:
-            _show(reports[-1], quiet=quiet)
+            show(rendered(reports[-1], quiet=quiet))
     return reports
 
 
@@ -93,7 +93,8 @@ def _words(reports: list[Report]) -> str:
     return ", ".join(told)
 
 
-def _show(report: Report, *, quiet: bool) -> None:
+def rendered(report: Report, *, quiet: bool = False) -> str:
+    """Give the table of one report."""
     style = Style(sys.stdout)
     cli = f"{report.cli} {report.version}".strip() if report.cli else "could not be asked"
     lines = [f"{style(report.script, 'bold')} · {report.kind} · {cli}"]
@@ -101,12 +102,15 @@ def _show(report: Report, *, quiet: bool) -> None:
     for each in report.findings:
         if not quiet or each.status.value not in ("passed", "skipped"):
             lines += _lines(each, wide, style)
-    show("\n".join(lines) + "\n\n")
+    return "\n".join(lines) + "\n\n"
 
 
 def _lines(finding: Finding, wide: int, style: Style) -> list[str]:
     number = f" ({finding.drift})" if finding.drift and finding.status.value != "passed" else ""
     lines = [f"  {sign(finding.status.value, style)} {finding.check:<{wide}}  {tame(finding.detail)}{number}"]
+    if finding.hook:
+        where = f"{finding.hook}, line {finding.line}" if finding.line else finding.hook
+        lines.append(f"    {'':<{wide}}  in {where}")
     if finding.hint and finding.status.value != "passed":
         lines.append(f"    {'':<{wide}}  next: {tame(finding.hint)}")
     return lines

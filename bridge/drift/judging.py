@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from bridge.drift.model import Finding, Status
@@ -16,21 +15,16 @@ __all__ = ["session_of_a_bash_host", "tools_finding"]
 
 def session_of_a_bash_host(driver: Driver, done: Run) -> str | None:
     """Give the session id that a host without readers would find: by the script's hooks and four fields."""
-    return driver.extract_session_id(done.output) or _generic(done.lines) or driver.fallback_session_id(done.output)
+    return driver.extract_session_id(done.output) or _generic(done) or driver.fallback_session_id(done.output)
 
 
-def _generic(lines: tuple[bytes, ...]) -> str | None:
-    for line in lines:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            meta = event.get("metadata")
-            inner = meta.get("session_id") if isinstance(meta, dict) else None
-            found = event.get("sessionId") or inner or event.get("session_id") or event.get("thread_id")
-            if isinstance(found, str) and found:
-                return found
+def _generic(done: Run) -> str | None:
+    for event in done.events():
+        meta = event.get("metadata")
+        inner = meta.get("session_id") if isinstance(meta, dict) else None
+        found = event.get("sessionId") or inner or event.get("session_id") or event.get("thread_id")
+        if isinstance(found, str) and found:
+            return found
     return None
 
 
@@ -41,10 +35,11 @@ def tools_finding(patterns: list[str], offered: tuple[str, ...], *, matter: bool
     missing = sorted(set(offered) - names)
     if not known:
         detail = f"none of its names is known; the CLI offers {', '.join(sorted(offered))}"
-        return Finding("tool names", Status.WARNING, detail, "an allowlist can't name what there is", "D13")
+        hint = "list today's names; those of old may stay for older settings"
+        return Finding("tool names", Status.WARNING, detail, hint, "D13")
     parts = [f"{len(known)} of {len(offered)} tools that the CLI offers are listed"]
     parts += [f"not listed: {', '.join(missing)}"] if missing else []
     parts += [f"not offered: {', '.join(stale)}"] if stale else []
-    return Finding(
-        "tool names", Status.WARNING if missing and matter else Status.PASSED, "; ".join(parts), drift="D13"
-    )
+    status = Status.WARNING if missing and matter else Status.PASSED
+    hint = "an allowlist with such a name is refused: list today's names, too"
+    return Finding("tool names", status, "; ".join(parts), hint, "D13")

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.drift.help import Help, read_help
+from bridge.drift.help import Help, plain, read_help
 from bridge.rehearsal.homes import environment
 from bridge.rehearsal.sandbox import PORT
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Machine", "copilot_cache", "version_in"]
 
 _TIMEOUT = 20.0
+_MOST = 1 << 20
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -73,43 +74,50 @@ class Machine:
         """Give the program's path, or ''."""
         return shutil.which(name, path=self.env.get("PATH", os.defpath)) or ""
 
-    def version(self, path: str) -> str:
-        """Give what it says about its version: that alone, or ''."""
+    def version(self, path: str) -> tuple[str, str]:
+        """Give its version, or ''; and then why there is none, in its own words."""
         status, text = self.ask(path, "--version")
-        return version_in(text) if status == 0 else ""
+        found = version_in(text) if status == 0 else ""
+        if found:
+            return found, ""
+        first = next((line.strip() for line in plain(text).splitlines() if line.strip()), "it says nothing")
+        return "", first[:200] if status is not None else f"it did not answer within {_TIMEOUT:g} s"
 
     def help_of(self, path: tuple[str, ...]) -> Help | None:
         """Give the help of a program (its path first) or of one of its commands."""
         if path not in self._helps:
             status, text = self.ask(*path, "--help")
-            self._helps[path] = read_help(text, os.path.basename(path[0])) if status == 0 else None
+            # Some end with an error after their help; of a command that there isn't, the text is its parent's.
+            usable = status == 0 or (status is not None and len(path) == 1)
+            self._helps[path] = read_help(text, os.path.basename(path[0])) if usable else None
         return self._helps[path]
 
     def ask(self, *argv: str) -> tuple[int | None, str]:
         """Run it; return its status (None: it took too long, or can't be started) and what it said."""
         path = self.env.get("PATH", os.defpath)
         env = {**environment(self._home, PORT, path=path), "COLUMNS": "200"}
-        try:
-            process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=env,
-                cwd=self._home,
-                start_new_session=True,
-            )
-        except OSError as error:
-            return None, str(error)
-        try:
-            said, _ = process.communicate(timeout=_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            said = b""
-        finally:
-            status = process.poll()
-            with suppress(ProcessLookupError):  # whatever it started goes with it
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
-        return status, said.decode("utf-8", "replace")
+        said = self._home / "tmp" / "said"
+        with open(said, "wb") as out:  # no pipe: a child that keeps it open would have to be waited for
+            try:
+                process = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    env=env,
+                    cwd=self._home,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return None, str(error)
+            status = None
+            try:
+                status = process.wait(_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                with suppress(ProcessLookupError):  # whatever it started goes with it
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        with open(said, "rb") as file:
+            return status, file.read(_MOST).decode("utf-8", "replace")

@@ -32,6 +32,8 @@ class Finding:
         detail: what was seen.
         hint: what to do about it.
         drift: the number of a known drift (ARCHITECTURE.md lists them), or ''.
+        hook: what of the script it is about, or ''.
+        line: where that is defined in the script, or None.
     """
 
     check: str
@@ -39,6 +41,8 @@ class Finding:
     detail: str = ""
     hint: str = ""
     drift: str = ""
+    hook: str = ""
+    line: int | None = None
 
     def as_data(self) -> dict[str, Any]:
         """Give it as JSON data."""
@@ -48,12 +52,22 @@ class Finding:
             "detail": self.detail,
             "hint": self.hint,
             "drift": self.drift or None,
+            "hook": self.hook or None,
+            "line": self.line,
         }
 
 
 def finding_of(data: dict[str, Any]) -> Finding:
     """Read what :meth:`Finding.as_data` wrote."""
-    return Finding(data["check"], Status(data["status"]), data["detail"], data["hint"], data["drift"] or "")
+    return Finding(
+        data["check"],
+        Status(data["status"]),
+        data["detail"],
+        data["hint"],
+        data["drift"] or "",
+        data["hook"] or "",
+        data["line"],
+    )
 
 
 @dataclass(frozen=True, slots=True)

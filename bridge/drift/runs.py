@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.drift.help import plain
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.loop.process import Graces, Program
 from bridge.rehearsal.scenario import Turn, as_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bridge.stream.events import Answer
 
@@ -24,7 +25,7 @@ __all__ = ["DONE", "END", "SECRET", "Model", "Run", "run", "turns"]
 SECRET = "OUTPUT-OF-A-TOOL"  # noqa: S105 (nobody's)
 DONE = 'It is done: "quotes", `ticks`, 100 %.'
 END = f"{DONE}\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---\n"
-_TIMEOUT = 45.0
+_TIMEOUT = 120.0  # a slow machine, rather than a slow CLI, takes more than a few
 
 
 class Model:
@@ -32,14 +33,15 @@ class Model:
 
     def __init__(self, port: int) -> None:
         self._port = port
+        self._before = 0
 
     def play(self, turns: Iterable[Turn]) -> None:
         """Begin another scenario."""
-        self._ask("POST", "/rehearsal/turns", as_data(turns))
+        self._before = self._ask("POST", "/rehearsal/turns", as_data(turns))["asked"]
 
     def asked(self) -> list[dict[str, Any]]:
-        """Give every request so far of an agent of a CLI."""
-        requests: list[dict[str, Any]] = self._ask("GET", "/rehearsal/requests")["requests"]
+        """Give every request of an agent of a CLI since the scenario began."""
+        requests: list[dict[str, Any]] = self._ask("GET", f"/rehearsal/requests?from={self._before}")["requests"]
         return [each for each in requests if each["tools"]]
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -61,7 +63,8 @@ class Run:
         lines: the same.
         stderr: the end of it.
         said: for each request of the agent, what it passed on as the user's words, all in one string.
-        tools: what it offered with the first of them.
+        told: what it passed on as the system's words in the first of them.
+        tools: what it offered there.
         error: why it could not be started, or ''.
     """
 
@@ -70,6 +73,7 @@ class Run:
     lines: tuple[bytes, ...] = ()
     stderr: str = ""
     said: tuple[str, ...] = ()
+    told: str = ""
     tools: tuple[str, ...] = ()
     error: str = ""
 
@@ -85,13 +89,39 @@ class Run:
 
         return read_output(self.lines)
 
+    def heard(self) -> str:
+        """All that the model was told in the first request, by the system and by the user."""
+        return "\n".join((self.told, *self.said[:1]))
+
+    def escaped(self, text: str) -> bool:
+        """Whether the model got that text with its quotes escaped."""
+        return any(text.replace('"', '\\"') in each for each in self.said)
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The events in its output."""
+        for line in self.lines:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict):
+                yield event
+
+    def kinds(self) -> list[str]:
+        """The types of the events in its output, each once."""
+        return list(dict.fromkeys(str(event.get("type")) for event in self.events()))
+
+    def field_of(self, value: str) -> str:
+        """The field of an event that has that value, or ''."""
+        return next((name for event in self.events() for name, each in event.items() if each == value), "")
+
     def complaint(self) -> str:
         """Why it was not accepted, in the CLI's own words where it has any."""
         if self.error:
             return self.error
         if self.status is None:
             return f"it did not end within {_TIMEOUT:g} s"
-        text = self.stderr or b"".join(self.lines).decode("utf-8", "replace")
+        text = plain(self.stderr or b"".join(self.lines).decode("utf-8", "replace"))
         words = [line.strip() for line in text.splitlines() if line.strip()]
         told = next(
             (line for line in words if "error" in line.lower() and line[0] != "-"),
@@ -108,7 +138,6 @@ def turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[Turn]:
 def run(model: Model, argv: Sequence[str], script: Iterable[Turn], *, stdin: bytes | None = None) -> Run:
     """Run a command in the working folder, with another scenario."""
     model.play(script)
-    before = len(model.asked())
     folder = Path(tempfile.mkdtemp(prefix="run-"))
     output, errors = folder / "output.log", folder / "errors.log"
     lines: list[bytes] = []
@@ -130,12 +159,13 @@ def run(model: Model, argv: Sequence[str], script: Iterable[Turn], *, stdin: byt
     except BridgeError as error:
         return Run(None, output, error=" ".join(str(error).split("\n  next: ")[0].split()))
     output.write_bytes(b"".join(lines))
-    asked = model.asked()[before:]
+    asked = model.asked()
     return Run(
         status,
         output,
         tuple(lines),
         errors.read_bytes()[-4000:].decode("utf-8", "replace").strip(),
         tuple("\n".join(each["said"]) for each in asked),
+        "\n".join(asked[0]["told"]) if asked else "",
         tuple(asked[0]["tools"]) if asked else (),
     )

@@ -4,96 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bridge import resources
-from bridge.agent import Agent
-from bridge.agent import find as find_agent
-from bridge.drift.argv import wrongs
-from bridge.drift.commands import commands_of
+from bridge.drift.argv import Wrong, wrongs
+from bridge.drift.held import held, kind_of, locate
+from bridge.drift.known import explained, placed
+from bridge.drift.launchers import is_launcher, program_in
 from bridge.drift.machine import Machine
 from bridge.drift.model import Finding, Report, Status
-from bridge.driver import Driver
-from bridge.driver import find as find_driver
-from bridge.errors import BridgeError, ScriptNotFound, UnknownDriver
+from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
-__all__ = ["Held", "examine", "held", "locate", "short"]
+    from bridge.drift.held import Held
 
-_AGENT = re.compile(rb"^[ \t]*(?:function[ \t]+)?agent_invoke[ \t]*(?:\([ \t]*\))?[ \t]*\{?", re.MULTILINE)
+__all__ = ["examine", "short"]
+
 _BYPASS = ("bypassPermissions", "--dangerously-skip-permissions")
-
-
-class Held(NamedTuple):
-    """A script, and what it runs.
-
-    Attributes:
-        kind: driver or agent.
-        cli: the program.
-        least: the lowest version that will do, or None.
-        commands: command lines, by what is special about each.
-    """
-
-    kind: str
-    cli: str
-    least: str | None
-    commands: Mapping[str, Sequence[str]]
-
-
-def locate(script: str, folders: Sequence[str | os.PathLike[str]] = ()) -> Path:
-    """Find a script: a path, or the name of a driver or else of an agent.
-
-    Raises:
-        ScriptNotFound, UnknownDriver: there is none.
-    """
-    if not resources.is_name(script):
-        path = Path(os.path.abspath(script))
-        if not path.is_file():
-            raise ScriptNotFound(
-                f"there is no script {script}\n  next: give the path of a driver or agent, or a name"
-            )
-        return path
-    try:
-        return find_driver(script, folders)
-    except UnknownDriver:
-        try:
-            return find_agent(script, folders)
-        except BridgeError:
-            pass
-        raise
-
-
-def kind_of(path: Path) -> str:
-    """Say whether a script is an ``agent`` or a ``driver``, by what it defines."""
-    try:
-        return "agent" if _AGENT.search(path.read_bytes()) else "driver"
-    except OSError:
-        return "driver"
-
-
-def held(path: Path, *, env: Mapping[str, str], folder: Path) -> Held:
-    """Ask a script what it runs.
-
-    Args:
-        path: the script.
-        env: environment of its shell.
-        folder: where a prompt may be written.
-
-    Raises:
-        bridge.errors.BridgeError: it can't be loaded, or a hook failed.
-    """
-    if kind_of(path) == "agent":
-        with Agent.load(path, env=env, cwd=folder) as agent:
-            arguments = agent.shell.get("AGENT_ARGS", "")
-            words = arguments.split() if isinstance(arguments, str) else list(arguments or ())
-            return Held("agent", agent.cli, None, {"AGENT_ARGS": [agent.cli, *words]})
-    prompt = folder / "prompt.md"
-    prompt.write_text("Do the next task.\n", encoding="utf-8")
-    with Driver.load(path, env=env, cwd=folder) as driver:
-        return Held("driver", driver.cli_binary(), driver.min_version(), commands_of(driver, str(prompt)))
+_PROVES = {
+    "starts": ("new session", "output json", "without context"),
+    "live": ("new session, live", "output json, live"),
+    "live from text": ("output text, live",),
+    "resume": ("resumed", "resumed, live"),
+}
+"""By which finding of a trial it is known that the CLI accepts a command, by what is special about that."""
 
 
 def examine(script: str | os.PathLike[str], *, env: Mapping[str, str] | None = None, run: bool = False) -> Report:
@@ -116,15 +52,15 @@ def examine(script: str | os.PathLike[str], *, env: Mapping[str, str] | None = N
             asked = held(path, env=env, folder=folder)
         except BridgeError as error:
             return Report(str(path), kind_of(path), findings=(_failed("loads", str(error)),))
-        report = _report(path, asked, machine)
-        if not run or not report.installed:
-            return report
-        from bridge.drift.trial import tried
+        found = machine.find(asked.cli)
+        if not found:
+            return Report(str(path), asked.kind, asked.cli, findings=(_absent(asked),))
+        more: list[Finding] = []
+        if run:
+            from bridge.drift.trial import tried
 
-        more = tried(path, asked, machine)
-        accepted = any(each.check == "starts" and each.status is Status.PASSED for each in more)
-        kept = tuple(_outdone(each) if accepted else each for each in report.findings)
-        return Report(str(path), asked.kind, asked.cli, report.path, report.version, (*kept, *more))
+            more = tried(path, asked, machine)
+        return _report(path, asked, machine, found, more)
 
 
 def short(path: Path, *, env: Mapping[str, str]) -> list[Finding]:
@@ -135,27 +71,34 @@ def short(path: Path, *, env: Mapping[str, str]) -> list[Finding]:
         return [] if not found else list(_options(asked, machine))
 
 
-def _report(path: Path, asked: Held, machine: Machine) -> Report:
-    found = machine.find(asked.cli)
-    if not found:
-        missing = Finding("installed", Status.SKIPPED, f"{asked.cli or 'its CLI'} is not on PATH", "install it")
-        return Report(str(path), asked.kind, asked.cli, findings=(missing,))
-    version = machine.version(found)
+def _report(path: Path, asked: Held, machine: Machine, found: str, more: Sequence[Finding]) -> Report:
+    from bridge.verify.facts import facts_of
+
+    version, words = machine.version(found)
+    proved = {special for each in more if each.status is Status.PASSED for special in _PROVES.get(each.check, ())}
     findings = [
         Finding("installed", Status.PASSED, found),
-        _version(version, asked),
-        *_options(asked, machine),
+        _version(version, words, asked),
+        *_options(asked, machine, proved),
         *_as_root(asked, machine.env),
+        *more,
     ]
-    return Report(str(path), asked.kind, asked.cli, found, version, tuple(findings))
+    argv = next(iter(asked.commands.values()), ())
+    told = placed(explained(findings, asked.cli, argv), asked.kind, facts_of(path.read_bytes()))
+    return Report(str(path), asked.kind, asked.cli, found, version, tuple(told))
 
 
-def _version(version: str, asked: Held) -> Finding:
+def _absent(asked: Held) -> Finding:
+    if not asked.cli:
+        return _failed("command", "driver_cli_binary prints nothing", "let it print the name of the CLI")
+    return Finding("installed", Status.SKIPPED, f"{asked.cli} is not on PATH", "install it")
+
+
+def _version(version: str, words: str, asked: Held) -> Finding:
     name = os.path.basename(asked.cli)
     if not version:
-        return Finding(
-            "version", Status.WARNING, f"{name} --version does not tell it", f"run {name} --version by hand"
-        )
+        detail = f"{name} --version does not tell it: {words}"
+        return Finding("version", Status.WARNING, detail, f"run {name} --version by hand")
     if asked.least is None:
         return Finding("version", Status.PASSED, version)
     if _numbers(version) < _numbers(asked.least):
@@ -164,25 +107,51 @@ def _version(version: str, asked: Held) -> Finding:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in re.findall(r"\d+", version)[:3])
+    found = [int(each) for each in re.findall(r"\d+", version)[:3]]
+    return (*found, *(0,) * (3 - len(found)))
 
 
-def _options(asked: Held, machine: Machine) -> Iterator[Finding]:
+def _options(asked: Held, machine: Machine, proved: set[str] | frozenset[str] = frozenset()) -> Iterator[Finding]:
     found = machine.find(asked.cli)
     name = os.path.basename(found)
-    seen: dict[tuple[str, str, str], tuple[list[str], str]] = {}
+    seen: dict[Wrong, list[str]] = {}
+    held_ones = 0
     for special, argv in asked.commands.items():
-        wrong = wrongs([name, *argv[1:]], lambda path: machine.help_of((found, *path[1:])))
+        own = program_in(argv, "" if is_launcher(asked.cli) else asked.cli)
+        if own is None:
+            yield _another(argv, special, asked)
+            continue
+        wrong = wrongs([name, *own[1:]], lambda path: machine.help_of((found, *path[1:])))
         if wrong is None:
             yield Finding("options", Status.SKIPPED, f"{name} --help lists no options that we can read")
             return
+        held_ones += 1
         for each in wrong:
-            seen.setdefault((each.word, each.where, each.why), ([], each.hint))[0].append(special)
-    for (word, where, why), (specials, hint) in seen.items():
-        yield _failed("options", f"{word} {why}: {where} ({', '.join(specials)})", hint)
-    if not seen:
-        many = len(asked.commands)
-        yield Finding("options", Status.PASSED, f"all known, in {many} command{'s' if many > 1 else ''}")
+            seen.setdefault(each, []).append(special)
+    for each, specials in seen.items():
+        detail = f"{each.word} {each.why}: {each.where} ({', '.join(specials)})"
+        if proved.intersection(specials) and not each.hint.startswith("it takes"):
+            # An option that isn't listed and is accepted all the same is hidden, not gone.
+            yield Finding("options", Status.WARNING, f"{detail}; accepted when run", "it is hidden: it may go")
+        else:
+            yield _failed("options", detail, each.hint or "it is gone, or belongs to another command: leave it out")
+    if held_ones and not seen:
+        detail = f"all known, in {held_ones} command{'s' if held_ones > 1 else ''}"
+        yield Finding("options", Status.PASSED, detail)
+    if not asked.commands and asked.kind == "driver":
+        yield _failed("options", "CLAUDE_CMD_ARGS is empty", "let driver_build_command fill it with the command")
+    elif not asked.commands:
+        detail = f"how it calls {name} can't be told from its text; --run tells"
+        yield Finding("options", Status.SKIPPED, detail)
+
+
+def _another(argv: Sequence[str], special: str, asked: Held) -> Finding:
+    """A command that isn't the CLI's: a shell of its own, a wrapper, or a mistake."""
+    first = os.path.basename(argv[0])
+    detail = (
+        f"what {first} calls ({special}) can't be told from its command line; the CLI is said to be {asked.cli}"
+    )
+    return Finding("options", Status.SKIPPED, detail)
 
 
 def _as_root(asked: Held, env: Mapping[str, str]) -> Iterator[Finding]:
@@ -198,13 +167,7 @@ def _as_root(asked: Held, env: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _outdone(finding: Finding) -> Finding:
-    """An option that isn't listed and is accepted all the same is hidden, not gone."""
-    if finding.check != "options" or finding.status is not Status.FAILED or "is no option" not in finding.detail:
-        return finding
-    return Finding("options", Status.WARNING, f"{finding.detail}; accepted when run", "it is hidden: it may go")
-
-
 def _failed(check: str, detail: str, hint: str = "") -> Finding:
     what, _, step = detail.partition("\n  next: ")
-    return Finding(check, Status.FAILED, " ".join(what.split()), hint or step)
+    lines = [line.strip() for line in what.splitlines() if line.strip()]
+    return Finding(check, Status.FAILED, "; ".join(lines), hint or step)

@@ -16,12 +16,12 @@ from bridge.rehearsal.homes import CLIS, environment, furnish
 from bridge.rehearsal.sandbox import PORT, rehearse
 
 if TYPE_CHECKING:
+    from bridge.drift.held import Held
     from bridge.drift.machine import Machine
-    from bridge.drift.static import Held
 
 __all__ = ["tried"]
 
-_TIMEOUT = 600.0
+_TIMEOUT = 1200.0
 _MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.inside import main; main(*sys.argv[2:])"
 _ELSEWHERE = {
     "cursor-agent": "the agent loop of cursor-agent runs on its maker's servers",
@@ -37,9 +37,18 @@ def tried(script: Path, asked: Held, machine: Machine) -> list[Finding]:
         SandboxUnavailable: there are no namespaces here.
     """
     name = os.path.basename(asked.cli)
-    if name not in CLIS:
-        why = _ELSEWHERE.get(name.removesuffix(".cmd"), f"nobody has told us how to send {name} to another server")
+    if why := _ELSEWHERE.get(name.removesuffix(".cmd")):
         return [Finding("run", Status.SKIPPED, why)]
+    found = _tried(script, asked, machine)
+    if name in CLIS or any(each.check == "starts" and each.status is Status.PASSED for each in found):
+        return found
+    # It is no wrapper of a CLI that we know: what it made of the trial says nothing about the script.
+    said = next((each.detail for each in found if each.check in ("starts", "run")), "")
+    why = f"nobody has told us how to send {name} to another server; offline, {said}"
+    return [Finding("run", Status.SKIPPED, why)]
+
+
+def _tried(script: Path, asked: Held, machine: Machine) -> list[Finding]:
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-trial-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         furnish(folder / "home", PORT, copilot_cache=copilot_cache(machine.env))

@@ -11,7 +11,18 @@ if TYPE_CHECKING:
 
     from bridge.rehearsal.scenario import Turn
 
-__all__ = ["CACHED", "INPUT", "OUTPUT", "REASONING", "Call", "Message", "message_for", "pieces", "serial"]
+__all__ = [
+    "CACHED",
+    "ENDINGS",
+    "INPUT",
+    "OUTPUT",
+    "REASONING",
+    "Call",
+    "Message",
+    "message_for",
+    "pieces",
+    "serial",
+]
 
 INPUT, CACHED, OUTPUT, REASONING = 1234, 1000, 56, 12
 """The tokens that every answer is said to have taken; those from the cache are among the input's."""
@@ -28,7 +39,7 @@ _SHELLS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 """The tools that run a shell command, by the names that CLIs have or had for them, and what they want."""
 
-_ENDINGS: dict[str, Callable[[str], dict[str, Any]]] = {
+ENDINGS: dict[str, Callable[[str], dict[str, Any]]] = {
     "task_complete": lambda text: {"summary": text},
     "submit_and_exit": lambda text: {"summary": text, "verified": True},
     "attempt_completion": lambda text: {"result": text},
@@ -64,7 +75,7 @@ def message_for(turn: Turn, tools: Sequence[str]) -> Message:
                 return Message(turn.text, turn.think, Call(name, arguments(turn.run)))
         return Message(f"there is no shell among the tools: {', '.join(tools)}", turn.think)
     if turn.finish:
-        for name, arguments in _ENDINGS.items():
+        for name, arguments in ENDINGS.items():
             if name in tools:
                 return Message("" if turn.finish_only else turn.text, turn.think, Call(name, arguments(turn.text)))
     return Message(turn.text, turn.think)

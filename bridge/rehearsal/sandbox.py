@@ -126,14 +126,20 @@ def rehearse(
     report = place / "report.json"
     report.unlink(missing_ok=True)
     package = Path(__file__).resolve().parents[2]
-    done = subprocess.run(
-        [*_unshare(), sys.executable, "-P", "-c", _INSIDE, str(package), str(place / "spec.json")],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=timeout + _GRACE,
-        check=False,
-        start_new_session=True,
-    )
+    command = [*_unshare(), sys.executable, "-P", "-c", _INSIDE, str(package), str(place / "spec.json")]
+    life, end = os.pipe()  # its far end closes with this process, whatever ends that: see `inside`
+    try:
+        done = subprocess.run(
+            command,
+            stdin=life,
+            capture_output=True,
+            timeout=timeout + _GRACE,
+            check=False,
+            start_new_session=True,
+        )
+    finally:
+        os.close(life)
+        os.close(end)
     if not report.exists():
         said = done.stderr.decode("utf-8", "replace").strip()[-2000:]
         raise SandboxUnavailable(f"the first process in the namespaces failed (status {done.returncode}): {said}")

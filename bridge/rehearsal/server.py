@@ -12,6 +12,7 @@ import json
 import select
 import threading
 import time
+import zlib
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +22,7 @@ from bridge.rehearsal import anthropic, chat, responses
 from bridge.rehearsal.message import INPUT, message_for
 from bridge.rehearsal.refusals import refusal
 from bridge.rehearsal.scenario import Script, Turn, turns_of
-from bridge.rehearsal.wires import Event, Wire, encode, prompts
+from bridge.rehearsal.wires import Event, Wire, encode, instructions, prompts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,7 +37,7 @@ class Server:
     """A server in threads of its own, as a context manager.
 
     Attributes:
-        requests: what was asked so far, as data: path, model, tools, the user's words.
+        requests: what was asked so far, as data: path, model, tools, the user's words (said), the system's (told).
         port: where it listens.
     """
 
@@ -59,7 +60,13 @@ class Server:
         with self._lock:
             turn = self._script.next(tools=bool(tools))
             self.requests.append(
-                {"path": path, "model": request.get("model"), "tools": tools, "said": prompts(request)}
+                {
+                    "path": path,
+                    "model": request.get("model"),
+                    "tools": tools,
+                    "said": prompts(request),
+                    "told": instructions(request),
+                }
             )
             return turn
 
@@ -97,9 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Models, and what was asked."""
-        path = self.path.split("?")[0]
+        path, _, query = self.path.partition("?")
         if path == "/rehearsal/requests":
-            self._json(200, {"requests": self.room.requests})
+            skipped = query.removeprefix("from=")
+            self._json(200, {"requests": self.room.requests[int(skipped) if skipped.isdecimal() else 0 :]})
         elif path.endswith("/models"):
             models = [{"id": name, "object": "model", "type": "model", "owned_by": "rehearsal"} for name in _MODELS]
             self._json(200, {"object": "list", "data": models, "models": [], "has_more": False})
@@ -113,9 +121,10 @@ class _Handler(BaseHTTPRequestHandler):
             request = json.loads(self._body() or b"{}")
             if path == "/rehearsal/turns":
                 self.room.play(turns_of(request))
-                self._json(200, {})
+                self._json(200, {"asked": len(self.room.requests)})
                 return
-        except (ValueError, TypeError, ConfigurationError) as error:
+        except (ValueError, TypeError, AttributeError, OSError, EOFError, zlib.error, ConfigurationError) as error:
+            self.close_connection = True  # where its body ends is anybody's guess
             self._json(400, {"error": {"message": str(error), "type": "invalid_request_error"}})
             return
         if path.endswith("/count_tokens"):
@@ -129,7 +138,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(wire, request, path)
 
     def _answer(self, wire: Wire, request: dict[str, Any], path: str) -> None:
-        tools = wire.tools(request)
+        try:
+            tools = wire.tools(request)
+        except (AttributeError, TypeError) as error:
+            self._json(400, {"error": {"message": f"tools: {error}", "type": "invalid_request_error"}})
+            return
         turn = self.room.turn(request, path, tools)
         if turn.status:
             body, headers = refusal(turn, path, time.time())
@@ -143,13 +156,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, events: Iterator[Event], turn: Turn) -> None:
         self._headers(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
-        said = 0
-        for event in events:
+        every = list(events)
+        # In the middle of the text; of an answer without any, before its end.
+        fault = next((at for at, event in enumerate(every) if event.text), max(len(every) - 3, 0))
+        for at, event in enumerate(every):
             self._chunk(encode(event))
-            said += event.text
             if event.text:
                 time.sleep(turn.delay)
-            if event.text and turn.fault:
+            if turn.fault and at == fault:
                 self.close_connection = True
                 if turn.fault == "hang":
                     select.select([self.connection], [], [])  # until the CLI has had enough
@@ -175,7 +189,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         if (self.headers.get("transfer-encoding") or "").lower() != "chunked":
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            size = int(self.headers.get("content-length") or 0)
+            if size < 0:
+                raise ValueError(f"content-length: {size}")
+            body = self.rfile.read(size)
         else:
             body = b"".join(self._chunks())
         return gzip.decompress(body) if self.headers.get("content-encoding") == "gzip" else body

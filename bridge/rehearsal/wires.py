@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from bridge.rehearsal.message import Message
 
-__all__ = ["Event", "Wire", "encode", "prompts", "strings"]
+__all__ = ["Event", "Wire", "encode", "instructions", "prompts", "strings"]
 
 
 class Event(NamedTuple):
@@ -47,14 +47,25 @@ def encode(event: Event) -> bytes:
     return f"{head}data: {data}\n\n".encode()
 
 
+def instructions(request: Mapping[str, Any]) -> list[str]:
+    """Give what the system said in a request of any wire, one string for each piece of text."""
+    told = strings(request.get("system")) + strings(request.get("instructions"))
+    for message in _messages(request):
+        if message.get("role") in ("system", "developer"):
+            told += strings(message.get("content"))
+    return told
+
+
+def _messages(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    messages = request.get("messages") or request.get("input") or []
+    return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+
+
 def prompts(request: Mapping[str, Any]) -> list[str]:
     """Give what the user said in a request of any wire, in order, one string for each piece of text."""
-    said = []
-    messages = request.get("messages") or request.get("input") or []
-    if isinstance(messages, str):
-        return [messages]
-    for message in messages:
-        if isinstance(message, dict) and message.get("role") == "user":
+    said = strings(words) if isinstance(words := request.get("input"), str) else []
+    for message in _messages(request):
+        if message.get("role") == "user":
             said += strings(message.get("content"))
     return said
 

@@ -80,6 +80,68 @@ def test_yargs() -> None:
     assert found.commands == {"run": "run", "plugin": "plugin", "plug": "plugin"}
 
 
+ARGPARSE = """\
+usage: agent [-h] [--model MODEL]
+
+options:
+  -h, --help            show this help message and exit
+  --model MODEL         Specify the model
+  --message COMMAND, --msg COMMAND, -m COMMAND
+                        Specify a single message
+  --map-refresh {auto,always,files}
+                        How often
+  --file FILE [FILE ...]
+                        Some files
+  --show-diffs, --no-show-diffs
+                        Show them
+"""
+COBRA = """\
+Usage:
+  agent run [prompt] [flags]
+
+Flags:
+  -c, --cwd string       Where
+      --limits strings   Some
+  -y, --yolo             Ask nothing
+"""
+BY_HAND = """\
+Usage: agent [options]
+\t-q\tBe quiet
+  --[no-]wrap  Wrap lines
+  --resume[=ID]  Go on
+  -C <DIR>: where
+  \x1b[1m-v\x1b[0m, \x1b[1m--verbose\x1b[0m  Be loud
+"""
+
+
+def test_argparse() -> None:
+    found = read_help(ARGPARSE)
+    value = Option("value")
+    assert found.options["--model"] == found.options["--message"] == found.options["--msg"] == value
+    assert found.options["-m"] == value
+    assert found.options["--map-refresh"] == Option("value", ("auto", "always", "files"))
+    assert found.options["--file"] == Option("several")
+    assert found.options["--show-diffs"] == found.options["--no-show-diffs"] == Option()
+
+
+def test_cobra() -> None:
+    found = read_help(COBRA)
+    assert found.options["-c"] == found.options["--cwd"] == found.options["--limits"] == Option("value")
+    assert found.options["--yolo"] == Option()
+
+
+def test_by_hand_and_in_colours() -> None:
+    found = read_help(BY_HAND)
+    assert set(found.options) == {"-q", "--wrap", "--no-wrap", "--resume", "-C", "-v", "--verbose"}
+    assert found.options["--resume"] == Option("optional")
+    assert found.options["-C"] == Option("value")
+
+
+def test_yargs_takes_a_no_for_each_yes_or_no() -> None:
+    assert "--no-help" in read_help(YARGS).options
+    assert "--no-session" not in read_help(YARGS).options
+
+
 @pytest.mark.parametrize("text", ["", "agent 1.2.3\n", "- one\n- two\n", "--- a rule ---\n"])
 def test_what_is_no_help_has_no_options(text: str) -> None:
     assert read_help(text).options == {}
@@ -133,6 +195,31 @@ def test_a_value_that_is_not_among_the_choices() -> None:
 def test_a_value_that_looks_like_an_option_is_a_value() -> None:
     found = wrongs(["a", "--say", "--nothing", "x"], lambda _: Help({"--say": Option("value")}))
     assert found == []
+
+
+LETTERS = Help({"-v": Option(), "-q": Option(), "-m": Option("value"), "-long": Option("value")})
+
+
+@pytest.mark.parametrize(
+    ("word", "unknown"),
+    [("-vq", None), ("-vmfoo", None), ("-mfoo", None), ("-m=foo", None), ("-long=x", None), ("-vz", "-z"),
+     ("-z", "-z"), ("-zv", "-zv"), ("-h", None), ("--help", None), ("--version", None)],
+)  # fmt: skip
+def test_letters_in_one_word(word: str, unknown: str | None) -> None:
+    found = wrongs(["a", word], lambda _: LETTERS)
+    assert found is not None
+    assert [each.word for each in found] == ([unknown] if unknown else [])
+
+
+def test_an_option_that_became_a_command() -> None:
+    found = wrong("exec", "--resume", "sid")
+    assert found is not None
+    assert found[0].hint == "it is a command: agent ... resume"
+
+
+def test_behind_a_command_without_help_nothing_can_be_told() -> None:
+    helps: dict[tuple[str, ...], Help] = {("a",): Help({"--x": Option()}, {"go": "go"})}
+    assert wrongs(["a", "--x", "go", "--unknown"], helps.get) == []
 
 
 def test_without_any_help_nothing_can_be_told() -> None:

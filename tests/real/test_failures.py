@@ -85,6 +85,22 @@ def test_claudes_cut_stream_is_asked_for_again_by_itself(stage: Stage) -> None:
     assert shown(done).startswith("The whole story.")
 
 
+@pytest.mark.parametrize(("driver", "failures"), [("claude-code", 1), ("codex", 2)])
+def test_too_many_requests_fail_the_run_and_it_is_repeated(stage: Stage, driver: str, failures: int) -> None:
+    """A plain 429 is no limit of a subscription: nothing says when it ends. claude asks twice in one run."""
+    done = stage.loop(driver, turns=[Turn(status=429)] * 2 + both_tasks())
+    assert done.status == 0, told(done)
+    assert told(done).count("[1/50] failed after") == failures
+    assert "complete after 2 iterations" in told(done)
+
+
+@pytest.mark.parametrize("driver", SILENT)
+def test_a_cut_stream_is_asked_for_again_or_ended_by_the_timeout_d8(stage: Stage, driver: str) -> None:
+    turns = [Turn(text=LONG, fault="cut"), says("The whole story.", signal=True)]
+    done = stage.loop(driver, *ONCE, "--timeout", "3", turns=turns)
+    assert ("The whole story." in shown(done), done.status) == (True, 0), told(done)
+
+
 @driver
 def test_a_hanging_stream_is_ended_by_the_timeout(stage: Stage, driver: str) -> None:
     done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[Turn(text=LONG, fault="hang")])

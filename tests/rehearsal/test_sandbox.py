@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +19,7 @@ from bridge.rehearsal.sandbox import PORT, Rehearsed, missing, rehearse
 from bridge.rehearsal.scenario import Turn
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 needs_namespaces = pytest.mark.skipif(bool(missing()), reason=f"no namespaces: {missing()}")
 REACH_OUT = """
@@ -75,6 +80,80 @@ def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 @needs_namespaces
 def test_the_dead_are_no_leftovers(tmp_path: Path) -> None:
     assert run(tmp_path, "bash", "-c", "(sleep 0.01 & exec true) & exit 0").left == []
+
+
+HOST = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from bridge.rehearsal.sandbox import rehearse
+rehearse(["sleep", sys.argv[3]], cwd=sys.argv[2], env={"PATH": "/usr/bin:/bin"}, folder=sys.argv[2] + "/out")
+"""
+
+
+@needs_namespaces
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_outlives_the_host(tmp_path: Path, number: signal.Signals) -> None:
+    word = f"31{os.getpid()}{number:02}"
+    root = str(Path(sandbox.__file__).parents[2])
+    host = subprocess.Popen([sys.executable, "-c", HOST, root, str(tmp_path), word], stderr=subprocess.DEVNULL)
+    wait_for(lambda: running(f"sleep\0{word}"))
+    host.send_signal(number)
+    host.wait(10)
+    wait_for(lambda: not running(f"sleep\0{word}") and not running(f"{tmp_path}/out"))
+
+
+LOOK_AROUND = """
+import os, socket, sys
+with socket.socket(socket.AF_UNIX) as each:
+    try:
+        each.connect(chr(0) + sys.argv[1])
+    except ConnectionRefusedError:
+        print("refused")
+with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as each:
+    try:
+        each.sendto(b"x", ("2606:4700:4700::1111", 53))
+    except OSError:
+        print("unreachable")
+try:
+    socket.getaddrinfo("example.com", 443)
+except socket.gaierror:
+    print("unknown")
+print(sum(name.isdecimal() for name in os.listdir("/proc")), os.getppid(), sorted(os.environ))
+"""
+
+
+@needs_namespaces
+def test_the_host_is_not_to_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "somebody's own")
+    name = f"rehearsal-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as host:
+        host.bind("\0" + name)
+        host.listen()
+        done = run(tmp_path, sys.executable, "-c", LOOK_AROUND, name)
+    *words, seen = done.stdout.decode().splitlines()
+    assert words == ["refused", "unreachable", "unknown"]
+    assert seen in ("2 1 ['LC_CTYPE', 'PATH']", "2 1 ['PATH']")
+
+
+@needs_namespaces
+def test_a_daemon_that_forks_twice_is_found_and_ended(tmp_path: Path) -> None:
+    word = f"32{os.getpid()}"
+    done = run(
+        tmp_path, "bash", "-c", f"(setsid bash -c 'exec sleep {word}' </dev/null >/dev/null 2>&1 &) & exit 0"
+    )
+    assert [each.split(" ", 1)[1] for each in done.left] == [f"sleep {word}"]
+    assert not running(f"sleep\0{word}")
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 15
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def running(words: str) -> bool:
+    return any(words in _command(pid) for pid in os.listdir("/proc") if pid.isdecimal() and int(pid) != os.getpid())
 
 
 def test_without_namespaces_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -138,6 +141,77 @@ def test_a_cut_stream_ends_without_its_end(server: Server, path: str) -> None:
     play(server, Turn(text="a long story " * 20, fault="cut"))
     with pytest.raises(http.client.IncompleteRead):
         ask(server, path, WIRES[path] | {"stream": True})
+
+
+@wire
+@pytest.mark.parametrize("turn", [Turn(run="true", fault="cut"), Turn(fault="cut"), Turn(text="x", fault="cut")])
+def test_every_answer_can_be_cut(server: Server, path: str, turn: Turn) -> None:
+    play(server, turn)
+    with pytest.raises(http.client.IncompleteRead):
+        ask(server, path, WIRES[path] | {"stream": True})
+
+
+def raw(server: Server, request: bytes) -> bytes:
+    """Send bytes, close that direction, and read what comes back."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"content-length: 3\r\n\r\n{]}",
+        b"content-length: -5\r\n\r\n",
+        b"content-length: many\r\n\r\n{}",
+        b"content-length: 5\r\ncontent-encoding: gzip\r\n\r\nplain",
+        b"content-length: 17\r\n\r\n" + b'{"tools": ["no"]}',
+        b"content-length: 12\r\n\r\n" + b'{"tools": 5}',
+        b"content-length: 2\r\n\r\n\xff\xfe",
+        b"transfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"transfer-encoding: chunked\r\n\r\n",
+    ],
+)  # fmt: skip
+def test_a_request_that_is_none_is_refused_and_the_server_goes_on(server: Server, rest: bytes) -> None:
+    play(server, Turn(text="still here"))
+    said = raw(server, b"POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\n" + rest)
+    assert said.startswith(b"HTTP/1.1 400 "), said[:80]
+    assert "still here" in ask(server, "/v1/messages", ANTHROPIC)[2], "and it used up no turn"
+
+
+def test_a_connection_is_kept_for_more_requests(server: Server) -> None:
+    play(server, Turn(text="first"), Turn(text="second"), Turn(text="third"))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    said = []
+    for body in (ANTHROPIC | {"stream": True}, ANTHROPIC, ANTHROPIC | {"stream": True}):
+        connection.request("POST", "/v1/messages", json.dumps(body))
+        said.append(connection.getresponse().read().decode())
+    connection.close()
+    assert [word in each for word, each in zip(("first", "second", "third"), said, strict=True)] == [True] * 3
+
+
+def test_bodies_of_megabytes_many_at_a_time(server: Server) -> None:
+    play(server, *(Turn(text=f"<{number}>") for number in range(8)))
+    large = ANTHROPIC | {"messages": [{"role": "user", "content": "x" * 4_000_000}]}
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(lambda _: ask(server, "/v1/messages", large)[2], range(8)))
+    assert sorted(re.findall(r"<\d>", "".join(said))) == [f"<{number}>" for number in range(8)], "each turn once"
+    assert [len("".join(each["said"])) for each in server.requests] == [4_000_000] * 8
+
+
+def test_what_was_told_and_what_was_asked_since(server: Server) -> None:
+    told: dict[str, dict[str, Any]] = {
+        "/v1/messages": {"system": [{"type": "text", "text": "be brief"}]},
+        "/v1/chat/completions": {"messages": [{"role": "system", "content": "be brief"}, *ANTHROPIC["messages"]]},
+        "/v1/responses": {"instructions": "be brief"},
+    }
+    for path, body in WIRES.items():
+        ask(server, path, body | told[path])
+    assert [each["told"] for each in server.requests] == [["be brief"]] * 3
+    assert json.loads(ask(server, "/rehearsal/turns", [])[2]) == {"asked": 3}
+    since = json.loads(ask(server, "/rehearsal/requests?from=2", method="GET")[2])["requests"]
+    assert [each["path"] for each in since] == ["/v1/responses"]
 
 
 def test_a_hanging_stream_says_something_and_no_more(server: Server) -> None:
