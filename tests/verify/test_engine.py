@@ -200,7 +200,7 @@ def test_static_only_runs_nothing(tmp_path: Path) -> None:
         ({"select": ["RB001", "rb002"]}, ["RB001", "RB002"]),
         (
             {"select": ["RB00"], "ignore": ["RB003", "RB004"]},
-            ["RB001", "RB002", "RB005", "RB006", "RB007", "RB008"],
+            ["RB001", "RB002", "RB005", "RB006", "RB007", "RB008", "RB009"],
         ),
         ({"select": ["RB02"], "ignore": ["RB"]}, []),
     ],

@@ -62,7 +62,12 @@ def session_arrives(subject: Any) -> Iterator[Finding]:
             "the session id does not arrive, although sessions are supported",
             hook=HOOK,
             hint="pass it on, or return 1 from driver_supports_sessions",
-            severity=None if declared else Severity.INFO,
+            severity=None if declared else Severity.WARNING,
+        )
+        return
+    if any(re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", a) for a in beyond(probe.argv(Build(session=probe.session, resume="true")) or [], base)):
+        yield subject.finding(
+            "RB109", "the session id and its option are one argument", hook=HOOK, hint="two elements of the array"
         )
         return
     for cut in (SESSION, *OTHER_SESSIONS):
