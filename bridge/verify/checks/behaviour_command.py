@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,9 @@ _HARMLESS = ("env", "bash", "sh", "dash", "timeout", "gtimeout", "nice", "nohup"
 
 def prompt_text(probe: DriverProbe, case: Build) -> str:
     """The prompt of a case, as it should reach the CLI: without trailing newlines."""
-    return FILES[os.path.relpath(case.prompt, probe.scratch.project) if os.path.isabs(case.prompt) else case.prompt].rstrip("\n")
+    return FILES[
+        os.path.relpath(case.prompt, probe.scratch.project) if os.path.isabs(case.prompt) else case.prompt
+    ].rstrip("\n")
 
 
 @check("RB100", "It builds a command", applies=DRIVER, phase="behaviour")
@@ -175,7 +178,7 @@ def begins_with_cli(subject: Any) -> Iterator[Finding]:
         )
     elif os.path.basename(argv[0]) in _HARMLESS and not probe.arrives(argv, text, Build().prompt):
         yield subject.finding(
-            "RB104", f"{probe.cli} is not started by {said(' '.join(argv[:3]))}, or does not get the prompt", hook=HOOK,
+            "RB104", f"{said(shlex.join(argv[:3]))} does not start {probe.cli}, or not with the prompt", hook=HOOK,
             hint='in `sh -c CODE`, what follows is $0, $1 and so on',
         )  # fmt: skip
     elif shutil.which(argv[0], path=probe.scratch.path) is None:

@@ -135,8 +135,13 @@ def context_figures(subject: Any) -> Iterator[Finding]:
     for name in ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX"):
         value = probe.shell.get(name, "")
         if not isinstance(value, str) or not re.fullmatch(r"\d*", value):
-            writer = next((h for h in ("agent_post_iteration", "agent_pre_iteration") if name in probe.functions.get(h, "")), None)
-            yield subject.finding("RB189", f"{name} is {said(str(value))}", hook=writer, expected="digits, or nothing")
+            writer = next(
+                (h for h in ("agent_post_iteration", "agent_pre_iteration") if name in probe.functions.get(h, "")),
+                None,
+            )
+            yield subject.finding(
+                "RB189", f"{name} is {said(str(value))}", hook=writer, expected="digits, or nothing"
+            )
 
 
 @check("RB184", "Optional hooks do not fail", applies=AGENT, phase="behaviour")

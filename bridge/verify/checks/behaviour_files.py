@@ -91,7 +91,7 @@ def hooks_leave_files(subject: Any) -> Iterator[Finding]:
         )
     for hook in READERS:
         if probe.own(hook):
-            data = b"".join(recordings()["claude"].lines)
+            data = b"npm warn: no JSON \r\n\n" + b"".join(recordings()["claude"].lines) + b"the end"
             path = probe.scratch.file("kept.log", data)
             probe.call(hook, path)
             if not os.path.exists(path):

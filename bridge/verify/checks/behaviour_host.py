@@ -43,6 +43,7 @@ def loading_under_errexit(subject: Any) -> Iterator[Finding]:
     if probe.loading[0].trouble or probe.loading[0].status:
         return  # said by RB050 and RB051
     # Not a hook that fails or hangs on its own: that is said by the check of that hook.
+    wanted: tuple[str, ...]
     if isinstance(probe, AgentProbe):
         wanted, options = ("agent_pre_iteration", "agent_post_iteration"), "set -euo pipefail"
         probe.optional  # noqa: B018 - one that hangs or exits is known then
@@ -63,7 +64,9 @@ def loading_under_errexit(subject: Any) -> Iterator[Finding]:
     for hook in wanted:
         if probe.has(hook) and probe.own(hook) and hook not in strict.reached:
             yield subject.finding(
-                "RB058", f"with {options}, {hook} ends the loop with status {strict.status}{_why(strict)}", hook=hook
+                "RB058",
+                f"with {options}, {hook} ends the loop with status {strict.status}{_why(strict)}",
+                hook=hook,
             )
             return
 

@@ -112,7 +112,11 @@ def live_keeps_texts(subject: Any) -> Iterator[Finding]:
     else:
         # A context may be the very word that is looked for; where it is part of the prompt, it isn't alone.
         short = found[0].live(Build(context="json", output=None))
-        if short is not None and isinstance(short[0].value, list) and short[0].value.count("json") < short[1].count("json"):
+        if (
+            short is not None
+            and isinstance(short[0].value, list)
+            and short[0].value.count("json") < short[1].count("json")
+        ):
             yield subject.finding("RB132", "a context that is only the word json is changed", hook=HOOK,
                 hint="change the argument behind --output-format only", severity=Severity.INFO)  # fmt: skip
 

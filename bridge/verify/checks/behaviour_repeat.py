@@ -138,7 +138,10 @@ def unusual_host(subject: Any) -> Iterator[Finding]:
         "IFS=,": ("IFS=,", "IFS=$' \\t\\n'"),
         "set -f": ("set -f", "set +f"),
         "HOME not set": ("__rb_home=$HOME; unset HOME", "HOME=$__rb_home; unset __rb_home"),
-        "LC_ALL=C": ("__rb_lc=${LC_ALL-}; LC_ALL=C", "LC_ALL=$__rb_lc; [[ -n $LC_ALL ]] || unset LC_ALL; unset __rb_lc"),
+        "LC_ALL=C": (
+            "__rb_lc=${LC_ALL-}; LC_ALL=C",
+            "LC_ALL=$__rb_lc; [[ -n $LC_ALL ]] || unset LC_ALL; unset __rb_lc",
+        ),
     }
     for name, (on, off) in hosts.items():
         answer = probe.build(Build(context=CONTEXT, host=on))

@@ -65,7 +65,10 @@ def session_arrives(subject: Any) -> Iterator[Finding]:
             severity=None if declared else Severity.WARNING,
         )
         return
-    if any(re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", a) for a in beyond(probe.argv(Build(session=probe.session, resume="true")) or [], base)):
+    if any(
+        re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", a)
+        for a in beyond(probe.argv(Build(session=probe.session, resume="true")) or [], base)
+    ):
         yield subject.finding(
             "RB109", "the session id and its option are one argument", hook=HOOK, hint="two elements of the array"
         )

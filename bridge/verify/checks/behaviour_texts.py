@@ -157,10 +157,14 @@ def context_arrives(subject: Any) -> Iterator[Finding]:
     if any(re.match(r"--?[A-Za-z][\w-]*[ \t]", a) and CONTEXT in a for a in plain) and not any(
         re.match(r"--?[A-Za-z][\w-]*[ \t]", a) for a in base
     ):
-        yield subject.finding("RB107", "the context and its option are one argument", hook=HOOK, hint="two elements")
+        yield subject.finding(
+            "RB107", "the context and its option are one argument", hook=HOOK, hint="two elements"
+        )
     if sum(argument.count(CONTEXT) for argument in plain) > 1:
         yield subject.finding("RB107", "the context is in the command more than once", hook=HOOK)
-    together = probe.argv(Build(context=CONTEXT, session=probe.session or SESSION, resume="true", tools="Read,Write"))
+    together = probe.argv(
+        Build(context=CONTEXT, session=probe.session or SESSION, resume="true", tools="Read,Write")
+    )
     if together is not None and not any(CONTEXT in argument for argument in together):
         yield subject.finding("RB107", "the context does not arrive when a session is resumed", hook=HOOK)
     broken = []

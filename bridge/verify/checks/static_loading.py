@@ -40,7 +40,9 @@ _TOOLS_WORDS = """
     dirname basename pwd readlink realpath uname tr sed awk grep cut head tail cat date id whoami hostname
     echo printf cd command type true false test [ [[ : mktemp sort wc tput
 """
-_FAR = frozenset(["curl", "wget", "ssh", "scp", "nc", "ping", "dig", "host", "gh", "npm", "npx", "pip", "pip3", "brew"])
+_FAR = frozenset(
+    ["curl", "wget", "ssh", "scp", "nc", "ping", "dig", "host", "gh", "npm", "npx", "pip", "pip3", "brew"]
+)
 _TOOLS = frozenset(_TOOLS_WORDS.split())
 
 
@@ -186,9 +188,9 @@ def runs_nothing(subject: Subject) -> Iterator[Finding]:
 
 def _cli(subject: Subject) -> str:
     """The program that the script is about, as far as its text tells."""
-    said = re.search(rb"driver_cli_binary[^}]*?(?:echo|printf \S+)\s+[\"']?([\w.+-]+)", subject.source) or re.search(
-        rb"^\s*AGENT_CLI=[\"']?([\w.+-]+)", subject.source, re.MULTILINE
-    )
+    said = re.search(
+        rb"driver_cli_binary[^}]*?(?:echo|printf \S+)\s+[\"']?([\w.+-]+)", subject.source
+    ) or re.search(rb"^\s*AGENT_CLI=[\"']?([\w.+-]+)", subject.source, re.MULTILINE)
     return said[1].decode() if said else subject.name
 
 

@@ -235,7 +235,9 @@ def foreign_names(subject: Subject) -> Iterator[Finding]:
         )
 
 
-_POSITIONAL = re.compile(r"\$(?:[1-9@*#]|\{[#!]?[1-9@*#])|\b(?:shift|getopts|BASH_ARGV)\b|\bfor\s+\w+\s*(?:;|do\b|\n)")
+_POSITIONAL = re.compile(
+    r"\$(?:[1-9@*#]|\{[#!]?[1-9@*#])|\b(?:shift|getopts|BASH_ARGV)\b|\bfor\s+\w+\s*(?:;|do\b|\n)"
+)
 _GIVEN = ("driver_extract_session_id_from_output", "agent_invoke", "agent_extract_response")
 
 

@@ -57,7 +57,12 @@ class AgentProbe(Probe):
         """
         folder = self.scratch.project / ".ralph"
         stem = os.path.basename(self.script).removesuffix(".sh")
-        values = {"RALPH_DIR": str(folder), "RALPH_HOME": ".ralph", "SESSION_LOG": f"{folder}/session.log", "AGENT": stem}
+        values = {
+            "RALPH_DIR": str(folder),
+            "RALPH_HOME": ".ralph",
+            "SESSION_LOG": f"{folder}/session.log",
+            "AGENT": stem,
+        }
         values |= {"tmp_prompt": f"{folder}/the prompt.md"} | _CONTROLLER
         return "\n".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
 
@@ -112,7 +117,7 @@ class AgentProbe(Probe):
         self.scratch.answer(FIRST.decode())
         process = self._start(f"set -o pipefail\nagent_invoke {shlex.quote(prompt)} >/dev/null", subprocess.DEVNULL)
         try:
-            process.communicate(timeout=self.deadline)
+            process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
             end_group(process)
             return None
@@ -127,7 +132,7 @@ class AgentProbe(Probe):
         early = self._read_until(process, out, lambda: FIRST.strip() in out)
         os.write(gate, b"\n")
         try:
-            rest, errors = process.communicate(timeout=self.deadline)
+            rest, errors = process.communicate(timeout=self.patience)
             status: int | None = process.returncode
         except subprocess.TimeoutExpired:
             end_group(process)
@@ -149,6 +154,7 @@ class AgentProbe(Probe):
         return Invocation(started, how, status, bytes(out) + rest, errors, early, words, folder)
 
     def _start(self, code: str, stdin: int) -> subprocess.Popen[bytes]:
+        self.limit()
         code = f"log() {{ printf '%s\\n' \"$*\" >&2; }}\n{self.host()}\n. {shlex.quote(self.script)} >&2\n{code}"
         return subprocess.Popen(
             [self.subject.bash or "bash", "--noprofile", "--norc", "-c", code],
@@ -164,7 +170,7 @@ class AgentProbe(Probe):
         """Read stdout until `seen()`; False when it ends, or the deadline passes, before that."""
         assert process.stdout is not None
         assert callable(seen)
-        end = time.monotonic() + self.deadline
+        end = time.monotonic() + self.patience
         while not seen():
             left = end - time.monotonic()
             if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
@@ -199,7 +205,7 @@ class AgentProbe(Probe):
             return None
         process = self._start("agent_post_iteration >&2", subprocess.DEVNULL)
         try:
-            _, errors = process.communicate(timeout=self.deadline)
+            _, errors = process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
             end_group(process)
             return None
@@ -305,7 +311,7 @@ class AgentProbe(Probe):
             os.write(process.stdin.fileno(), b"".join(recording.lines[:cut]))
         early = self._read_until(process, out, lambda: shows(recording.texts[0]))
         try:
-            rest, _ = process.communicate(b"".join((*bad, *recording.lines[cut:], *bad[:1])), timeout=self.deadline)
+            rest, _ = process.communicate(b"".join((*bad, *recording.lines[cut:], *bad[:1])), timeout=self.patience)
             out += rest
         except subprocess.TimeoutExpired:
             end_group(process)

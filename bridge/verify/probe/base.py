@@ -168,6 +168,11 @@ class Probe:
             raise ProbeFailed("the time for running this script is used up")
         return min(self.deadline, left)
 
+    @property
+    def patience(self) -> float:
+        """Seconds that what runs already may still take: never none, so that it can be ended and reaped."""
+        return max(0.1, min(self.deadline, float(getattr(self.subject, "remaining", self.deadline))))
+
     def own(self, hook: str) -> bool:
         """Whether the script itself defines it, and not the host."""
         return self.has(hook)

@@ -64,7 +64,9 @@ class DriverProbe(Probe):
         for name, hook in driver_contract().hooks.items():
             if hook.default_stub is not None:
                 shell.execute(f"{name}() {{\n: default_of_the_contract\n{hook.default_stub}\n}}")
-        shell.execute(Build().settings() + f"\nRALPHRC_FILE=.ralphrc\nPROMPT_FILE={PROMPT_FILE}\nVALID_TOOL_PATTERNS=()")
+        shell.execute(
+            Build().settings() + f"\nRALPHRC_FILE=.ralphrc\nPROMPT_FILE={PROMPT_FILE}\nVALID_TOOL_PATTERNS=()"
+        )
 
     def _guess_cli(self) -> None:
         stem = os.path.basename(self.script).removesuffix(".sh")
@@ -146,7 +148,9 @@ class DriverProbe(Probe):
         if not file.exists():
             return Answer(hook, 1, "", "")
         os.rename(file, hidden)
-        self.evaluate(f"PATH={quote(os.pathsep.join((str(self.scratch.bin), self.scratch.path_without())))}; hash -r")
+        self.evaluate(
+            f"PATH={quote(os.pathsep.join((str(self.scratch.bin), self.scratch.path_without())))}; hash -r"
+        )
         try:
             return self.call(hook)
         finally:
@@ -166,14 +170,13 @@ class DriverProbe(Probe):
         """driver_build_command for this case, as if it were the first; `value` is the array."""
         if case not in self._built:
             self.cli  # noqa: B018 - see answer
-            self.evaluate("\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()")
-            self._built[case] = self.build_again(case)
+            self._built[case] = self.build_again(case, "\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()\n")
         return self._built[case]
 
-    def build_again(self, case: Build) -> Answer:
-        """The same, after whatever was built before."""
+    def build_again(self, case: Build, first: str = "") -> Answer:
+        """The same, after whatever was built before; `first` is run before it."""
         self.cli  # noqa: B018 - see answer
-        self.evaluate(case.settings() + "\n" + case.host)
+        self.evaluate(first + case.settings() + "\n" + case.host)
         arguments = (case.prompt, case.context, case.session, *case.extra)
         return self.call("driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host)
 

@@ -10,10 +10,10 @@ __all__ = ["BAD_LINES", "FIRST", "PROMPT", "SECOND", "STATUS", "Display", "Invoc
 STATUS = 7
 FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
 SECOND = b'not JSON at all: \xff\xfe *\n{"type":"rb.second"}\n'
-PROMPT = ("Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n"
-    "# A heading – “done” ✓\n\n<!-- a note for the agent -->\n\n  indented  \n") + (
-    "- [ ] one of many lines of a long plan\n" * 400
-)
+PROMPT = (
+    "Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n"
+    "# A heading \u2013 “done” ✓\n\n<!-- a note for the agent -->\n\n  indented  \n"
+) + ("- [ ] one of many lines of a long plan\n" * 400)
 
 BAD_LINES = (
     b"npm warn: this line is no JSON\n",

@@ -29,7 +29,7 @@ FILES = {
     "  $HOME, \\n, \\\\, %s, *, {a,b}, !x and \t tabs\nas they are.\n",
     ".ralph/PROMPT dash.md": "- [ ] begin with a dash\n- [ ] and go on\n",
     ".ralph/PROMPT blank name.md": "The name of this file has blanks.\n",
-    ".ralph/PROMPT long.md": "# The plan – wie vereinbart\n\n<!-- for the agent -->\n\n"
+    ".ralph/PROMPT long.md": "# The plan \u2013 wie vereinbart\n\n<!-- for the agent -->\n\n"
     + "".join(f"{n}. one of many steps; it is “done” when its tests pass ✓\n\n" for n in range(1, 121))
     + "# The end of the plan",
     ".ralph/PROMPT crlf.md": "Lines that were written\r\non another system.\r\n",
@@ -189,10 +189,7 @@ class Scratch:
         for path in sorted(before.keys() | after.keys()):
             if before.get(path) != after.get(path):
                 how: How = "made" if path not in before else "removed" if path not in after else "changed"
-                place = "project" if path.startswith(f"{self.project}/") else "home"
-                if path.startswith(f"{self.root}/tmp/"):
-                    place = "tmp"
-                name = os.path.relpath(path, self.root / place)
+                place, _, name = os.path.relpath(path, self.root).partition(os.sep)
                 found.append(Moved(how, place, name))
                 if place == "project" and name in FILES:
                     os.makedirs(os.path.dirname(path), exist_ok=True)

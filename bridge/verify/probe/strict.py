@@ -32,6 +32,7 @@ def strict(
 
     before: code that is run first. condition: the hooks are called behind a ``||``, which suspends errexit in them.
     """
+    probe.limit()
     log = str(probe.scratch.root / "strict")
     code = f"exec 9>{shlex.quote(log)}\n{before}\nset {options}\n. {shlex.quote(probe.script)} >/dev/null\n"
     for hook in ("loaded", *hooks):
@@ -47,7 +48,7 @@ def strict(
         start_new_session=True,
     )
     try:
-        _, stderr = process.communicate(timeout=probe.deadline)
+        _, stderr = process.communicate(timeout=probe.patience)
     except subprocess.TimeoutExpired:
         end_group(process)
         return Strict(False, (), -1, "it did not end")
