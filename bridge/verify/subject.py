@@ -140,6 +140,10 @@ class Subject:
             self._deadline = time.monotonic() + self.timeout
         return max(0.0, self._deadline - time.monotonic())
 
+    def stop(self) -> None:
+        """Let nothing more of it be run: its time is over. What runs now ends by its own deadline."""
+        self._deadline = 0.0
+
     def close(self) -> None:
         """End what the probe has started. May be repeated."""
         # Checks may have asked for the probe themselves; when nothing has, its module isn't even loaded.

@@ -86,7 +86,8 @@ def extraction_finds(subject: Any) -> Iterator[Finding]:
             if not found.trouble and found.text.strip() != recording.session:
                 what = said(found.text) if found.text else "nothing"
                 yield subject.finding(
-                    "RB150", f"where more keys follow the id it prints {what}", hook=EXTRACT, expected=recording.session or "", severity=Severity.WARNING,
+                    "RB150", f"where more keys follow the id it prints {what}", hook=EXTRACT,
+                    expected=recording.session or "", severity=Severity.WARNING,
                 )  # fmt: skip
             return
     if not mine and not any(answer.text.strip() == recording.session for recording, answer in answers):
