@@ -10,6 +10,7 @@ import os
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -105,6 +106,8 @@ def _events(
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+        if any(check.phase == "behaviour" for check in checks):
+            import_module("bridge.verify.probe.leftovers").end_leftovers()
     yield RunFinished(
         len(scripts),
         severities[Severity.ERROR],

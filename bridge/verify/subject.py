@@ -67,6 +67,10 @@ class Subject:
     def _open(self) -> str:
         """Read the script; why it is none that bash can source, or nothing."""
         refused = ""
+        if self.path.exists() and not self.path.is_file():
+            self.readable = False
+            self.reason = "not a regular file"  # to open a named pipe would wait for whoever writes into it
+            return self.reason
         try:
             script.check(self.path)
         except BridgeError as error:

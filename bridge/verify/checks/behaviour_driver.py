@@ -142,7 +142,7 @@ def file_name(subject: Any) -> Iterator[Finding]:
     if answer is not None and not answer.trouble and answer.text and answer.text != stem:
         yield subject.finding(
             "RB073",
-            f"driver_name prints {said(answer.text)}, but the file is called {os.path.basename(subject.path)}",
+            f"driver_name prints {said(answer.text)}, but the file is called {said(os.path.basename(subject.path))}",
             hook="driver_name",
             expected=f"{answer.text}.sh".splitlines()[0],
         )

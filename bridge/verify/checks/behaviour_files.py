@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks.behaviour_loading import BOTH, said
@@ -96,5 +97,5 @@ def hooks_leave_files(subject: Any) -> Iterator[Finding]:
             probe.call(hook, path)
             if not os.path.exists(path):
                 yield subject.finding("RB064", f"{hook} has removed the file that it is given", hook=hook)
-            elif open(path, "rb").read() != data:  # noqa: SIM115
+            elif Path(path).read_bytes() != data:
                 yield subject.finding("RB064", f"{hook} has changed the file that it is given", hook=hook)
