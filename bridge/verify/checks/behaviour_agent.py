@@ -76,8 +76,8 @@ def prompt_reaches(subject: Any) -> Iterator[Finding]:
         }
         yield subject.finding(
             "RB171", how[run.prompt], hook=INVOKE, expected="on stdin",
-            # cline takes it in no other way when it prints JSON.
-            severity=Severity.INFO if probe.cli == "cline" else Severity.WARNING,
+            # Programs that nobody knows may take it in no other way; of cline that is known, when it prints JSON.
+            severity=Severity.WARNING if probe.known_cli and probe.cli != "cline" else Severity.INFO,
         )  # fmt: skip
     if run.status is None:
         yield subject.finding("RB171", "it does not end after the CLI has ended", hook=INVOKE)

@@ -123,6 +123,11 @@ def _is_sentence(text: str) -> bool:
     return bool(re.search(r"\s", text.strip())) and (not re.search(r"[/\\]", text.split()[0]) or " -" in text)
 
 
+def _shown(subject: Any) -> str:
+    name = os.path.basename(subject.path)
+    return name if name.isprintable() else repr(name)
+
+
 @check("RB073", "The file is called as driver_name says", applies=DRIVER, phase="behaviour")
 def file_name(subject: Any) -> Iterator[Finding]:
     """The loop loads ``drivers/NAME.sh`` and later compares what ``driver_name`` prints with that name.
@@ -142,7 +147,7 @@ def file_name(subject: Any) -> Iterator[Finding]:
     if answer is not None and not answer.trouble and answer.text and answer.text != stem:
         yield subject.finding(
             "RB073",
-            f"driver_name prints {said(answer.text)}, but the file is called {said(os.path.basename(subject.path))}",
+            f"driver_name prints {said(answer.text)}, but the file is called {_shown(subject)}",
             hook="driver_name",
             expected=f"{answer.text}.sh".splitlines()[0],
         )

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.probe import AgentProbe
 
 __all__: list[str] = []
+
+
+def _reads_json(probe: AgentProbe) -> bool:
+    """False for a program that prints plain text: then its output is the response, as it is."""
+    return probe.known_cli or any(re.search(r"jq|json", body, re.IGNORECASE) for body in probe.functions.values())
 
 
 @check("RB176", "The response is what the assistant says", applies=AGENT, phase="behaviour")
@@ -47,8 +53,9 @@ def response_has_text(subject: Any) -> Iterator[Finding]:
                 severity=Severity.INFO,
             )  # fmt: skip
         return
+    reads = _reads_json(probe)
     quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
-    if quoted:
+    if quoted and reads:
         yield subject.finding(
             "RB176", f"the text is given as JSON: {said(json.dumps(quoted[0]))}", hook=EXTRACT, hint="jq -r"
         )
@@ -85,6 +92,8 @@ def response_is_only_text(subject: Any) -> Iterator[Finding]:
     probe = agent_probe(subject)
     found = probe.extraction
     if found is None or found[1].trouble:
+        return
+    if not _reads_json(probe):
         return
     events = {line.strip() for line in found[0].lines} & {line.encode() for line in found[1].stdout.splitlines()}
     if events:

@@ -273,7 +273,8 @@ class AgentProbe(Probe):
             text = recording.texts[0]
             line = next(line for line in recording.lines if says(line, text))
             quoted = json.dumps(text, ensure_ascii=False)[1:-1].encode()
-            if b"rbword" in self.extract(line.replace(quoted, b"rbword"), "one line.log").stdout.encode():
+            shown = self.extract(line.replace(quoted, b"rbword"), "one line.log").stdout
+            if "rbword" in shown and '"type"' not in shown:  # the event itself may be there for any reason
                 answer = self.extract(b"".join(recording.lines))
                 return recording, answer, judge(answer.stdout, recording)
         return None  # not the kind of events that we know

@@ -14,7 +14,7 @@ _MARK = re.compile(rb"(?:\A|\0)TMPDIR=([^\0]*/rb-verify-[^/\0]+)/tmp(?:\0|\Z)")
 
 
 def end_leftovers() -> list[int]:
-    """Kill what was started for a scratch folder that is gone by now; their process ids. Linux only: elsewhere none.
+    """Kill what was started for a scratch folder that is gone by now; their process ids. Only on Linux.
 
     Folders of other runs, which are still at work, exist and are left alone.
     """
