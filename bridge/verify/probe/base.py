@@ -163,15 +163,20 @@ class Probe:
         Raises:
             ProbeFailed: the time for this script is used up.
         """
-        left = float(getattr(self.subject, "remaining", self.deadline))
+        left = self.remaining
         if left <= 0:
             raise ProbeFailed("the time for running this script is used up")
         return min(self.deadline, left)
 
     @property
+    def remaining(self) -> float:
+        """Seconds left for this script."""
+        return float(getattr(self.subject, "remaining", self.deadline))
+
+    @property
     def patience(self) -> float:
         """Seconds that what runs already may still take: never none, so that it can be ended and reaped."""
-        return max(0.1, min(self.deadline, float(getattr(self.subject, "remaining", self.deadline))))
+        return max(0.1, min(self.deadline, self.remaining))
 
     def own(self, hook: str) -> bool:
         """Whether the script itself defines it, and not the host."""
@@ -199,6 +204,8 @@ class Probe:
                 return self._hung[hook]
             shell = self.shell
             limit = self.limit()
+            if hook == "agent_extract_response":  # it starts a jq for each line, on a machine that may be busy
+                limit = min(4 * self.deadline, self.remaining)
             before = self.state() if watch else None
             files = self.scratch.files() if watch else None
             self.scratch.calls()
