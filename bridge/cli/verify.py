@@ -12,7 +12,7 @@ import click
 
 from bridge.cli._checks import matching
 from bridge.cli._progress import Progress
-from bridge.cli._terminal import Style
+from bridge.cli._terminal import Style, guarded
 from bridge.errors import ConfigurationError
 from bridge.verify.model import RunFinished, RunStarted
 from bridge.verify.reports import FORMATS
@@ -96,7 +96,8 @@ def verify(
     else:
         events = _checks(paths, select, ignore, jobs or 1, static, timeout)
     progress = Progress(off=no_progress or quiet, verbose=verbose)
-    finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
+    with guarded("interrupted: the scripts and everything that they had started were ended"):
+        finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
     return 1 if finished.errors or (strict and finished.warnings) else 0
 
 

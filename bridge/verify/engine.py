@@ -10,6 +10,7 @@ import os
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,10 +87,11 @@ def _events(
     # One job works in this thread's place, not beside it: threads of their own also let an interrupt in.
     executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="verify")
     turns: list[_Turn] = []
+    at_work: set[Subject] = set()
     try:
         for path in scripts:
             turn = _Turn(Future(), Future())
-            executor.submit(_take, turn, path, checks, bash, timeout)
+            executor.submit(_take, turn, path, checks, bash, timeout, at_work)
             turns.append(turn)
         for index, turn in enumerate(turns):
             yield turn.started.result()
@@ -98,8 +100,14 @@ def _events(
             unknown += sum(result.outcome is Outcome.UNKNOWN for result in finished.results)
             yield finished
             turns[index] = _Turn(Future(), Future())  # what was reported need not be kept
+    except BaseException:  # an interrupt, or nobody wants the rest: what has begun must not take its whole time
+        for subject in tuple(at_work):
+            subject.stop()
+        raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+        if any(check.phase == "behaviour" for check in checks):
+            import_module("bridge.verify.probe.leftovers").end_leftovers()
     yield RunFinished(
         len(scripts),
         severities[Severity.ERROR],
@@ -110,7 +118,9 @@ def _events(
     )
 
 
-def _take(turn: _Turn, path: Path, checks: tuple[Check, ...], bash: str | None, timeout: float) -> None:
+def _take(
+    turn: _Turn, path: Path, checks: tuple[Check, ...], bash: str | None, timeout: float, at_work: set[Subject]
+) -> None:
     began = time.monotonic()
     try:
         try:
@@ -120,7 +130,11 @@ def _take(turn: _Turn, path: Path, checks: tuple[Check, ...], bash: str | None, 
             turn.finished.set_result(_baffling(path, checks, began, f"{type(error).__name__}: {error}"))
             return
         turn.started.set_result(ScriptStarted(path, subject.kind))
-        turn.finished.set_result(_examined(subject, checks, began))
+        at_work.add(subject)
+        try:
+            turn.finished.set_result(_examined(subject, checks, began))
+        finally:
+            at_work.discard(subject)
     except BaseException as error:  # or whoever waits for the turn would wait for ever
         for future in turn:
             if not future.done():
@@ -227,5 +241,5 @@ def _inside(folder: Path) -> Iterator[Path]:
         for name in files:
             if name.endswith(".sh") and not name.startswith("."):
                 path = Path(parent, name)
-                if not path.is_symlink() or path.resolve().is_relative_to(folder.resolve()) or not path.exists():
+                if not path.is_symlink() or not path.exists() or path.resolve().is_relative_to(folder.resolve()):
                     yield path

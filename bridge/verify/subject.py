@@ -67,6 +67,10 @@ class Subject:
     def _open(self) -> str:
         """Read the script; why it is none that bash can source, or nothing."""
         refused = ""
+        if self.path.exists() and not self.path.is_file():
+            self.readable = False
+            self.reason = "not a regular file"  # to open a named pipe would wait for whoever writes into it
+            return self.reason
         try:
             script.check(self.path)
         except BridgeError as error:
@@ -139,6 +143,10 @@ class Subject:
         if self._deadline is None:
             self._deadline = time.monotonic() + self.timeout
         return max(0.0, self._deadline - time.monotonic())
+
+    def stop(self) -> None:
+        """Let nothing more of it be run: its time is over. What runs now ends by its own deadline."""
+        self._deadline = 0.0
 
     def close(self) -> None:
         """End what the probe has started. May be repeated."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import types
@@ -200,7 +201,7 @@ def test_static_only_runs_nothing(tmp_path: Path) -> None:
         ({"select": ["RB001", "rb002"]}, ["RB001", "RB002"]),
         (
             {"select": ["RB00"], "ignore": ["RB003", "RB004"]},
-            ["RB001", "RB002", "RB005", "RB006", "RB007", "RB008"],
+            ["RB001", "RB002", "RB005", "RB006", "RB007", "RB008", "RB009"],
         ),
         ({"select": ["RB02"], "ignore": ["RB"]}, []),
     ],
@@ -243,3 +244,34 @@ def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         scripts_in([tmp_path / "empty"])
     with pytest.raises(ConfigurationError, match="nothing to verify"):
         scripts_in([])
+
+
+def test_what_is_no_regular_file_is_told_and_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.sh")
+    os.symlink("loop.sh", tmp_path / "loop.sh")
+    (tmp_path / "good.sh").write_bytes((DRIVERS / "codex.sh").read_bytes())
+    told = {event.path.name: event.reason for event in finished(run(tmp_path, select=["RB001"]))}
+    assert told["pipe.sh"] == "not a regular file"
+    assert told["good.sh"] == ""
+    assert "loop.sh" in told
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only where processes can be told by their environment")
+def test_what_a_hook_starts_in_a_session_of_its_own_is_ended(tmp_path: Path) -> None:
+    noted = tmp_path / "pid"
+    text = (
+        (DRIVERS / "codex.sh")
+        .read_text()
+        .replace(
+            'echo "0.1.0"', f'setsid sh -c \'echo $$ >"{noted}"; exec sleep 60\' >/dev/null 2>&1 & echo "0.1.0"'
+        )
+    )
+    (tmp_path / "codex.sh").write_text(text)
+    run(tmp_path / "codex.sh", select=["RB074"], static_only=False)
+    pid = int(noted.read_text())
+    end = time.monotonic() + 5
+    while os.path.exists(f"/proc/{pid}/cwd") and os.path.isdir(f"/proc/{pid}/fd") and time.monotonic() < end:
+        if open(f"/proc/{pid}/stat").read().split(") ")[1][0] == "Z":  # noqa: SIM115
+            break
+        time.sleep(0.01)
+    assert time.monotonic() < end

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .mutants import Mutant, agents, drivers, field, live, loading, sound_scripts
+from .mutants import Mutant, agents, drivers, field, live, loading, sound_scripts, strangers
 from .standin import verify
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-ALL = [*loading.MUTANTS, *drivers.MUTANTS, *live.MUTANTS, *agents.MUTANTS, *field.MUTANTS]
+ALL = [*loading.MUTANTS, *drivers.MUTANTS, *live.MUTANTS, *agents.MUTANTS, *field.MUTANTS, *strangers.MUTANTS]
 
 
 def test_there_are_enough_and_each_has_its_name() -> None:

@@ -27,6 +27,7 @@ MODULES = (
     "static_stderr",
     "behaviour_loading",
     "behaviour_host",
+    "behaviour_files",
     "behaviour_driver",
     "behaviour_hooks",
     "behaviour_command",

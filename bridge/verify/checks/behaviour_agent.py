@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks.behaviour_loading import said
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 AGENT = ("agent",)
+GLUED = re.compile(r"--?[A-Za-z][\w-]*[ \t]+-{1,2}[A-Za-z]")
 INVOKE, EXTRACT, DISPLAY = "agent_invoke", "agent_extract_response", "agent_format_display"
 
 
@@ -102,6 +105,50 @@ def status_comes_back(subject: Any) -> Iterator[Finding]:
         yield subject.finding(
             "RB172", f"it returns 0 although {probe.cli} ended with {STATUS}", hook=INVOKE, expected=str(STATUS)
         )
+    elif run.started and run.status is not None and probe.good_status:
+        yield subject.finding(
+            "RB172", f"it returns {probe.good_status} although {probe.cli} ended with 0", hook=INVOKE, expected="0"
+        )
+
+
+@check("RB187", "The CLI runs in the folder of the loop", applies=AGENT, phase="behaviour")
+def folder_is_kept(subject: Any) -> Iterator[Finding]:
+    """The loop is started in the project, and the agent is to work on that project.
+
+    Bad::
+
+        agent_invoke() { cd "$HOME" && $AGENT_CLI < "$1"; }
+
+    Good::
+
+        agent_invoke() { $AGENT_CLI < "$1"; }
+    """
+    if (probe := _invoked(subject)) is None:
+        return
+    folder = probe.invocation.folder
+    if folder and os.path.realpath(folder) != os.path.realpath(probe.scratch.project):
+        shown = os.path.relpath(folder, os.path.realpath(probe.scratch.project))
+        yield subject.finding("RB187", f"{probe.cli} runs in {said(shown)}", hook=INVOKE, expected="the project")
+
+
+@check("RB188", "Options are arguments of their own", applies=AGENT, phase="behaviour")
+def options_apart(subject: Any) -> Iterator[Finding]:
+    """An option and its value, or two options, in one argument are an option that no CLI knows. A string of
+    arguments has to be split, an array has to be expanded with ``@``.
+
+    Bad::
+
+        AGENT_ARGS="--yes --json"; "$AGENT_CLI" "$AGENT_ARGS" < "$1"
+
+    Good::
+
+        AGENT_ARGS="--yes --json"; "$AGENT_CLI" $AGENT_ARGS < "$1"
+    """
+    if (probe := _invoked(subject)) is None:
+        return
+    glued = next((word for word in probe.invocation.argv if GLUED.match(word)), None)
+    if glued is not None:
+        yield subject.finding("RB188", f"{said(glued)} is one argument", hook=INVOKE, hint="split it at its blanks")
 
 
 @check("RB173", "The CLI's stderr reaches people", applies=AGENT, phase="behaviour")

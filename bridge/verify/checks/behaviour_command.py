@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
 from bridge.verify.probe import MISSING, Build, DriverProbe, driver_probe
+from bridge.verify.probe.scratch import FILES
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -23,9 +25,15 @@ DRIVER = ("driver",)
 HOOK = "driver_build_command"
 
 
+_HARMLESS = ("env", "bash", "sh", "dash", "timeout", "gtimeout", "nice", "nohup", "stdbuf", "command", "setsid")
+"""Wrappers that only start what follows them, so that it can be tried with the scripted CLI."""
+
+
 def prompt_text(probe: DriverProbe, case: Build) -> str:
     """The prompt of a case, as it should reach the CLI: without trailing newlines."""
-    return (probe.scratch.project / case.prompt).read_text(errors="surrogateescape").rstrip("\n")
+    return FILES[
+        os.path.relpath(case.prompt, probe.scratch.project) if os.path.isabs(case.prompt) else case.prompt
+    ].rstrip("\n")
 
 
 @check("RB100", "It builds a command", applies=DRIVER, phase="behaviour")
@@ -152,6 +160,12 @@ def begins_with_cli(subject: Any) -> Iterator[Finding]:
     if os.path.basename(argv[0]) == base:
         return
     text = prompt_text(probe, Build())
+    if re.match(r"[A-Za-z_]\w*=", argv[0]):
+        yield subject.finding(
+            "RB104", f"it begins with {said(argv[0])}, which is no program", hook=HOOK,
+            expected=f"env {said(argv[0])} {probe.cli}, or the setting exported",
+        )  # fmt: skip
+        return
     followed = any(os.path.basename(a) == base for a in argv[1:] if text not in a)
     if not followed and len(argv) > 2 and re.fullmatch(r"-\w*c", argv[1]):
         followed = re.search(rf"(?<![\w-]){re.escape(base)}(?![\w-])", argv[2]) is not None
@@ -162,6 +176,11 @@ def begins_with_cli(subject: Any) -> Iterator[Finding]:
             hook=HOOK,
             expected=f"{probe.cli}, or a wrapper followed by it",
         )
+    elif os.path.basename(argv[0]) in _HARMLESS and not probe.arrives(argv, text, Build().prompt):
+        yield subject.finding(
+            "RB104", f"{said(shlex.join(argv[:3]))} does not start {probe.cli}, or not with the prompt", hook=HOOK,
+            hint='in `sh -c CODE`, what follows is $0, $1 and so on',
+        )  # fmt: skip
     elif shutil.which(argv[0], path=probe.scratch.path) is None:
         yield subject.finding(
             "RB104", f"the wrapper {said(argv[0])} is not installed here", hook=HOOK, severity=Severity.INFO

@@ -98,7 +98,14 @@ def display_succeeds(subject: Any) -> Iterator[Finding]:
     """
     probe = agent_probe(subject)
     clean = probe.display_clean
-    if clean is None or not clean.last or not clean.status:
+    if clean is None or not clean.last:
+        return
+    disturbed = probe.display_disturbed
+    if not clean.status and disturbed is not None and disturbed.last and disturbed.status:
+        yield subject.finding(
+            "RB186", f"it returns {disturbed.status} when the last line is no JSON", hook=DISPLAY, expected="0"
+        )
+    if not clean.status:
         return
     always = bool(probe.display_short and probe.display_short.status)
     yield subject.finding(
@@ -108,6 +115,33 @@ def display_succeeds(subject: Any) -> Iterator[Finding]:
         expected="0",
         severity=None if always else Severity.INFO,
     )
+
+
+@check("RB189", "Context figures are whole numbers", applies=AGENT, phase="behaviour")
+def context_figures(subject: Any) -> Iterator[Finding]:
+    """The loop calculates with ``_ITER_CONTEXT_PCT`` and ``_ITER_CONTEXT_MAX``. bash knows whole numbers only: with
+    anything else the original ends at once, without its summary.
+
+    Bad::
+
+        _ITER_CONTEXT_PCT="12.5%"
+
+    Good::
+
+        _ITER_CONTEXT_PCT=$((used * 100 / max))
+    """
+    probe = agent_probe(subject)
+    probe.optional  # noqa: B018 - they set them
+    for name in ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX"):
+        value = probe.shell.get(name, "")
+        if not isinstance(value, str) or not re.fullmatch(r"\d*", value):
+            writer = next(
+                (h for h in ("agent_post_iteration", "agent_pre_iteration") if name in probe.functions.get(h, "")),
+                None,
+            )
+            yield subject.finding(
+                "RB189", f"{name} is {said(str(value))}", hook=writer, expected="digits, or nothing"
+            )
 
 
 @check("RB184", "Optional hooks do not fail", applies=AGENT, phase="behaviour")

@@ -101,10 +101,31 @@ def cli_binary_is_one_line(subject: Any) -> Iterator[Finding]:
     if found or not probe.has(hook):
         return
     without = probe.without_cli(hook)
-    if not without.trouble and not without.text.strip():
+    answer = probe.answer(hook)
+    if answer is not None and not answer.trouble and _is_sentence(answer.text):
+        yield subject.finding(
+            "RB072", f"{hook} prints {said(answer.text)}", hook=hook, expected="the program alone",
+            hint="put its arguments into CLAUDE_CMD_ARGS",
+        )  # fmt: skip
+    elif not without.trouble and not without.text.strip():
         yield subject.finding(
             "RB072", f"{hook} prints nothing where the CLI is not installed", hook=hook, expected="its usual name"
         )
+    elif not without.trouble and _is_sentence(without.text):
+        yield subject.finding(
+            "RB072", f"{hook} prints {said(without.text)} where the CLI is not installed", hook=hook,
+            expected="its usual name",
+        )  # fmt: skip
+
+
+def _is_sentence(text: str) -> bool:
+    """More than a name or a path: blanks are fine in a path only, and options nowhere."""
+    return bool(re.search(r"\s", text.strip())) and (not re.search(r"[/\\]", text.split()[0]) or " -" in text)
+
+
+def _shown(subject: Any) -> str:
+    name = os.path.basename(subject.path)
+    return name if name.isprintable() else repr(name)
 
 
 @check("RB073", "The file is called as driver_name says", applies=DRIVER, phase="behaviour")
@@ -126,7 +147,7 @@ def file_name(subject: Any) -> Iterator[Finding]:
     if answer is not None and not answer.trouble and answer.text and answer.text != stem:
         yield subject.finding(
             "RB073",
-            f"driver_name prints {said(answer.text)}, but the file is called {os.path.basename(subject.path)}",
+            f"driver_name prints {said(answer.text)}, but the file is called {_shown(subject)}",
             hook="driver_name",
             expected=f"{answer.text}.sh".splitlines()[0],
         )
@@ -169,6 +190,7 @@ def check_available(subject: Any) -> Iterator[Finding]:
     pair = driver_probe(subject).available
     if pair is None:
         return
+    told = False
     for answer, wanted, when in zip(pair, (True, False), ("on PATH", "nowhere on PATH"), strict=True):
         if not answer.trouble and answer.ok is not wanted:
             yield subject.finding(
@@ -177,6 +199,20 @@ def check_available(subject: Any) -> Iterator[Finding]:
                 hook="driver_check_available",
                 expected="0" if wanted else "1",
             )
+            told = True
+    probe = driver_probe(subject)
+    if told or len(probe.scratch.names) < 2 or "/" in probe.cli:
+        return
+    # The script asks for other programs as well: those are there, and the one that is run is not.
+    found = probe.without_one(probe.cli, "driver_check_available")
+    now = probe.without_one(probe.cli, "driver_cli_binary")
+    if found.ok and not now.trouble and now.text == probe.cli:
+        yield subject.finding(
+            "RB075",
+            f"driver_check_available returns 0 while {probe.cli} is nowhere on PATH, and another program is",
+            hook="driver_check_available",
+            expected=f"the answer for {probe.cli}, which driver_cli_binary names",
+        )
 
 
 @check("RB076", "Booleans are answered by status 0 or 1", applies=DRIVER, phase="behaviour")
@@ -195,6 +231,12 @@ def booleans(subject: Any) -> Iterator[Finding]:
         answer = driver_probe(subject).answer(hook)
         if answer is not None and not answer.trouble and answer.status > 1:
             yield subject.finding("RB076", f"{hook} returns {answer.status}", hook=hook, expected="0 or 1")
+        elif answer is not None and not answer.trouble:
+            again = driver_probe(subject).call(hook)
+            if not again.trouble and again.status != answer.status:
+                yield subject.finding(
+                    "RB076", f"{hook} returns {answer.status}, and {again.status} when it is asked again", hook=hook
+                )
 
 
 @check("RB077", "Booleans print nothing", applies=DRIVER, phase="behaviour")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks.behaviour_live import DRIVER
@@ -123,6 +125,17 @@ def filter_shows_text(subject: Any) -> Iterator[Finding]:
         yield subject.finding("RB135", f"the text is cut into pieces: {said(verdict.broken[0])}", hook=FILTER)
 
 
+def _raw(program: Filter) -> str:
+    """A whole event that it shows, for a CLI that isn't known: of the types that the program itself names."""
+    words = dict.fromkeys(re.findall(r'"([A-Za-z][\w.-]*)"', program.program), None)
+    for word in [*words, "text"]:
+        event = {"type": word, "kind": word, "event": word, "role": "assistant", "text": "rb-text"}
+        shown = b"".join(program.stream([json.dumps(event).encode()])).decode(errors="replace").strip()
+        if shown.startswith("{") and '"rb-text"' in shown:
+            return shown
+    return ""
+
+
 @check("RB136", "The filter shows nothing else", applies=DRIVER, phase="behaviour")
 def filter_shows_nothing_else(subject: Any) -> Iterator[Finding]:
     """Thoughts, the prompt, the output of tools and the final summary, which repeats the text, drown what the
@@ -144,6 +157,12 @@ def filter_shows_nothing_else(subject: Any) -> Iterator[Finding]:
     if not known:
         verdicts = [(r, _run(program, r)) for r in recordings().values()]
         fitting = [pair for pair in verdicts if pair[1].shows]
+        raw = _raw(program) if not fitting else ""
+        if raw:
+            yield subject.finding(
+                "RB136", f"it shows events as they are: {said(raw)}", hook=FILTER, expected="their text",
+                severity=Severity.WARNING,
+            )  # fmt: skip
         if not fitting or any(verdict.nothing_else for _, verdict in fitting):
             return
         expected = [fitting[0][0]]

@@ -10,6 +10,7 @@ from bridge.verify.checks.behaviour_driver import DRIVER
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
 from bridge.verify.probe import driver_probe
+from bridge.verify.probe.scratch import LISTED
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def valid_tools(subject: Any) -> Iterator[Finding]:
         yield subject.finding("RB078", f"{hook} leaves VALID_TOOL_PATTERNS empty", hook=hook)
     elif any(not tool.strip() for tool in tools):
         yield subject.finding("RB078", f"{hook} puts an empty pattern into VALID_TOOL_PATTERNS", hook=hook)
+    elif names := [tool for tool in tools if tool in LISTED]:
+        yield subject.finding(
+            "RB078", f"VALID_TOOL_PATTERNS holds the names of files here: {said(', '.join(names))}", hook=hook,
+            expected="the patterns themselves", hint="put each into quotes",
+        )  # fmt: skip
     elif len(tools) == 1 and len(re.split(r"[\s,]+(?![^(]*\))", tools[0].strip())) > 2:
         yield subject.finding(
             "RB078", f"VALID_TOOL_PATTERNS has one element, {said(tools[0])}", hook=hook, expected="one per tool"

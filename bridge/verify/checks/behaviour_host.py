@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.contract import driver_contract
 from bridge.verify.checks.behaviour_loading import BOTH, TROUBLE, said
-from bridge.verify.probe import ProbeFailed, probe_for
+from bridge.verify.probe import AgentProbe, ProbeFailed, probe_for
 from bridge.verify.probe.strict import strict as run_strictly
 from bridge.verify.registry import check
 
@@ -16,17 +16,20 @@ if TYPE_CHECKING:
 
     from bridge.verify.model import Finding
     from bridge.verify.probe.state import State
+    from bridge.verify.probe.strict import Strict
 
 __all__: list[str] = []
 
 AGENT_HOOKS = ("agent_invoke", "agent_extract_response", "agent_format_display")
 
 
-@check("RB058", "It survives the loop's set -e", applies=BOTH, phase="behaviour")
+@check("RB058", "It survives the options of the loop", applies=BOTH, phase="behaviour")
 def loading_under_errexit(subject: Any) -> Iterator[Finding]:
     """The loops run with ``set -e`` in force while they source the script and, for drivers, while they call
     ``driver_valid_tools``, ``driver_permission_denial_help`` and take the answers of ``driver_cli_binary`` and
-    ``driver_display_name``. A command that fails there on the way ends the whole loop.
+    ``driver_display_name``. A command that fails there on the way ends the whole loop. The loop of agents also has
+    ``set -u`` and ``pipefail``: a variable that nobody has set ends it while the script is sourced, and in the
+    optional hooks.
 
     Bad::
 
@@ -40,22 +43,36 @@ def loading_under_errexit(subject: Any) -> Iterator[Finding]:
     if probe.loading[0].trouble or probe.loading[0].status:
         return  # said by RB050 and RB051
     # Not a hook that fails or hangs on its own: that is said by the check of that hook.
-    wanted = ("driver_valid_tools", "driver_permission_denial_help") if subject.kind == "driver" else ()
-    strict = run_strictly(probe, [hook for hook in wanted if probe.has(hook) and probe.own(hook)])
+    wanted: tuple[str, ...]
+    if isinstance(probe, AgentProbe):
+        wanted, options = ("agent_pre_iteration", "agent_post_iteration"), "set -euo pipefail"
+        probe.optional  # noqa: B018 - one that hangs or exits is known then
+        wanted = tuple(h for h in wanted if h not in {a.hook for a in (*probe.troubles, *probe.exits)})
+        before = "log() { builtin printf '%s\\n' \"$*\" >&2; }\n" + probe.host()
+        strict = run_strictly(probe, [h for h in wanted if probe.has(h)], "-euo pipefail", before, condition=True)
+    else:
+        wanted, options = ("driver_valid_tools", "driver_permission_denial_help"), "set -e"
+        strict = run_strictly(probe, [hook for hook in wanted if probe.has(hook) and probe.own(hook)])
     if not strict.loaded:
-        what = f": {said(strict.stderr)}" if strict.stderr else ""
+        what = _why(strict)
         yield subject.finding(
             "RB058",
-            f"with set -e, sourcing it ends the loop with status {strict.status}{what}",
+            f"with {options}, sourcing it ends the loop with status {strict.status}{what}",
             hint="append `|| true` to the command that may fail, or move it into a hook",
         )
         return
     for hook in wanted:
         if probe.has(hook) and probe.own(hook) and hook not in strict.reached:
             yield subject.finding(
-                "RB058", f"with set -e, {hook} ends the loop with status {strict.status}", hook=hook
+                "RB058",
+                f"with {options}, {hook} ends the loop with status {strict.status}{_why(strict)}",
+                hook=hook,
             )
             return
+
+
+def _why(strict: Strict) -> str:
+    return f": {said(strict.stderr)}" if strict.stderr else ""
 
 
 @check("RB059", "Required functions are there after sourcing", applies=BOTH, phase="behaviour")

@@ -109,6 +109,16 @@ def live_keeps_texts(subject: Any) -> Iterator[Finding]:
         yield subject.finding("RB132", f"this argument is lost or changed: {said(lost[0])}", hook=HOOK)
     elif any(answer.value.count(a) > command.count(a) for a in texts):
         yield subject.finding("RB132", "an argument with text is there more than once", hook=HOOK)
+    else:
+        # A context may be the very word that is looked for; where it is part of the prompt, it isn't alone.
+        short = found[0].live(Build(context="json", output=None))
+        if (
+            short is not None
+            and isinstance(short[0].value, list)
+            and short[0].value.count("json") < short[1].count("json")
+        ):
+            yield subject.finding("RB132", "a context that is only the word json is changed", hook=HOOK,
+                hint="change the argument behind --output-format only", severity=Severity.INFO)  # fmt: skip
 
 
 @check("RB133", "Nothing stale of an earlier live command", applies=DRIVER, phase="behaviour")

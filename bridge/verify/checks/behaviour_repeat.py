@@ -137,6 +137,11 @@ def unusual_host(subject: Any) -> Iterator[Finding]:
         "nullglob": ("shopt -s nullglob", "shopt -u nullglob"),
         "IFS=,": ("IFS=,", "IFS=$' \\t\\n'"),
         "set -f": ("set -f", "set +f"),
+        "HOME not set": ("__rb_home=$HOME; unset HOME", "HOME=$__rb_home; unset __rb_home"),
+        "LC_ALL=C": (
+            "__rb_lc=${LC_ALL-}; LC_ALL=C",
+            "LC_ALL=$__rb_lc; [[ -n $LC_ALL ]] || unset LC_ALL; unset __rb_lc",
+        ),
     }
     for name, (on, off) in hosts.items():
         answer = probe.build(Build(context=CONTEXT, host=on))
@@ -176,3 +181,26 @@ def nothing_empty(subject: Any) -> Iterator[Finding]:
         option = with_context[with_context.index(CONTEXT) - 1]
         if option.startswith("-") and option in base and len(with_context) > len(base):
             yield subject.finding("RB123", f"{option} is there although there is no context", hook=HOOK)
+
+
+@check("RB124", "Building leaves the loop's stdin alone", applies=DRIVER, phase="behaviour")
+def stdin_is_left(subject: Any) -> Iterator[Finding]:
+    """Hooks have the stdin of the loop. What they read there is lost for whoever it was meant for: the person who
+    answers, or the list that a surrounding script reads line by line. On a terminal they wait for ever.
+
+    Bad::
+
+        prompt=$(cat - "$1")
+
+    Good::
+
+        prompt=$(cat "$1")
+    """
+    probe = driver_probe(subject)
+    argv = probe.argv(Build())
+    if not argv or _unstable(probe):
+        return
+    probe.build_again(Build())
+    answer = probe.call(HOOK, Build().prompt, "", "", array="CLAUDE_CMD_ARGS", stdin=b"rb-from-stdin\n")
+    if answer.value != argv:
+        yield subject.finding("RB124", "the command is another one when there is something on stdin", hook=HOOK)

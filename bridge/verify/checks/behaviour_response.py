@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.probe import AgentProbe
 
 __all__: list[str] = []
+
+
+def _reads_json(probe: AgentProbe) -> bool:
+    """False for a program that prints plain text: then its output is the response, as it is."""
+    return probe.known_cli or any(re.search(r"jq|json", body, re.IGNORECASE) for body in probe.functions.values())
 
 
 @check("RB176", "The response is what the assistant says", applies=AGENT, phase="behaviour")
@@ -38,7 +45,7 @@ def response_has_text(subject: Any) -> Iterator[Finding]:
     found = probe.extraction
     if found is None or found[1].trouble:
         return
-    recording, _, verdict = found
+    recording, answer, verdict = found
     if verdict.shows:
         if not recording.today:
             yield subject.finding(
@@ -46,7 +53,18 @@ def response_has_text(subject: Any) -> Iterator[Finding]:
                 severity=Severity.INFO,
             )  # fmt: skip
         return
-    if not probe.known_cli and not verdict.broken and len(verdict.missing) == len(recording.texts):
+    reads = _reads_json(probe)
+    quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
+    if quoted and reads:
+        yield subject.finding(
+            "RB176", f"the text is given as JSON: {said(json.dumps(quoted[0]))}", hook=EXTRACT, hint="jq -r"
+        )
+        return
+    if any(text in answer.stderr for text in recording.texts):
+        yield subject.finding("RB176", "the text is on stderr", hook=EXTRACT, expected="on stdout")
+        return
+    understands = len(verdict.missing) < len(recording.texts) or probe.understands
+    if not probe.known_cli and not verdict.broken and not understands:
         yield subject.finding("RB176", "no recorded output matches it", hook=EXTRACT, severity=Severity.INFO)
         return
     if recording.texts[-1] not in verdict.missing + verdict.broken and verdict.nothing_else:
@@ -73,11 +91,22 @@ def response_is_only_text(subject: Any) -> Iterator[Finding]:
     """
     probe = agent_probe(subject)
     found = probe.extraction
-    if found is None or found[1].trouble or (found[2].missing and not probe.known_cli):
+    if found is None or found[1].trouble:
+        return
+    if not _reads_json(probe):
+        return
+    events = {line.strip() for line in found[0].lines} & {line.encode() for line in found[1].stdout.splitlines()}
+    if events:
+        yield subject.finding("RB177", "it gives the events as they are", hook=EXTRACT, expected="their text")
+        return
+    if found[2].missing and not probe.known_cli:
         return
     recording, answer, verdict = found
     tools = re.search(r"\[?tool\b|\b(?:" + "|".join(map(re.escape, recording.tools)) + r")\b", answer.stdout)
     rest = verdict.extra or (tools.group(0) if tools is not None and verdict.notices else "")
+    if not (verdict.leaked or rest) and probe.leaking is not None:
+        recording, verdict = probe.leaking
+        rest = verdict.extra
     if verdict.leaked or rest:
         shown = " ".join(verdict.leaked) or rest
         yield subject.finding("RB177", f"on the output of {recording.name} it gives {said(shown)}", hook=EXTRACT)

@@ -57,12 +57,23 @@ def session_arrives(subject: Any) -> Iterator[Finding]:
             any(SESSION.split("-")[0] in a for a in beyond(list(built.value or []), base)) if built.ok else False
         )
         declared = probe.own("driver_supports_sessions") or pieces
+        # A driver that doesn't even take the id may be one for a CLI without sessions, and rely on the defaults.
+        body = probe.functions[HOOK]
+        named = re.search(r"\$\{?3\b|session", body, re.IGNORECASE) is not None
         yield subject.finding(
             "RB109",
             "the session id does not arrive, although sessions are supported",
             hook=HOOK,
             hint="pass it on, or return 1 from driver_supports_sessions",
-            severity=None if declared else Severity.INFO,
+            severity=None if declared else Severity.WARNING if named else Severity.INFO,
+        )
+        return
+    if any(
+        re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", a)
+        for a in beyond(probe.argv(Build(session=probe.session, resume="true")) or [], base)
+    ):
+        yield subject.finding(
+            "RB109", "the session id and its option are one argument", hook=HOOK, hint="two elements of the array"
         )
         return
     for cut in (SESSION, *OTHER_SESSIONS):

@@ -25,6 +25,13 @@ FALLBACK = "driver_fallback_session_id"
 _GARBAGE = b'npm warn: this line is no JSON\n{"type":"text","part":{"te\n\n[1,2\n\xff\xfe\n'
 
 
+_OTHER_IDS = (
+    b'{"type":"rb.other","uuid":"0d15ea5e-0000-4000-8000-000000000001","request_id":"req_0d15ea5e"}\n'
+    b'{"type":"assistant","message":{"id":"msg_0d15ea5e","content":[{"type":"text","text":"the other session_id: '
+    b'0d15ea5e-0000-4000-8000-000000000002"}]}}\n'
+)
+
+
 def _own_recordings(probe: DriverProbe) -> list[Recording]:
     return recordings_of(probe.known.cli[0] if probe.known is not None else probe.cli)
 
@@ -71,6 +78,18 @@ def extraction_finds(subject: Any) -> Iterator[Finding]:
                 expected=recording.session or "", severity=Severity.INFO if older else None,
             )  # fmt: skip
             return
+    for recording, answer in answers:
+        if answer.text.strip() == recording.session:
+            # What stands behind the id is another matter with every version.
+            longer = [re.sub(rb"\}\s*\Z", b',"rb":"rb-behind"}\n', line) for line in recording.lines]
+            found = probe.call(EXTRACT, probe.scratch.file("longer.log", b"".join(longer)))
+            if not found.trouble and found.text.strip() != recording.session:
+                what = said(found.text) if found.text else "nothing"
+                yield subject.finding(
+                    "RB150", f"where more keys follow the id it prints {what}", hook=EXTRACT,
+                    expected=recording.session or "", severity=Severity.WARNING,
+                )  # fmt: skip
+            return
     if not mine and not any(answer.text.strip() == recording.session for recording, answer in answers):
         wrong = next((answer.text for _, answer in answers if answer.text), "")
         yield subject.finding(
@@ -99,6 +118,7 @@ def extraction_finds_nothing(subject: Any) -> Iterator[Finding]:
         "an empty output": b"",
         "an output that is no JSON": _GARBAGE,
         "events without an id": b'{"type":"text","part":{"text":"hello"}}\n{"type":"result","ok":true}\n',
+        "events with ids of other things": _OTHER_IDS,
     }
     for what, data in cases.items():
         answer = probe.call(EXTRACT, probe.scratch.file("nothing.log", data))

@@ -88,6 +88,12 @@ def permission_mode(subject: Any) -> Iterator[Finding]:
                     expected="bypassPermissions", severity=Severity.WARNING,
                 )  # fmt: skip
                 return
+        if mode is None and "" in unset[1:] and "" not in base:
+            yield subject.finding(
+                "RB114", "with CLAUDE_PERMISSION_MODE not set, an option has no mode", hook=HOOK,
+                expected="bypassPermissions", severity=Severity.WARNING,
+            )  # fmt: skip
+            return
 
 
 def _is_passed(word: str, argv: list[str] | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from bridge.verify.checks.behaviour_command import DRIVER, HOOK, prompt_text
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import Build, DriverProbe, driver_probe
+from bridge.verify.probe import SESSION, Build, DriverProbe, driver_probe
+from bridge.verify.probe.scratch import PROMPT_FILE
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -32,12 +34,15 @@ CONTEXTS = {
     "operators": "a; b && c | d > rb-evaluated & # e",
     "bytes that are no UTF-8": "caf\udce9 \udcff\udcfe",
     "commas and equals signs": "a=b,c=d json --output-format text",
+    "many words": "Loop #3. " + "- [ ] one of many tasks that are left\n" * 40 + "the end",
 }
 """The words that hosts put into a context come from plans, commits and models: they can be anything."""
 
 
 def _names_file(argument: str, path: str) -> bool:
     forms = {path, shlex.quote(path), re.sub(r"([^\w./-])", r"\\\1", path)}
+    if argument.startswith("/") and argument.endswith(path) and not os.path.exists(argument):
+        return False  # such as the working folder in front of a path that is absolute already
     return any(form in argument for form in forms)
 
 
@@ -99,9 +104,16 @@ def prompt_unchanged(subject: Any) -> Iterator[Finding]:
     argv = probe.argv(Build())
     if not argv or occurrences(probe, Build(), argv) == 0:
         return  # said by RB105
-    cases = {"hard": "quotes and substitutions", "dash": "a dash in front", "blank name": "blanks in its path"}
+    cases = {
+        ".ralph/PROMPT hard.md": "quotes and substitutions",
+        ".ralph/PROMPT dash.md": "a dash in front",
+        ".ralph/PROMPT blank name.md": "blanks in its path",
+        ".ralph/PROMPT long.md": "headings, comments, many lines, letters beyond ASCII and no newline at its end",
+        ".ralph/PROMPT crlf.md": "carriage returns",
+        f"{probe.scratch.project}/{PROMPT_FILE}": "an absolute path",
+    }
     for name, what in cases.items():
-        case = Build(prompt=f".ralph/PROMPT {name}.md")
+        case = Build(prompt=name)
         answer = probe.build(case)
         if answer.trouble:
             continue
@@ -110,7 +122,10 @@ def prompt_unchanged(subject: Any) -> Iterator[Finding]:
             why = said(answer.stderr) if answer.stderr else f"status {answer.status}"
             yield subject.finding("RB106", f"no command is built for a prompt with {what}: {why}", hook=HOOK)
         elif not occurrences(probe, case, built):
-            yield subject.finding("RB106", f"a prompt with {what} does not arrive in one piece", hook=HOOK)
+            # Some take carriage returns away on purpose.
+            severity = Severity.INFO if "carriage" in what else None
+            message = f"a prompt with {what} does not arrive in one piece"
+            yield subject.finding("RB106", message, hook=HOOK, severity=severity)
 
 
 @check("RB107", "The context arrives in one argument", applies=DRIVER, phase="behaviour")
@@ -139,8 +154,19 @@ def context_arrives(subject: Any) -> Iterator[Finding]:
                 "RB107", "the context does not arrive", hook=HOOK, severity=Severity.INFO if stdin else None
             )
         return
+    if any(re.match(r"--?[A-Za-z][\w-]*[ \t]", a) and CONTEXT in a for a in plain) and not any(
+        re.match(r"--?[A-Za-z][\w-]*[ \t]", a) for a in base
+    ):
+        yield subject.finding(
+            "RB107", "the context and its option are one argument", hook=HOOK, hint="two elements"
+        )
     if sum(argument.count(CONTEXT) for argument in plain) > 1:
         yield subject.finding("RB107", "the context is in the command more than once", hook=HOOK)
+    together = probe.argv(
+        Build(context=CONTEXT, session=probe.session or SESSION, resume="true", tools="Read,Write")
+    )
+    if together is not None and not any(CONTEXT in argument for argument in together):
+        yield subject.finding("RB107", "the context does not arrive when a session is resumed", hook=HOOK)
     broken = []
     for what, context in CONTEXTS.items():
         argv = probe.argv(Build(context=context))

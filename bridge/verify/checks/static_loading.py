@@ -40,6 +40,9 @@ _TOOLS_WORDS = """
     dirname basename pwd readlink realpath uname tr sed awk grep cut head tail cat date id whoami hostname
     echo printf cd command type true false test [ [[ : mktemp sort wc tput
 """
+_FAR = frozenset(
+    ["curl", "wget", "ssh", "scp", "nc", "ping", "dig", "host", "gh", "npm", "npx", "pip", "pip3", "brew"]
+)
 _TOOLS = frozenset(_TOOLS_WORDS.split())
 
 
@@ -137,7 +140,8 @@ def runs_nothing(subject: Subject) -> Iterator[Finding]:
     """A script is also sourced to look at it: by ``doctor``, by tests, in folders where no agent shall run.
 
     What it runs then costs time at each start, and where the loop has ``set -e`` on, one that fails ends it.
-    Programs in ``$( )`` of an assignment are only mentioned, and common tools not at all.
+    Programs in ``$( )`` of an assignment are only mentioned, and common tools not at all; the CLI itself takes a
+    second, and what asks the network takes as long as it likes.
 
     Bad::
 
@@ -171,14 +175,23 @@ def runs_nothing(subject: Subject) -> Iterator[Finding]:
                 hint="move it into the hook that needs it",
             )
         elif command.name not in _TOOLS:
+            slow = command.name in _FAR or command.name == _cli(subject)
             yield subject.finding(
                 "RB012",
                 f"`{command.text}` runs each time the script is sourced",
                 line=command.line,
                 expected="only functions and variables outside of functions",
                 hint="ask for it in the hook that needs it",
-                severity=Severity.INFO,
+                severity=None if slow else Severity.INFO,
             )
+
+
+def _cli(subject: Subject) -> str:
+    """The program that the script is about, as far as its text tells."""
+    said = re.search(
+        rb"driver_cli_binary[^}]*?(?:echo|printf \S+)\s+[\"']?([\w.+-]+)", subject.source
+    ) or re.search(rb"^\s*AGENT_CLI=[\"']?([\w.+-]+)", subject.source, re.MULTILINE)
+    return said[1].decode() if said else subject.name
 
 
 @check("RB013", "Sourcing keeps the loop's variables", applies=BOTH, phase="static")

@@ -17,6 +17,34 @@ if TYPE_CHECKING:
     from bridge.verify.subject import Subject
 
 BOTH = ("driver", "agent")
+_LOOPS = {
+    "driver": """
+        load_platform_driver validate_allowed_tools log_status update_status execute_claude_code cleanup
+        extract_session_id_from_output save_claude_session init_claude_session build_claude_command
+        build_loop_context should_exit_gracefully can_make_call increment_call_counter wait_for_reset
+        init_call_tracking setup_tmux_session track_metrics send_notification create_backup load_ralphrc
+        validate_ralph_integrity get_session_id reset_session log_session_transition init_session_tracking
+        update_session_last_used init_circuit_breaker get_circuit_state record_loop_result should_halt_execution
+        reset_circuit_breaker show_circuit_status detect_output_format parse_json_response analyze_response
+        update_exit_signals log_analysis_summary detect_stuck_loop store_session_id get_last_session_id
+        should_resume_session portable_timeout
+    """,
+    "agent": """
+        log prepare_prompt check_signals run_iteration run_loop init_session_log validate_prerequisites usage
+        sandbox_setup sandbox_up sandbox_stop sandbox_reset sandbox_shell sandbox_status
+    """,
+}
+"""Functions of the loops that source the scripts, as far as they are called after that."""
+_SHELLS = frozenset(
+    """
+    . : [ alias bg break builtin cd command continue declare dirs echo eval exec exit export false fg getopts hash
+    jobs kill let local popd printf pushd pwd read readonly return set shift shopt source test time times trap true
+    type typeset ulimit umask unalias unset wait
+    awk cat chmod cp cut date dirname find git grep head jq ls mkdir mktemp mv ps rm sed sleep sort stat stdbuf tail
+    tee timeout touch tr wc
+    """.split()  # noqa: SIM905 - a table
+)
+"""Builtins, and programs that the loops run."""
 
 
 @check("RB005", "The required hooks are defined", applies=BOTH, phase="static")
@@ -170,4 +198,73 @@ def one_family(subject: Subject) -> Iterator[Finding]:
                 hook=name,
                 expected=f"only hooks of {'a driver' if subject.kind == 'driver' else 'an agent'}",
                 hint="put it into a script of its own",
+            )
+
+
+@check("RB009", "No function takes a name of the loop", applies=BOTH, phase="static")
+def foreign_names(subject: Subject) -> Iterator[Finding]:
+    """The script is sourced into the loop, and a function there replaces one of the same name: the loop's own, or a
+    builtin or program that it runs. From then on the loop calls the script's, for its own purposes.
+
+    A stand-in that is only defined where the program is missing is fine, and so is a name that begins with that of
+    the script.
+
+    Bad::
+
+        log_status() { echo "[mine] $*"; }
+
+    Good::
+
+        _mine_log() { echo "[mine] $*"; }
+    """
+    loops = frozenset(_LOOPS[subject.kind].split()) if subject.kind in _LOOPS else frozenset()
+    told: set[str] = set()
+    for function in subject.facts.functions:
+        mine = function.name in loops
+        if function.conditional or function.name in told or not (mine or function.name in _SHELLS):
+            continue
+        told.add(function.name)
+        what = "the loop's own function of that name" if mine else f"{function.name} for the whole loop"
+        yield subject.finding(
+            "RB009",
+            f"{function.name} replaces {what}",
+            line=function.line,
+            expected="a name of its own",
+            hint=f"rename it, for example to _{re.sub(r'[^a-z0-9]+', '_', subject.name.lower())}_{function.name}",
+            severity=None if mine else Severity.WARNING,
+        )
+
+
+_POSITIONAL = re.compile(
+    r"\$(?:[1-9@*#]|\{[#!]?[1-9@*#])|\b(?:shift|getopts|BASH_ARGV)\b|\bfor\s+\w+\s*(?:;|do\b|\n)"
+)
+_GIVEN = ("driver_extract_session_id_from_output", "agent_invoke", "agent_extract_response")
+
+
+@check("RB032", "Hooks look at what they are given", applies=BOTH, phase="static")
+def uses_arguments(subject: Subject) -> Iterator[Finding]:
+    """The prompt or the output is named by the argument: another path in each iteration, and another one in each
+    host. A path that is written down, or stdin, is the wrong one sooner or later.
+
+    Bad::
+
+        agent_invoke() { "$AGENT_CLI" < PROMPT.md; }
+
+    Good::
+
+        agent_invoke() { "$AGENT_CLI" < "$1"; }
+    """
+    lines = subject.source.decode(errors="replace").splitlines()
+    for hook in _GIVEN:
+        bodies = subject.facts.bodies(hook)
+        if not bodies or any(not function.known or function.dynamic for function in bodies):
+            continue
+        if all(not _POSITIONAL.search("\n".join(lines[f.line - 1 : f.end_line])) for f in bodies):
+            argument = subject.contract.hooks[hook].arguments[0]
+            yield subject.finding(
+                "RB032",
+                f"{hook} never looks at its argument, the {argument.meaning}",
+                hook=hook,
+                expected='"$1"',
+                hint=f'local {argument.name}="$1"',
             )

@@ -103,7 +103,11 @@ def _scenarios(script: Path, kind: str) -> list[dict[str, Any]]:
         # Plugins are named one by one, so that nothing else that is installed takes part.
         command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin"]
         command += ["-p", "no:cacheprovider", "-c", str(settings), "--rootdir", folder, "-q", "--tb=short"]
-        command += [f"--basetemp={folder}/made", f"--ralph-{kind}={script.resolve()}", f"--ralph-results={written}"]
+        command += [
+            f"--basetemp={folder}/made",
+            f"--ralph-{kind}={os.path.abspath(script)}",
+            f"--ralph-results={written}",
+        ]
         command += ["--ralph-only"]
         done = subprocess.run(
             command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False

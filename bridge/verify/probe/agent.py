@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import select
@@ -13,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.verify.probe.base import Answer, Probe, ProbeFailed
-from bridge.verify.probe.families import Recording, Verdict, judge, recordings, recordings_of
+from bridge.verify.probe.families import Recording, Verdict, judge, kind_of_text, recordings, recordings_of
 from bridge.verify.probe.pieces import (
     BAD_LINES,
     FIRST,
@@ -33,13 +34,37 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentProbe"]
 
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_CONTROLLER = {
+    "MODE": "build", "SPECS_DIR": "specs", "PROCESS_DIR": "", "MAX_ITERATIONS": "10", "MAX_RETRIES": "3",
+    "DEFAULT_MAX_ITERATIONS": "10", "iteration": "1", "retry": "0", "agent_rc": "0", "iter_start": "1700000000",
+    "session_start": "1700000000", "_ITER_CONTEXT_PCT": "", "_ITER_CONTEXT_USED": "", "_ITER_CONTEXT_MAX": "",
+}  # fmt: skip
+
 
 class AgentProbe(Probe):
     """An agent under observation."""
 
     def prepare(self, shell: Shell) -> None:
-        """The host's `log`, which optional hooks may call."""
-        shell.execute("log() { \\builtin printf '%s\\n' \"$*\" >&2; }")
+        """The host's `log`, which optional hooks may call, and its variables."""
+        shell.execute("log() { \\builtin printf '%s\\n' \"$*\" >&2; }\n" + self.host())
+
+    def host(self) -> str:
+        """The code that sets what a controller has set when it sources the script.
+
+        What it sets only later, such as SESSION_LOG, is here as well: in hooks it is there, and that a script is
+        sourced before is said by other checks.
+        """
+        folder = self.scratch.project / ".ralph"
+        stem = os.path.basename(self.script).removesuffix(".sh")
+        values = {
+            "RALPH_DIR": str(folder),
+            "RALPH_HOME": ".ralph",
+            "SESSION_LOG": f"{folder}/session.log",
+            "AGENT": stem,
+        }
+        values |= {"tmp_prompt": f"{folder}/the prompt.md"} | _CONTROLLER
+        return "\n".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
 
     def _guess_cli(self) -> None:
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
@@ -72,6 +97,7 @@ class AgentProbe(Probe):
         (control / "answer").write_bytes(SECOND)
         (control / "status").write_text(f"{STATUS}\n")
         prompt = self.scratch.file("project/.ralph/the prompt.md", PROMPT.encode())
+        files = self.scratch.files()
         gate = control / "gate"
         os.mkfifo(gate)
         ours = os.open(gate, os.O_RDWR | os.O_CLOEXEC)
@@ -81,6 +107,23 @@ class AgentProbe(Probe):
             os.close(ours)
             gate.unlink()
             self.scratch.answer(None)
+            self.moved += [("agent_invoke", moved) for moved in self.scratch.differences(files)]
+
+    @cached_property
+    def good_status(self) -> int | None:
+        """What agent_invoke returns when all went well; None when it had to be ended."""
+        self.invocation  # noqa: B018 - raises where nothing can be run
+        prompt = self.scratch.file("project/.ralph/the prompt.md", PROMPT.encode())
+        self.scratch.answer(FIRST.decode())
+        process = self._start(f"set -o pipefail\nagent_invoke {shlex.quote(prompt)} >/dev/null", subprocess.DEVNULL)
+        try:
+            process.communicate(timeout=self.patience)
+        except subprocess.TimeoutExpired:
+            end_group(process)
+            return None
+        finally:
+            self.scratch.answer(None)
+        return process.returncode
 
     def _invoke(self, prompt: str, gate: int) -> Invocation:
         code = f"set -o pipefail\nagent_invoke {shlex.quote(prompt)}"
@@ -89,7 +132,7 @@ class AgentProbe(Probe):
         early = self._read_until(process, out, lambda: FIRST.strip() in out)
         os.write(gate, b"\n")
         try:
-            rest, errors = process.communicate(timeout=self.deadline)
+            rest, errors = process.communicate(timeout=self.patience)
             status: int | None = process.returncode
         except subprocess.TimeoutExpired:
             end_group(process)
@@ -106,10 +149,13 @@ class AgentProbe(Probe):
                 how = "argument"
             elif any(b".ralph/the prompt.md" in argument for argument in argv):
                 how = "path"
-        return Invocation(started, how, status, bytes(out) + rest, errors, early)
+        words = tuple(a.decode(errors="replace") for a in argv if a) if started else ()
+        folder = (control / "cwd").read_text().rstrip("\n") if started and (control / "cwd").exists() else ""
+        return Invocation(started, how, status, bytes(out) + rest, errors, early, words, folder)
 
     def _start(self, code: str, stdin: int) -> subprocess.Popen[bytes]:
-        code = f"log() {{ printf '%s\\n' \"$*\" >&2; }}\n. {shlex.quote(self.script)}\n{code}"
+        self.limit()
+        code = f"log() {{ printf '%s\\n' \"$*\" >&2; }}\n{self.host()}\n. {shlex.quote(self.script)} >&2\n{code}"
         return subprocess.Popen(
             [self.subject.bash or "bash", "--noprofile", "--norc", "-c", code],
             stdin=stdin,
@@ -124,7 +170,7 @@ class AgentProbe(Probe):
         """Read stdout until `seen()`; False when it ends, or the deadline passes, before that."""
         assert process.stdout is not None
         assert callable(seen)
-        end = time.monotonic() + self.deadline
+        end = time.monotonic() + self.patience
         while not seen():
             left = end - time.monotonic()
             if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
@@ -159,7 +205,7 @@ class AgentProbe(Probe):
             return None
         process = self._start("agent_post_iteration >&2", subprocess.DEVNULL)
         try:
-            _, errors = process.communicate(timeout=self.deadline)
+            _, errors = process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
             end_group(process)
             return None
@@ -169,6 +215,13 @@ class AgentProbe(Probe):
         """What the hooks that run in the main shell moved."""
         self.optional  # noqa: B018
         return self._states
+
+    def run_all(self) -> None:
+        """Run what is noted on the way in `moved`."""
+        with contextlib.suppress(ProbeFailed):
+            self.invocation  # noqa: B018
+        if self.recording is not None:
+            self.display_clean  # noqa: B018
 
     # -- agent_extract_response ----------------------------------------------------------------------
 
@@ -189,7 +242,42 @@ class AgentProbe(Probe):
                 return recording, answer, verdict
             if best is None or len(verdict.missing) < len(best[2].missing):
                 best = recording, answer, verdict
+        if best is not None and len(best[2].missing) == len(best[0].texts) and not self.known_cli:
+            return self._understood or best
         return best
+
+    @cached_property
+    def leaking(self) -> tuple[Recording, Verdict] | None:
+        """For a CLI that isn't known: a recording of the kind that it understands, in which it finds too much."""
+        found = self.extraction
+        if found is None or self.known_cli or not found[2].shows:
+            return None
+        kind = kind_of_text(found[0])
+        for other in recordings().values():
+            if other is not found[0] and len(other.lines) < 12 and kind_of_text(other) == kind:
+                verdict = judge(self.extract(b"".join(other.lines)).stdout, other)
+                if verdict.shows and (verdict.leaked or verdict.extra):
+                    return other, verdict
+        return None
+
+    @property
+    def understands(self) -> bool:
+        """Whether a single line with a plain word is all that it understands of any recording."""
+        found = self.extraction
+        return found is not None and not found[2].shows and not self.known_cli and self._understood is not None
+
+    @cached_property
+    def _understood(self) -> tuple[Recording, Answer, Verdict] | None:
+        """For a CLI that isn't known: the recording of which it understands a single line, with a plain word."""
+        for recording in recordings().values():
+            text = recording.texts[0]
+            line = next(line for line in recording.lines if says(line, text))
+            quoted = json.dumps(text, ensure_ascii=False)[1:-1].encode()
+            shown = self.extract(line.replace(quoted, b"rbword"), "one line.log").stdout
+            if "rbword" in shown and '"type"' not in shown:  # the event itself may be there for any reason
+                answer = self.extract(b"".join(recording.lines))
+                return recording, answer, judge(answer.stdout, recording)
+        return None  # not the kind of events that we know
 
     @property
     def known_cli(self) -> bool:
@@ -209,22 +297,26 @@ class AgentProbe(Probe):
 
     def display(self, recording: Recording, bad: tuple[bytes, ...] = ()) -> Display:
         """Fed line by line: all of the first text, a wait until it shows, then `bad` lines and the rest."""
+        files = self.scratch.files()
         cut = 1 + max(i for i, line in enumerate(recording.lines) if says(line, recording.texts[0]))
         process = self._start("agent_format_display", subprocess.PIPE)
         assert process.stdin is not None
         out = bytearray()
 
         def shows(text: str) -> bool:
-            return plain(text) in plain(out.decode(errors="replace"))
+            """Whatever the lines are dressed in: colours, or a mark in front of each."""
+            bare = plain(_COLOURS.sub("", out.decode(errors="replace")))
+            return plain(text) in bare or all(plain(line) in bare for line in text.splitlines())
 
         with contextlib.suppress(BrokenPipeError):
             os.write(process.stdin.fileno(), b"".join(recording.lines[:cut]))
         early = self._read_until(process, out, lambda: shows(recording.texts[0]))
         try:
-            rest, _ = process.communicate(b"".join((*bad, *recording.lines[cut:])), timeout=self.deadline)
+            rest, _ = process.communicate(b"".join((*bad, *recording.lines[cut:], *bad[:1])), timeout=self.patience)
             out += rest
         except subprocess.TimeoutExpired:
             end_group(process)
+        self.moved += [("agent_format_display", moved) for moved in self.scratch.differences(files)]
         first, last = shows(recording.texts[0]), shows(recording.texts[-1])
         return Display(early, first, last, out.decode(errors="replace"), process.returncode)
 

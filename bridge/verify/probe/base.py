@@ -20,7 +20,7 @@ from bridge.errors import (
 )
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
-from bridge.verify.probe.scratch import Scratch
+from bridge.verify.probe.scratch import Moved, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, State, state_of
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Probe:
         self._shell: Shell | None = None
         self._hung: dict[str, Answer] = {}
         self._states: list[tuple[str, State, State]] = []
+        self.moved: list[tuple[str, Moved]] = []
         self._ran: list[tuple[str, str]] = []
         self._lock = threading.RLock()
         self.exits: list[Answer] = []
@@ -108,7 +109,9 @@ class Probe:
         except HookError as error:
             raise ProbeFailed(f"no bash to look at the script in: {error.what}") from error
         before = self.state(traps=True)
+        files = self.scratch.files()
         answer = self._guarded("source", lambda: shell.source(self.script))
+        self.moved += [("source", moved) for moved in self.scratch.differences(files)]
         if answer.trouble in ("hung", "died"):
             return answer, before, None
         after = self.state(traps=True)
@@ -160,10 +163,20 @@ class Probe:
         Raises:
             ProbeFailed: the time for this script is used up.
         """
-        left = float(getattr(self.subject, "remaining", self.deadline))
+        left = self.remaining
         if left <= 0:
             raise ProbeFailed("the time for running this script is used up")
         return min(self.deadline, left)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left for this script."""
+        return float(getattr(self.subject, "remaining", self.deadline))
+
+    @property
+    def patience(self) -> float:
+        """Seconds that what runs already may still take: never none, so that it can be ended and reaped."""
+        return max(0.1, min(self.deadline, self.remaining))
 
     def own(self, hook: str) -> bool:
         """Whether the script itself defines it, and not the host."""
@@ -191,7 +204,10 @@ class Probe:
                 return self._hung[hook]
             shell = self.shell
             limit = self.limit()
+            if hook == "agent_extract_response":  # it starts a jq for each line, on a machine that may be busy
+                limit = min(4 * self.deadline, self.remaining)
             before = self.state() if watch else None
+            files = self.scratch.files() if watch else None
             self.scratch.calls()
             answer = self._guarded(
                 hook,
@@ -200,6 +216,8 @@ class Probe:
             if answer.trouble == "exited":
                 self.exits.append(answer)
             self._ran += [(hook, line) for line in self.scratch.calls()]
+            if files is not None:
+                self.moved += [(hook, moved) for moved in self.scratch.differences(files)]
             if before is not None and not answer.trouble and (after := self.state()) is not None:
                 self._states.append((hook, before, after))
             return answer

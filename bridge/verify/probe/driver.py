@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,7 +64,9 @@ class DriverProbe(Probe):
         for name, hook in driver_contract().hooks.items():
             if hook.default_stub is not None:
                 shell.execute(f"{name}() {{\n: default_of_the_contract\n{hook.default_stub}\n}}")
-        shell.execute(Build().settings() + "\nRALPHRC_FILE=.ralphrc\nVALID_TOOL_PATTERNS=()")
+        shell.execute(
+            Build().settings() + f"\nRALPHRC_FILE=.ralphrc\nPROMPT_FILE={PROMPT_FILE}\nVALID_TOOL_PATTERNS=()"
+        )
 
     def _guess_cli(self) -> None:
         stem = os.path.basename(self.script).removesuffix(".sh")
@@ -138,6 +141,22 @@ class DriverProbe(Probe):
             os.rename(moved, self.scratch.home)
             self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
 
+    def without_one(self, name: str, hook: str) -> Answer:
+        """Call a hook while one of the scripted CLIs is gone, and the others are there."""
+        file = self.scratch.bin / name
+        hidden = self.scratch.root / "hidden"
+        if not file.exists():
+            return Answer(hook, 1, "", "")
+        os.rename(file, hidden)
+        self.evaluate(
+            f"PATH={quote(os.pathsep.join((str(self.scratch.bin), self.scratch.path_without())))}; hash -r"
+        )
+        try:
+            return self.call(hook)
+        finally:
+            os.rename(hidden, file)
+            self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
+
     def _cli_is_ours(self) -> bool:
         return self.cli.startswith(str(self.scratch.root)) if os.path.isabs(self.cli) else "/" not in self.cli
 
@@ -151,14 +170,13 @@ class DriverProbe(Probe):
         """driver_build_command for this case, as if it were the first; `value` is the array."""
         if case not in self._built:
             self.cli  # noqa: B018 - see answer
-            self.evaluate("\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()")
-            self._built[case] = self.build_again(case)
+            self._built[case] = self.build_again(case, "\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()\n")
         return self._built[case]
 
-    def build_again(self, case: Build) -> Answer:
-        """The same, after whatever was built before."""
+    def build_again(self, case: Build, first: str = "") -> Answer:
+        """The same, after whatever was built before; `first` is run before it."""
         self.cli  # noqa: B018 - see answer
-        self.evaluate(case.settings() + "\n" + case.host)
+        self.evaluate(first + case.settings() + "\n" + case.host)
         arguments = (case.prompt, case.context, case.session, *case.extra)
         return self.call("driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host)
 
@@ -166,6 +184,30 @@ class DriverProbe(Probe):
         """The command of this case; None when none was built."""
         answer = self.build(case)
         return list(answer.value) if answer.ok and isinstance(answer.value, list) and answer.value else None
+
+    def arrives(self, argv: list[str], text: str, path: str) -> bool:
+        """Run this command with the scripted CLI: whether the CLI is started with the prompt, in whatever way."""
+        control = self.scratch.control
+        for name in ("argv", "stdin"):
+            (control / name).unlink(missing_ok=True)
+        (control / "first").write_bytes(b"")
+        gate = control / "gate"
+        os.mkfifo(gate)
+        ours = os.open(gate, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            os.write(ours, b"\n")
+            subprocess.run(
+                argv, cwd=self.scratch.project, env=self.scratch.environment(), stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=self.limit(), start_new_session=True,
+                check=False,
+            )  # fmt: skip
+            given = [(control / name).read_bytes() for name in ("argv", "stdin") if (control / name).exists()]
+            return any(text.encode(errors="surrogateescape") in data or path.encode() in data for data in given)
+        except (OSError, subprocess.TimeoutExpired):
+            return True  # not to be told here
+        finally:
+            os.close(ours)
+            gate.unlink()
 
     @cached_property
     def session(self) -> str | None:

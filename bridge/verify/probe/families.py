@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Recording", "Verdict", "judge", "recordings", "recordings_of"]
+__all__ = ["Recording", "Verdict", "judge", "kind_of_text", "recordings", "recordings_of"]
 
 _LABEL = re.compile(r"\W*(?:assistant|agent|claude|codex|cursor|opencode|amp|cline)\W*", re.IGNORECASE)
 """Who speaks: what stands in front of a text."""
@@ -55,6 +55,13 @@ def recordings_of(cli: str) -> list[Recording]:
     base = os.path.basename(cli)
     mine = [r for r in recordings().values() if base in r.clis]
     return sorted(mine, key=lambda r: (not r.today, r.name))
+
+
+@cache
+def kind_of_text(recording: Recording) -> str:
+    """The type of the event that carries a text: CLIs of one family have the same."""
+    text = json.dumps(recording.texts[0], ensure_ascii=False)[1:-1].encode()
+    return str(json.loads(next(line for line in recording.lines if text in line)).get("type"))
 
 
 class Verdict(NamedTuple):

@@ -10,9 +10,10 @@ __all__ = ["BAD_LINES", "FIRST", "PROMPT", "SECOND", "STATUS", "Display", "Invoc
 STATUS = 7
 FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
 SECOND = b'not JSON at all: \xff\xfe *\n{"type":"rb.second"}\n'
-PROMPT = "Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n" + (
-    "- [ ] one of many lines of a long plan\n" * 400
-)
+PROMPT = (
+    "Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n"
+    "# A heading \u2013 “done” ✓\n\n<!-- a note for the agent -->\n\n  indented  \n"
+) + ("- [ ] one of many lines of a long plan\n" * 400)
 
 BAD_LINES = (
     b"npm warn: this line is no JSON\n",
@@ -32,7 +33,7 @@ class Invocation(NamedTuple):
     """One run of agent_invoke. `prompt`: how the prompt arrived: stdin, argument, path, or empty for not at all.
 
     started: whether the CLI was run. status: of the hook, None when it had to be ended. early: whether the CLI's
-    first line came through while the CLI was still at work.
+    first line came through while the CLI was still at work. argv, folder: its arguments and working folder.
     """
 
     started: bool
@@ -41,6 +42,8 @@ class Invocation(NamedTuple):
     stdout: bytes
     stderr: bytes
     early: bool
+    argv: tuple[str, ...] = ()
+    folder: str = ""
 
 
 class Display(NamedTuple):

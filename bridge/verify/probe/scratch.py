@@ -6,30 +6,34 @@ that a script would start is a recording that answers at once.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from bridge.shell.commands import provide
 from bridge.stream.jq_provided import COMMANDS
 
-__all__ = ["PROMPT", "PROMPT_FILE", "Scratch"]
+__all__ = ["FILES", "LISTED", "PROMPT", "PROMPT_FILE", "Moved", "Scratch"]
 
 PROMPT_FILE = ".ralph/PROMPT.md"
+LISTED = ("all.md", "all)", "Write(all)", "Edit(all.md)")
+"""Files of the project that an unquoted `*`, `*.md`, `Bash(git *)` or `Write(*)` would turn into."""
 PROMPT = "Do the next open task of the plan.\n\nOne task at a time, with its tests.\n"
 
-_FILES = {
+FILES = {
     PROMPT_FILE: PROMPT,
     ".ralph/PROMPT hard.md": "Keep  \"these\" 'quotes', $(touch rb-evaluated) and `touch rb-evaluated`,\n\n"
     "  $HOME, \\n, \\\\, %s, *, {a,b}, !x and \t tabs\nas they are.\n",
     ".ralph/PROMPT dash.md": "- [ ] begin with a dash\n- [ ] and go on\n",
     ".ralph/PROMPT blank name.md": "The name of this file has blanks.\n",
-    "all.md": "",
-    "all)": "",  # what an unquoted `Bash(git *)` or `Write(*)` would turn into
-    "Write(all)": "",
-    "Edit(all.md)": "",
-}
+    ".ralph/PROMPT long.md": "# The plan \u2013 wie vereinbart\n\n<!-- for the agent -->\n\n"
+    + "".join(f"{n}. one of many steps; it is “done” when its tests pass ✓\n\n" for n in range(1, 121))
+    + "# The end of the plan",
+    ".ralph/PROMPT crlf.md": "Lines that were written\r\non another system.\r\n",
+} | dict.fromkeys(LISTED, "")
 
 # Answers a version and what the probe has laid out for it; with a gate, waits there between two lines.
 _CLI = r"""#!/bin/sh
@@ -40,6 +44,7 @@ case "${1-}" in --version | -v | -V | version) echo 99.9.9; exit 0 ;; esac
 if [ -p "$d/gate" ]; then
     cat >"$d/stdin"
     for a; do printf '%s\0' "$a"; done >"$d/argv"
+    pwd -P >"$d/cwd"
     cat "$d/first"
     echo 'rb: a line for people' >&2
     read -r _ <"$d/gate"
@@ -48,6 +53,17 @@ if [ -f "$d/answer" ]; then cat "$d/answer"; fi
 if [ -f "$d/status" ]; then read -r s <"$d/status"; exit "$s"; fi
 exit 0
 """
+
+
+How = Literal["made", "changed", "removed"]
+
+
+class Moved(NamedTuple):
+    """What became of one file. place: project, home or tmp; name: within that."""
+
+    how: How
+    place: str
+    name: str
 
 
 class Scratch:
@@ -62,8 +78,8 @@ class Scratch:
         self.control = self.root / "control"
         for folder in (self.project / ".ralph", self.home, self.root / "tmp", self.bin, self.control):
             folder.mkdir(parents=True)
-        for name, text in _FILES.items():
-            (self.project / name).write_text(text)
+        for name, text in FILES.items():
+            (self.project / name).write_text(text, newline="")
         self.names: set[str] = set()
         self._system = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(p)]
         self._provided = provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided")
@@ -148,6 +164,37 @@ class Scratch:
         found = sorted(p.name for p in self.project.glob("rb-evaluated*"))
         for name in found:
             (self.project / name).unlink()
+        return found
+
+    # -- what scripts do to files --------------------------------------------------------------------
+
+    def files(self) -> dict[str, tuple[int, int, int]]:
+        """The files of the project, of HOME and of TMPDIR, and what tells whether one was written to."""
+        found: dict[str, tuple[int, int, int]] = {}
+        folders = [self.project, self.home, self.root / "tmp"]
+        while folders:
+            with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(Path(entry.path))
+                    elif not entry.name.startswith("rb-evaluated"):
+                        info = entry.stat(follow_symlinks=False)
+                        found[entry.path] = (info.st_ino, info.st_size, info.st_mtime_ns)
+        return found
+
+    def differences(self, before: dict[str, tuple[int, int, int]]) -> list[Moved]:
+        """What became of the files since then, in order of their names; those of ours are put back."""
+        after = self.files()
+        found = []
+        for path in sorted(before.keys() | after.keys()):
+            if before.get(path) != after.get(path):
+                how: How = "made" if path not in before else "removed" if path not in after else "changed"
+                place, _, name = os.path.relpath(path, self.root).partition(os.sep)
+                found.append(Moved(how, place, name))
+                if place == "project" and name in FILES:
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "w", newline="") as file:
+                        file.write(FILES[name])
         return found
 
     def file(self, name: str, data: bytes) -> str:

@@ -60,7 +60,7 @@ class State(NamedTuple):
                 found.append((what, repr(before)[1:-1], repr(after)[1:-1]))
         opened = later.descriptors - self.descriptors
         closed = self.descriptors - later.descriptors
-        if opened or closed:
+        if (opened or closed) and "*" not in opened | closed:
             found.append(("descriptors", " ".join(sorted(closed)), " ".join(sorted(opened))))
         return found
 

@@ -25,12 +25,19 @@ class Strict(NamedTuple):
     stderr: str
 
 
-def strict(probe: Probe, hooks: Sequence[str], options: str = "-e") -> Strict:
-    """Source it in a plain bash with these options, then call `hooks` plainly, one after the other."""
+def strict(
+    probe: Probe, hooks: Sequence[str], options: str = "-e", before: str = "", condition: bool = False
+) -> Strict:
+    """Source it in a plain bash with these options, then call `hooks`, one after the other.
+
+    before: code that is run first. condition: the hooks are called behind a ``||``, which suspends errexit in them.
+    """
+    probe.limit()
     log = str(probe.scratch.root / "strict")
-    code = f"exec 9>{shlex.quote(log)}\nset {options}\n. {shlex.quote(probe.script)} >/dev/null\n"
+    code = f"exec 9>{shlex.quote(log)}\n{before}\nset {options}\n. {shlex.quote(probe.script)} >/dev/null\n"
     for hook in ("loaded", *hooks):
-        code += f"{hook} >/dev/null\n" * (hook != "loaded") + f"builtin printf '{hook}\\0' >&9\n"
+        call = f"{hook} >/dev/null" + " || :" * condition
+        code += f"{call}\n" * (hook != "loaded") + f"builtin printf '{hook}\\0' >&9\n"
     process = subprocess.Popen(
         [probe.subject.bash or "bash", "--noprofile", "--norc", "-c", code],
         stdin=subprocess.DEVNULL,
@@ -41,7 +48,7 @@ def strict(probe: Probe, hooks: Sequence[str], options: str = "-e") -> Strict:
         start_new_session=True,
     )
     try:
-        _, stderr = process.communicate(timeout=probe.deadline)
+        _, stderr = process.communicate(timeout=probe.patience)
     except subprocess.TimeoutExpired:
         end_group(process)
         return Strict(False, (), -1, "it did not end")
