@@ -15,14 +15,14 @@ from bridge.cli.common import os_text, print_json
 
 if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.outer import Ended, OuterEvent, Tool, TurnEnded
+    from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, Tool, TurnEnded
     from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import Prepared, Request
     from bridge.setups.wiggum.state import State
 
 __all__ = ["run_start"]
 
-_OUTER_ONLY = ("driver", "agent", "timeout")
+_OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
@@ -47,10 +47,10 @@ def _check(given: dict[str, Any]) -> None:
         raise click.UsageError("--driver and --agent exclude each other")
     if given["resume"] and given["fresh"]:
         raise click.UsageError("--resume and --fresh exclude each other")
-    if given["agent"] and given["timeout"]:
-        raise click.UsageError("--timeout applies to drivers only")
     if given["mode"] == "hook" and (wrong := next((name for name in _OUTER_ONLY if given[name]), None)):
-        raise click.UsageError(f"--{wrong} applies to --mode outer only: the session runs the agent")
+        raise click.UsageError(
+            f"--{wrong.replace('_', '-')} applies to --mode outer only: the session runs the agent"
+        )
 
 
 def _request(given: dict[str, Any]) -> Request:
@@ -118,7 +118,7 @@ def _document(layout: Layout, state: State) -> dict[str, Any]:
 
 
 def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> int:
-    from bridge.setups.wiggum.outer import Ended, run_outer
+    from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, run_outer
     from bridge.setups.wiggum.start import prepare
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -129,7 +129,8 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
             say(f"note: {notice}")
         tool = _tool(stack, layout, state.tool or "driver claude-code", given)
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
-        events = stack.enter_context(closing(run_outer(layout, probe, state, tool)))
+        delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
+        events = stack.enter_context(closing(run_outer(layout, probe, state, tool, retry_delay=delay)))
         for event in events:
             view.show(event)
             if isinstance(event, Ended):
@@ -145,18 +146,17 @@ def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) ->
     kind, _, script = name.partition(" ")
     settings: dict[str, str] = given["settings"]
     folder = layout.project
+    timeout = None if given["timeout"] is None else given["timeout"] * 60
     if kind == "agent":
         from bridge.agent import Agent
 
         ralph = folder / ".ralph"
         base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
         agents = [ralph / "agents", folder / "agents"]
-        return AgentTool(
-            stack.enter_context(Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings))
-        )
+        agent = Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings)
+        return AgentTool(stack.enter_context(agent), timeout=timeout)
     driver = stack.enter_context(_driver(script, layout, settings))
-    timeout = given["timeout"]
-    return DriverTool(driver, live=given["live"], timeout=None if timeout is None else timeout * 60)
+    return DriverTool(driver, live=given["live"], timeout=timeout)
 
 
 def _driver(script: str, layout: Layout, settings: dict[str, str]) -> Any:
@@ -194,7 +194,7 @@ class _View:
     def show(self, event: OuterEvent) -> None:
         """Print one event."""
         from bridge.loop.events import IterationStarted, OutputText
-        from bridge.setups.wiggum.outer import Ended, TurnEnded, TurnStarted
+        from bridge.setups.wiggum.outer import Ended, Paused, TurnEnded, TurnStarted
 
         if isinstance(event, OutputText):
             if not self._as_json:
@@ -211,6 +211,8 @@ class _View:
             self._turn_ended(event)
         elif isinstance(event, Ended):
             self._ended(event)
+        elif isinstance(event, Paused):
+            self._paused(event)
         elif not isinstance(event, IterationStarted):
             self._renderer.show(event)
 
@@ -227,13 +229,18 @@ class _View:
         if self._quiet:
             return
         took = duration(event.seconds)
-        if event.failure:
-            say(f"{where} {style('failed', 'red')} after {took} · {event.failure}")
+        if failure := event.decision.failure:
+            say(f"{where} {style('failed', 'red')} after {took} · {failure}")
             return
         done = state.total_items - state.remaining_items
         items = f" · {done} of {state.total_items} items done" if state.total_items else ""
         action = f" · {state.last_action}" if state.last_action else ""
         say(f"{where} {style('done', 'green')} in {took}{items}{action}")
+
+    def _paused(self, event: Paused) -> None:
+        if not self._quiet:
+            times = f"{event.failures} turns in a row failed" if event.failures > 1 else "the turn failed"
+            say(f"{self._where(event.state, 0)} waiting {event.seconds:g} s: {times}")
 
     def _ended(self, event: Ended) -> None:
         state, style = event.state, self._style

@@ -55,6 +55,12 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--agent", metavar="NAME|PATH", help="Agent script, in a driver's stead."),
             click.option("--live/--no-live", default=True, help="Show output while it comes."),
             click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Per turn."),
+            click.option(
+                "--retry-delay",
+                type=click.FloatRange(0),
+                metavar="SECONDS",
+                help="Pause after a failed turn; doubled with each in a row, up to 30 s.  [default: 0.5]",
+            ),
             click.option("--resume", is_flag=True, help="Go on with the state that is there."),
             click.option("--fresh", is_flag=True, help="Begin anew; the old state is kept aside."),
             click.option("--force", is_flag=True, help="Write the templates anew; old ones are kept aside."),
