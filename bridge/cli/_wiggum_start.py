@@ -28,6 +28,7 @@ _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
     from bridge.setups.lock import one_loop
+    from bridge.setups.wiggum.overview import overview
     from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import prepare
 
@@ -37,9 +38,14 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     with one_loop(layout.folder):
         if request.mode == "hook":
             prepared = prepare(layout, probe, request, datetime.now(UTC))
-            _ready(layout, prepared, given)
-            return 0
-        return _outer(layout, probe, request, given)
+            state, status = prepared.state, 0
+            _ready(layout, prepared, quiet=given["as_json"])
+        else:
+            state = _outer(layout, probe, request, given)
+            status = 1 if state.exit_code is None else state.exit_code
+    if given["as_json"]:
+        print_json(overview(layout) | {"exit_code": state.exit_code})
+    return status
 
 
 def _check(given: dict[str, Any]) -> None:
@@ -97,12 +103,11 @@ def _as_given(script: str) -> str:
     return os.path.abspath(script) if "/" in script or script.endswith(".sh") else script
 
 
-def _ready(layout: Layout, prepared: Prepared, given: dict[str, Any]) -> None:
+def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
     state = prepared.state
     for notice in prepared.notices:
         say(f"note: {notice}")
-    if given["as_json"]:
-        print_json(_document(layout, state))
+    if quiet:
         return
     most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
     owner = f"session {state.session_id}" if state.session_id else "the session that stops first here"
@@ -111,33 +116,36 @@ def _ready(layout: Layout, prepared: Prepared, given: dict[str, Any]) -> None:
     say("the loop goes on at each stop, where the hook is installed (ralph-bridge wiggum install-hook)")
 
 
-def _document(layout: Layout, state: State) -> dict[str, Any]:
-    from bridge.setups.wiggum.overview import overview
-
-    return overview(layout) | {"exit_code": state.exit_code}
-
-
-def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> int:
+def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> State:
+    from bridge.setups.wiggum.files import cancelled
     from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, run_outer
     from bridge.setups.wiggum.start import prepare
+    from bridge.setups.wiggum.stopping import ended_at_once
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     with ExitStack() as stack:
+        # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
+        tool = _tool(stack, layout, request.tool, given) if request.tool else None
         prepared = prepare(layout, probe, request, datetime.now(UTC))
         state = prepared.state
         for notice in prepared.notices:
             say(f"note: {notice}")
-        tool = _tool(stack, layout, state.tool or "driver claude-code", given)
+        tool = tool or _tool(stack, layout, state.tool or "driver claude-code", given)
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
         delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
         events = stack.enter_context(closing(run_outer(layout, probe, state, tool, retry_delay=delay)))
-        for event in events:
-            view.show(event)
-            if isinstance(event, Ended):
-                state = event.state
-    if given["as_json"]:
-        print_json(_document(layout, state))
-    return 1 if state.exit_code is None else state.exit_code
+        try:
+            for event in events:
+                view.show(event)
+                if isinstance(event, Ended):
+                    state = event.state
+        except SystemExit:
+            events.close()  # the agent ends before its work is looked at
+            if not cancelled(layout):
+                raise
+            state = ended_at_once(layout, probe, datetime.now(UTC))
+            say(f"incomplete after {state.iteration} iterations: {state.reason} ({state.outcome})")
+    return state
 
 
 def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> Tool:
@@ -240,7 +248,7 @@ class _View:
     def _paused(self, event: Paused) -> None:
         if not self._quiet:
             times = f"{event.failures} turns in a row failed" if event.failures > 1 else "the turn failed"
-            say(f"{self._where(event.state, 0)} waiting {event.seconds:g} s: {times}")
+            say(f"{self._where(event.state, 0)} waiting {duration(event.seconds)}: {times}")
 
     def _ended(self, event: Ended) -> None:
         state, style = event.state, self._style

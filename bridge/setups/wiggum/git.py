@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -18,12 +19,13 @@ from bridge.loop.progress import TreeState, parse_tree
 from bridge.setups.wiggum.layout import OWN, is_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Git", "Look", "find_git"]
 
 _TIMEOUT = 120
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
+_GRACE = 2.0
 _LOCKED = 20
 _NOTHING = hashlib.sha256().hexdigest()
 """Fingerprint of a working tree in which nothing differs from HEAD."""
@@ -79,20 +81,27 @@ class Git:
     def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes | None = None) -> Ran:
         """Run git in the project's folder; never raises, never asks anything of anybody."""
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 ["git", "-c", "core.quotePath=false", *arguments],
                 cwd=self.project,
                 env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", **(env or {})},
-                input=data if data is not None else b"",
-                capture_output=True,
-                timeout=_TIMEOUT,
-                check=False,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # with its hooks, it can be ended as one
             )
-        except subprocess.TimeoutExpired:
-            return Ran(124, b"", f"git {arguments[0]} took longer than {_TIMEOUT} s")
         except OSError as error:
             return Ran(127, b"", str(error))
-        return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        with process:
+            try:
+                out, err = process.communicate(data or b"", timeout=_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                return Ran(124, b"", f"git {arguments[0]} took longer than {_TIMEOUT} s")
+            except BaseException:
+                _end(process)
+                raise
+        return Ran(process.returncode, out, err.decode("utf-8", "replace"))
 
     def own(self, magic: str) -> tuple[str, ...]:
         """Path patterns for the loop's own files; `magic` says what about them: ``exclude``, or nothing."""
@@ -134,7 +143,8 @@ class Git:
         digest = hashlib.sha256()
         for path in sorted(self.dirty(tree, control=True)):
             name = path.encode("utf-8", "surrogateescape")
-            digest.update(name + b"\0" + _contents(os.path.join(os.fsencode(self.top), name)) + b"\0")
+            full = os.path.join(os.fsencode(self.top), name)
+            digest.update(name + b"\0" + (_nested(full) or _contents(full)) + b"\0")
         return Look(tree.head, digest.hexdigest())
 
     def moved(self, before: Look, after: Look) -> bool | None:
@@ -184,14 +194,25 @@ class Git:
             index.unlink(missing_ok=True)
         return done, left
 
-    def snapshot(self, message: str) -> str:
-        """Keep all of the working tree, ignored files aside, in a commit that is on no branch; '' if that fails."""
+    def snapshot(self, message: str, also: Sequence[str] = ()) -> str:
+        """Keep all of the working tree in a commit that is on no branch; '' if that fails.
+
+        Args:
+            message: of the commit.
+            also: which of the ignored files, too; paths from the top.
+        """
         with self._own_index() as env:
             head = self.head()
             if head:
                 self.run("read-tree", head, env=env)
             if self._add(env).status:
                 return ""
+            if also:
+                names = b"\0".join(path.encode("utf-8", "surrogateescape") for path in also)
+                given = ("--pathspec-from-file=-", "--pathspec-file-nul")
+                top = ("-C", str(self.top), "--literal-pathspecs")
+                if self.run(*top, "add", "--force", *given, env=env, data=names).status:
+                    return ""
             tree = self.run("write-tree", env=env)
             if tree.status:
                 return ""
@@ -253,6 +274,27 @@ class Git:
     def _own_index(self) -> Iterator[dict[str, str]]:
         with tempfile.TemporaryDirectory(prefix="ralph-bridge-index-") as folder:
             yield {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+
+
+def _nested(path: bytes) -> bytes:
+    """Tell the work in a repository inside of this one (a submodule, or one of its own); b"" for anything else."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return b""
+    folder = Path(os.fsdecode(path))
+    git = find_git(folder)
+    if git is None or os.path.realpath(git.top) != os.path.realpath(folder):
+        return b""
+    look = git.look()
+    return f"r{look.head} {look.tree}".encode()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git and its hooks: by TERM first, at which it takes away index.lock, in the way of all that follows."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
 
 
 def _contents(path: bytes) -> bytes:

@@ -124,7 +124,10 @@ def run_outer(
         if decision.outcome is not None:
             break
         failures = failures + 1 if decision.failure else 0
-        if pause := back_off(retry_delay, failures) if failures else 0.0:
+        pause = back_off(retry_delay, failures) if failures else 0.0
+        if state.max_minutes is not None:
+            pause = min(pause, began + state.max_minutes * 60 - time.monotonic())
+        if pause > 0:
             yield Paused(state, pause, failures)
             _wait(layout, pause)
     files.save(layout, state)

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.errors import ProgramNotFound
 from bridge.loop.decide import Limits
 from bridge.loop.events import IterationEnded, LoopEnded, OutputText
 from bridge.loop.options import LoopSettings
@@ -78,8 +79,17 @@ class AgentTool:
     timeout: float | None = None
 
     def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, Reply]:
-        """Run the hooks of one iteration."""
+        """Run the hooks of one iteration.
+
+        Raises:
+            ProgramNotFound: there is no ``AGENT_CLI``.
+        """
         agent, logs = self.agent, log_names(layout, number)
+        if not agent.shell.call("command", "-v", "--", agent.cli).ok:
+            raise ProgramNotFound(
+                f"{agent.cli} was not found on PATH; {agent.script} needs it\n"
+                "  next: install it, or put the folder that holds it on PATH"
+            )
         agent.shell.update({"SESSION_LOG": str(layout.folder / "logs" / "session.log"), "iteration": number})
         agent.reset_context()
         agent.pre_iteration()
@@ -96,12 +106,12 @@ class AgentTool:
         status = display.status or running.status or 0
         if timed_out.is_set():
             agent.post_iteration()
-            return Reply(failure=failure_of(Outcome(timed_out=True)), timed_out=True)
+            return Reply(failure=failure_of(Outcome(timed_out=True)), excused=True)
         said = agent.extract_response(logs.output).rstrip("\n") if status == 0 else ""
         agent.post_iteration()
         if status:
             return Reply(failure=f"exit status {status}")
-        return Reply(said, None if said else "the agent gave no response")
+        return Reply(said) if said else Reply(failure="the agent gave no response", excused=True)
 
 
 @contextmanager

@@ -33,13 +33,13 @@ class Reply:
     Attributes:
         text: its last message.
         failure: why its run failed, or None.
-        timed_out: it was ended because it ran for too long: no failure when it had changed files by then.
+        excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
         elapsed: seconds that the loop has run.
     """
 
     text: str = ""
     failure: str | None = None
-    timed_out: bool = False
+    excused: bool = False
     elapsed: float = 0.0
 
 
@@ -64,10 +64,10 @@ def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime)
     turn = state.turn or Turn(state.iteration + 1)
     items = files.read_plan(layout)
     changed = probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None
-    cut = (f"{reply.failure}; its work counts",) if reply.timed_out and changed else ()
+    excuse = (f"{reply.failure}; its work counts",) if reply.excused and changed else ()
     heard = Heard(
         text=reply.text,
-        failure=None if cut else reply.failure,
+        failure=None if excuse else reply.failure,
         changed=changed,
         items=items,
         ticked=_new(items, state),
@@ -77,7 +77,7 @@ def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime)
     after, decision = decide(replace(state, iteration=turn.number - 1), heard, now)
     _tell(layout, turn, heard, decision, now)
     made = _checkpoint(probe, after, turn)
-    warnings = (*cut, *decision.warnings, *((made.warning,) if made.warning else ()))
+    warnings = (*excuse, *decision.warnings, *((made.warning,) if made.warning else ()))
     return after, decision._replace(warnings=warnings)
 
 
