@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -122,6 +123,7 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
     from bridge.setups.wiggum.start import prepare
     from bridge.setups.wiggum.stopping import ended_at_once
 
+    began = time.monotonic()
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     with ExitStack() as stack:
         # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
@@ -144,7 +146,7 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
             if not cancelled(layout):
                 raise
             state = ended_at_once(layout, probe, datetime.now(UTC))
-            say(f"incomplete after {state.iteration} iterations: {state.reason} ({state.outcome})")
+            view.show(Ended(state, time.monotonic() - began))
     return state
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Git", "Look", "find_git"]
 
-_TIMEOUT = 120
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _GRACE = 2.0
 _LOCKED = 20
@@ -71,6 +70,9 @@ class Git:
         folder: its git folder.
     """
 
+    _patience = 120.0
+    """Seconds that one command may take, with the hooks that it calls."""
+
     def __init__(self, project: Path, top: Path, folder: Path) -> None:
         self.project = project
         self.top = top
@@ -94,10 +96,10 @@ class Git:
             return Ran(127, b"", str(error))
         with process:
             try:
-                out, err = process.communicate(data or b"", timeout=_TIMEOUT)
+                out, err = process.communicate(data or b"", timeout=self._patience)
             except subprocess.TimeoutExpired:
                 _end(process)
-                return Ran(124, b"", f"git {arguments[0]} took longer than {_TIMEOUT} s")
+                return Ran(124, b"", f"git {arguments[0]} took longer than {self._patience:g} s")
             except BaseException:
                 _end(process)
                 raise
