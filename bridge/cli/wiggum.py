@@ -230,10 +230,10 @@ def install_hook(*, project: str, local: bool, command: str | None, force: bool)
     All else in the settings stays byte for byte. May be repeated.
     """
     with guarded():
-        from bridge.setups.wiggum.install import default_command, install
+        from bridge.setups.wiggum.install import install, is_ours
 
-        wanted = os_text(command) if command else default_command()
-        if "stop-hook" not in wanted:
+        wanted = os_text(command) if command else None
+        if wanted and not is_ours(wanted):
             raise ConfigurationError(f"--command {wanted!r}: expected a command that runs `ralph-bridge stop-hook`")
         _changes(install(_layout(project).project, local=local, command=wanted, force=force))
         return 0

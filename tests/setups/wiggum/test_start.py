@@ -296,6 +296,13 @@ def test_status_in_text_and_json(project: Project) -> None:
     assert seen["checkpoints"]["count"] == 2
 
 
+def test_status_tells_of_a_loop_of_the_official_plugin(project: Project) -> None:
+    front = "iteration: 3\nmax_iterations: 9\ncompletion_promise: null"
+    project.write(".claude/ralph-loop.local.md", f"---\n{front}\n---\n\nGo on.\n")
+    assert "official plugin, in iteration 3 of 9" in project.wiggum("status").stdout
+    assert project.status()["plugin"]["iteration"] == 3
+
+
 def test_reset_needs_a_loop(project: Project) -> None:
     assert project.wiggum("reset").returncode == 2
 
