@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import signal
 import stat
-import subprocess
 import tempfile
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.loop.progress import TreeState, parse_tree
+from bridge.setups.wiggum.git_process import Ran, run_git
 from bridge.setups.wiggum.layout import OWN, is_own
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Git", "Look", "find_git"]
 
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
-_GRACE = 2.0
 _LOCKED = 20
 _NOTHING = hashlib.sha256().hexdigest()
 """Fingerprint of a working tree in which nothing differs from HEAD."""
@@ -36,20 +33,6 @@ class Look(NamedTuple):
 
     head: str
     tree: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """How a git command ended."""
-
-    status: int
-    out: bytes
-    err: str
-
-    @property
-    def text(self) -> str:
-        """What it printed, without the newline at its end."""
-        return os.fsdecode(self.out).rstrip("\n")
 
 
 def find_git(project: Path) -> Git | None:
@@ -82,28 +65,7 @@ class Git:
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes | None = None) -> Ran:
         """Run git in the project's folder; never raises, never asks anything of anybody."""
-        try:
-            process = subprocess.Popen(
-                ["git", "-c", "core.quotePath=false", *arguments],
-                cwd=self.project,
-                env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", **(env or {})},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # with its hooks, it can be ended as one
-            )
-        except OSError as error:
-            return Ran(127, b"", str(error))
-        with process:
-            try:
-                out, err = process.communicate(data or b"", timeout=self._patience)
-            except subprocess.TimeoutExpired:
-                _end(process)
-                return Ran(124, b"", f"git {arguments[0]} took longer than {self._patience:g} s")
-            except BaseException:
-                _end(process)
-                raise
-        return Ran(process.returncode, out, err.decode("utf-8", "replace"))
+        return run_git(self.project, arguments, env=env or {}, data=data or b"", patience=self._patience)
 
     def own(self, magic: str) -> tuple[str, ...]:
         """Path patterns for the loop's own files; `magic` says what about them: ``exclude``, or nothing."""
@@ -288,15 +250,6 @@ def _nested(path: bytes) -> bytes:
         return b""
     look = git.look()
     return f"r{look.head} {look.tree}".encode()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and its hooks: by TERM first, at which it takes away index.lock, in the way of all that follows."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE)
 
 
 def _contents(path: bytes) -> bytes:

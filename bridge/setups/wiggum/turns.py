@@ -64,7 +64,8 @@ def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime)
     turn = state.turn or Turn(state.iteration + 1)
     items = files.read_plan(layout)
     changed = probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None
-    excuse = (f"{reply.failure}; its work counts",) if reply.excused and changed else ()
+    excused = reply.failure and reply.excused and changed
+    excuse = (f"{reply.failure}; its work counts",) if excused else ()
     heard = Heard(
         text=reply.text,
         failure=None if excuse else reply.failure,
