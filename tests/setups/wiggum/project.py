@@ -144,17 +144,19 @@ class Project:
         self.write("bin/claude", CLAUDE, 0o755)
 
 
-def gone(pid: int, seconds: float = 5) -> bool:
-    """Say whether a process ends within so long; a zombie that nobody reaps has ended."""
+def unique_seconds() -> str:
+    """Give a time for `sleep` that nobody else sleeps for."""
+    return f"60.{time.monotonic_ns()}"
+
+
+def none_sleeps(mark: str, seconds: float = 5) -> bool:
+    """Say whether each process with that word ends within so long; a zombie that nobody reaps has ended."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
+    while any(mark in (each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])):
+        if time.monotonic() > end:
+            return False
         time.sleep(0.01)
-    return False
+    return True
 
 
 SAID = r"""

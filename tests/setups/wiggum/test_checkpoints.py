@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,10 +11,12 @@ from bridge.setups.wiggum.checkpoints import Made, listed, make, restore
 from bridge.setups.wiggum.git import Git, find_git
 from bridge.setups.wiggum.probe import Probe
 from bridge.setups.wiggum.state import Checkpointing
-from tests.setups.wiggum.project import Project, gone
+from tests.setups.wiggum.project import Project, none_sleeps, unique_seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bridge.setups.wiggum.git_process import Ran
 
 
 def checkpoint(project: Project, number: int = 1, *, since: str | None = None, **settings: bool) -> Made:
@@ -221,14 +223,21 @@ def test_req_rw_108_work_in_a_repository_inside_is_work(project: Project) -> Non
 def test_a_commit_hook_that_takes_too_long_is_ended_and_leaves_no_lock(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write(".git/hooks/pre-commit", "#!/bin/sh\necho $$ > .git/pid\nsleep 60\n", 0o755)
+    mark = unique_seconds()
+    project.write(".git/hooks/pre-commit", f"#!/bin/sh\nsleep {mark}\n", 0o755)
     project.write("work.txt", "work\n")
-    monkeypatch.setattr(Git, "_patience", 0.5)
+    given = Git.run
+
+    def run(git: Git, *arguments: str, **more: Any) -> Ran:
+        monkeypatch.setattr(Git, "_patience", 0.5 if arguments[0] == "commit" else 100)
+        return given(git, *arguments, **more)
+
+    monkeypatch.setattr(Git, "run", run)
     made = checkpoint(project)
     assert "took longer than" in made.warning
     assert project.git("show", f"{made.commit}:work.txt") == "work\n"
     assert not (project.path / ".git/index.lock").exists()
-    assert gone(int(project.read(".git/pid")))
+    assert none_sleeps(mark)
 
 
 def test_as_commands(project: Project) -> None:
