@@ -69,9 +69,11 @@ Feature: Wiggum mode: long unattended runs
 
   Scenario: Circuit breaker: an agent that fails in the same way 5 times
     Given an agent that does "echo Error: not logged in; exit 1"
-    When the loop is run
+    When the loop is run with "--retry-delay 0.1"
     Then it ends with the outcome "repeated_error" and exit status 7
     And the agent was run 5 times
+    And the user is told "waiting 0.1 s: the turn failed"
+    And the user is told "waiting 0.8 s: 4 turns in a row failed"
 
   Scenario: Git checkpoint: the work is committed before the agent is started again
     Given an agent that does "git log -1 --format=%s; work; work new.txt; [ $TURN != 3 ] || promise"
@@ -130,6 +132,12 @@ Feature: Wiggum mode: long unattended runs
     When the loop is run with "--fresh --max-iterations 2"
     Then it ends with the outcome "max_iterations" and exit status 1
     And the agent was run 2 times
+
+  Scenario: REQ-RW-103: a turn that runs for too long is ended
+    Given an agent that does "sleep 60"
+    When the loop is run with "--timeout 0.002 --max-iterations 2"
+    Then it ends with the outcome "max_iterations" and exit status 1
+    And the user is told "it ran for too long and was ended"
 
   Scenario: REQ-RW-104: iteration and progress are in the state after each iteration
     Given an agent that does "tick; work; grep '\"iteration\"' .claude/ralph-state.json; [ $TURN != 2 ] || promise"
@@ -235,6 +243,13 @@ Feature: Wiggum mode: long unattended runs
     When the loop is run
     Then it ends with the outcome "cancelled" and exit status 130
     And the agent was run 2 times
+
+  Scenario: Stopped by hand, at once: the turn ends, too, and its work is kept
+    Given an agent that does "work; wiggum stop --now >&2; sleep 60"
+    When the loop is run
+    Then it ends with the outcome "cancelled" and exit status 130
+    And the agent was run 1 times
+    And the commits are "ralph: checkpoint iteration 1 (interrupted)", "init"
 
   Scenario: The state of another task is not taken for one's own
     Given an agent that does "work; kill -9 $LOOP"

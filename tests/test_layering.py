@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PACKAGE = Path(bridge.__file__).parent
 # From top to bottom, as ARCHITECTURE.md draws it; neighbours on one floor may know each other.
 FLOORS = (
+    ("__main__",),
     ("cli",),
     ("demo",),
     ("verify", "setups", "adapters", "drift"),

@@ -35,7 +35,7 @@ def main() -> None:
         from bridge.cli.stop_hook import answer_stop, fast
 
         if fast(sys.argv[2:]):
-            sys.exit(answer_stop(legacy=len(sys.argv) > 2))
+            sys.exit(answer_stop(sys.argv[2:]))
     from bridge.cli.app import run_app
 
     sys.exit(run_app(sys.argv[1:]))

@@ -92,7 +92,8 @@ def duration(seconds: float) -> str:
 def guarded(told: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
     """End the block in order when a signal comes, or the reader of our output leaves.
 
-    TERM and HUP end the process the way Ctrl-C does: everything that was started goes first.
+    TERM and HUP end the process the way Ctrl-C does: everything that was started goes first. Where the caller has
+    them ignored, as nohup does with HUP, they stay ignored.
 
     Args:
         told: what people are told after Ctrl-C.
@@ -101,7 +102,8 @@ def guarded(told: str = "interrupted: the CLI and everything it had started were
     def leave(number: int, _frame: Any) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, leave) for number in heard}
     try:
         yield
     except KeyboardInterrupt:

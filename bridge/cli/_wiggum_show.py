@@ -18,10 +18,14 @@ def status_lines(seen: dict[str, Any]) -> list[str]:
     """Say where a loop stands, a fact per line."""
     items = seen["items"]
     rows: list[tuple[str, str]] = []
-    if seen["iteration"] is None:
-        rows.append(("loop", "there is none here"))
-    else:
+    plugin = seen["plugin"]
+    if seen["iteration"] is not None:
         rows += _loop(seen)
+    elif plugin is None:
+        rows.append(("loop", "there is none here"))
+    if plugin is not None:
+        most = f" of {plugin['max_iterations']}" if plugin["max_iterations"] else ""
+        rows.append(("plugin", f"a loop of the official plugin, in iteration {plugin['iteration']}{most}"))
     if items["total"]:
         rows.append(("items", f"{items['done']} of {items['total']} done"))
     if items["next"]:

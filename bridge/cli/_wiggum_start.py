@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -16,19 +17,20 @@ from bridge.cli.common import os_text, print_json
 
 if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.outer import Ended, OuterEvent, Tool, TurnEnded
+    from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, Tool, TurnEnded
     from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import Prepared, Request
     from bridge.setups.wiggum.state import State
 
 __all__ = ["run_start"]
 
-_OUTER_ONLY = ("driver", "agent", "timeout")
+_OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
     from bridge.setups.lock import one_loop
+    from bridge.setups.wiggum.overview import overview
     from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import prepare
 
@@ -38,9 +40,14 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     with one_loop(layout.folder):
         if request.mode == "hook":
             prepared = prepare(layout, probe, request, datetime.now(UTC))
-            _ready(layout, prepared, given)
-            return 0
-        return _outer(layout, probe, request, given)
+            state, status = prepared.state, 0
+            _ready(layout, prepared, quiet=given["as_json"])
+        else:
+            state = _outer(layout, probe, request, given)
+            status = 1 if state.exit_code is None else state.exit_code
+    if given["as_json"]:
+        print_json(overview(layout) | {"exit_code": state.exit_code})
+    return status
 
 
 def _check(given: dict[str, Any]) -> None:
@@ -48,10 +55,10 @@ def _check(given: dict[str, Any]) -> None:
         raise click.UsageError("--driver and --agent exclude each other")
     if given["resume"] and given["fresh"]:
         raise click.UsageError("--resume and --fresh exclude each other")
-    if given["agent"] and given["timeout"]:
-        raise click.UsageError("--timeout applies to drivers only")
     if given["mode"] == "hook" and (wrong := next((name for name in _OUTER_ONLY if given[name]), None)):
-        raise click.UsageError(f"--{wrong} applies to --mode outer only: the session runs the agent")
+        raise click.UsageError(
+            f"--{wrong.replace('_', '-')} applies to --mode outer only: the session runs the agent"
+        )
 
 
 def _request(given: dict[str, Any]) -> Request:
@@ -93,12 +100,11 @@ def _request(given: dict[str, Any]) -> Request:
     )
 
 
-def _ready(layout: Layout, prepared: Prepared, given: dict[str, Any]) -> None:
+def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
     state = prepared.state
     for notice in prepared.notices:
         say(f"note: {notice}")
-    if given["as_json"]:
-        print_json(_document(layout, state))
+    if quiet:
         return
     most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
     owner = f"session {state.session_id}" if state.session_id else "the session that stops first here"
@@ -107,32 +113,37 @@ def _ready(layout: Layout, prepared: Prepared, given: dict[str, Any]) -> None:
     say("the loop goes on at each stop, where the hook is installed (ralph-bridge wiggum install-hook)")
 
 
-def _document(layout: Layout, state: State) -> dict[str, Any]:
-    from bridge.setups.wiggum.overview import overview
-
-    return overview(layout) | {"exit_code": state.exit_code}
-
-
-def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> int:
-    from bridge.setups.wiggum.outer import Ended, run_outer
+def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> State:
+    from bridge.setups.wiggum.files import cancelled
+    from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, run_outer
     from bridge.setups.wiggum.start import prepare
+    from bridge.setups.wiggum.stopping import ended_at_once
 
+    began = time.monotonic()
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     with ExitStack() as stack:
+        # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
+        tool = _tool(stack, layout, request.tool, given) if request.tool else None
         prepared = prepare(layout, probe, request, datetime.now(UTC))
         state = prepared.state
         for notice in prepared.notices:
             say(f"note: {notice}")
-        tool = _tool(stack, layout, state.tool or "driver claude-code", given)
+        tool = tool or _tool(stack, layout, state.tool or "driver claude-code", given)
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
-        events = stack.enter_context(closing(run_outer(layout, probe, state, tool)))
-        for event in events:
-            view.show(event)
-            if isinstance(event, Ended):
-                state = event.state
-    if given["as_json"]:
-        print_json(_document(layout, state))
-    return 1 if state.exit_code is None else state.exit_code
+        delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
+        events = stack.enter_context(closing(run_outer(layout, probe, state, tool, retry_delay=delay)))
+        try:
+            for event in events:
+                view.show(event)
+                if isinstance(event, Ended):
+                    state = event.state
+        except SystemExit:
+            events.close()  # the agent ends before its work is looked at
+            if not cancelled(layout):
+                raise
+            state = ended_at_once(layout, probe, datetime.now(UTC))
+            view.show(Ended(state, time.monotonic() - began))
+    return state
 
 
 def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> Tool:
@@ -141,18 +152,17 @@ def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) ->
     kind, _, script = name.partition(" ")
     settings: dict[str, str] = given["settings"]
     folder = layout.project
+    timeout = None if given["timeout"] is None else given["timeout"] * 60
     if kind == "agent":
         from bridge.agent import Agent
 
         ralph = folder / ".ralph"
         base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
         agents = [ralph / "agents", folder / "agents"]
-        return AgentTool(
-            stack.enter_context(Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings))
-        )
+        agent = Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings)
+        return AgentTool(stack.enter_context(agent), timeout=timeout)
     driver = stack.enter_context(driver_of(folder, script, settings))
-    timeout = given["timeout"]
-    return DriverTool(driver, live=given["live"], timeout=None if timeout is None else timeout * 60)
+    return DriverTool(driver, live=given["live"], timeout=timeout)
 
 
 class _View:
@@ -170,7 +180,7 @@ class _View:
     def show(self, event: OuterEvent) -> None:
         """Print one event."""
         from bridge.loop.events import IterationStarted, OutputText
-        from bridge.setups.wiggum.outer import Ended, TurnEnded, TurnStarted
+        from bridge.setups.wiggum.outer import Ended, Paused, TurnEnded, TurnStarted
 
         if isinstance(event, OutputText):
             if not self._as_json:
@@ -187,6 +197,8 @@ class _View:
             self._turn_ended(event)
         elif isinstance(event, Ended):
             self._ended(event)
+        elif isinstance(event, Paused):
+            self._paused(event)
         elif not isinstance(event, IterationStarted):
             self._renderer.show(event)
 
@@ -203,13 +215,18 @@ class _View:
         if self._quiet:
             return
         took = duration(event.seconds)
-        if event.failure:
-            say(f"{where} {style('failed', 'red')} after {took} · {event.failure}")
+        if failure := event.decision.failure:
+            say(f"{where} {style('failed', 'red')} after {took} · {failure}")
             return
         done = state.total_items - state.remaining_items
         items = f" · {done} of {state.total_items} items done" if state.total_items else ""
         action = f" · {state.last_action}" if state.last_action else ""
         say(f"{where} {style('done', 'green')} in {took}{items}{action}")
+
+    def _paused(self, event: Paused) -> None:
+        if not self._quiet:
+            times = f"{event.failures} turns in a row failed" if event.failures > 1 else "the turn failed"
+            say(f"{self._where(event.state, 0)} waiting {duration(event.seconds)}: {times}")
 
     def _ended(self, event: Ended) -> None:
         state, style = event.state, self._style

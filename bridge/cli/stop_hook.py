@@ -12,20 +12,29 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_stop", "stop_hook"]
 
-_OPTIONS = {"--legacy-exit-codes"}
+_LEGACY = "--legacy-exit-codes"
 
 
 def fast(arguments: list[str]) -> bool:
     """Say whether a command line can be answered without click."""
-    return set(arguments) <= _OPTIONS
+    return not {"-h", "--help"} & set(arguments)
 
 
-def answer_stop(*, legacy: bool) -> int:
-    """Answer one call: read stdin, print what the hook says, return its exit status."""
+def answer_stop(arguments: list[str]) -> int:
+    """Answer one call: read stdin, print what the hook says, return its exit status.
+
+    Arguments that nobody knows fail open as everything else that is wrong does: the usual exit status 2 would
+    prevent the stop, each time, and give the usage to the model.
+    """
     from bridge.setups.wiggum.hook import answer
+    from bridge.setups.wiggum.hook_answers import opened
 
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
-    found = answer(data, env=os.environ, cwd=_cwd(), legacy=legacy)
+    legacy = _LEGACY in arguments
+    if unknown := [each for each in arguments if each != _LEGACY]:
+        found = opened(f"unknown argument {unknown[0]!r}, expected nothing or {_LEGACY}", legacy=legacy)
+    else:
+        found = answer(data, env=os.environ, cwd=_cwd(), legacy=legacy)
     if found.stderr:
         sys.stderr.write(found.stderr.encode("ascii", "backslashreplace").decode() + "\n")
         sys.stderr.flush()
@@ -49,7 +58,7 @@ def _command() -> click.Command:
     import click
 
     @click.command("stop-hook")
-    @click.option("--legacy-exit-codes", "legacy", is_flag=True, help="For an outer shell loop: 1 go on, 0 stop.")
+    @click.option(_LEGACY, "legacy", is_flag=True, help="For an outer shell loop: 1 go on, 0 stop.")
     def command(*, legacy: bool) -> int:
         """Answer a Stop hook of Claude Code: JSON on stdin, the decision as JSON on stdout.
 
@@ -60,7 +69,7 @@ def _command() -> click.Command:
 
         Exit status: 0, always; with --legacy-exit-codes 1 to go on and 0 to stop.
         """
-        return answer_stop(legacy=legacy)
+        return answer_stop([_LEGACY] * legacy)
 
     return command
 

@@ -49,6 +49,12 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--agent", metavar="NAME|PATH", help="Agent script, in a driver's stead."),
             click.option("--live/--no-live", default=True, help="Show output while it comes."),
             click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Per turn."),
+            click.option(
+                "--retry-delay",
+                type=click.FloatRange(0),
+                metavar="SECONDS",
+                help="Pause after a failed turn; doubled with each in a row, up to 30 s.  [default: 0.5]",
+            ),
             click.option("--resume", is_flag=True, help="Go on with the state that is there."),
             click.option("--fresh", is_flag=True, help="Begin anew; the old state is kept aside."),
             click.option("--force", is_flag=True, help="Write the templates anew; old ones are kept aside."),
@@ -218,10 +224,10 @@ def install_hook(*, project: str, local: bool, command: str | None, force: bool)
     All else in the settings stays byte for byte. May be repeated.
     """
     with guarded():
-        from bridge.setups.wiggum.install import default_command, install
+        from bridge.setups.wiggum.install import install, is_ours
 
-        wanted = os_text(command) if command else default_command()
-        if "stop-hook" not in wanted:
+        wanted = os_text(command) if command else None
+        if wanted and not is_ours(wanted):
             raise ConfigurationError(f"--command {wanted!r}: expected a command that runs `ralph-bridge stop-hook`")
         _changes(install(_layout(project).project, local=local, command=wanted, force=force))
         return 0

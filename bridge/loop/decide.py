@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.loop import breaker as breakers
+from bridge.loop.backoff import back_off
 from bridge.loop.breaker_state import Breaker
 from bridge.loop.calls import seconds_to_next_hour
 from bridge.loop.exits import exit_reason, update_signals
@@ -231,7 +232,7 @@ def _limited(after: State, outcome: Outcome, rules: Rules, now: datetime | None)
 
 
 def _back_off(times: int, rules: Rules) -> float:
-    return min(rules.retry_seconds * 2.0 ** min(times - 1, 30), max(rules.retry_max_seconds, rules.retry_seconds))
+    return back_off(rules.retry_seconds, times, rules.retry_max_seconds)
 
 
 def _refused(outcome: Outcome) -> str:

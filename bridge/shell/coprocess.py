@@ -287,18 +287,21 @@ class Coprocess:
                     with contextlib.suppress(OSError):  # it was closed meanwhile
                         copies.append(fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, _COPIES_FROM))
                         self.streams[stream] = copies[-1]
-            return subprocess.Popen(
-                [called, "--noprofile", "--norc", script, self.folder],
-                executable=bash,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                cwd=cwd,
-                start_new_session=True,
-                pass_fds=copies,
-            )
+            # bash tells the guardian itself: killed between this and `watch`, the host would leave it behind.
+            with guardian.pipe(_COPIES_FROM) as pipe:
+                return subprocess.Popen(
+                    [called, "--noprofile", "--norc", script, self.folder, str(pipe)],
+                    executable=bash,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=environment,
+                    cwd=cwd,
+                    start_new_session=True,
+                    pass_fds=[*copies, pipe],
+                )
         except OSError as error:
+            guardian.release(0)  # nobody: it ends if there is nothing else to guard
             what = f"working folder {cwd}" if cwd and not Path(cwd).is_dir() else bash
             raise ShellStartFailed(
                 f"bash could not be started: {what}: {error.strerror}. Install bash, or say which one to use "

@@ -13,6 +13,7 @@ the guardian from noticing the parent's end, nor touches the parent's shells; it
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import subprocess
 import threading
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["announcing", "forget", "release", "watch"]
+__all__ = ["announcing", "forget", "pipe", "release", "watch"]
 
 # POSIX sh. /proc where there is one, else ps (macOS), whose last-but-one column is the process group: jobs of
 # `set -m` have groups of their own and are found as children of bash.
@@ -92,12 +93,15 @@ def watch(pid: int, folder: str = "") -> None:
 
 
 @contextlib.contextmanager
-def announcing() -> Iterator[Callable[[], None]]:
-    """For a child that is about to be forked: what it calls, as the leader of its session, before its ``exec``.
+def pipe(at_least: int = 0) -> Iterator[int]:
+    """A copy of the guardian's pipe, for a child that is about to be forked, and that leads a session of its own.
 
-    It tells the guardian itself. So there is no moment at which the host could be killed and the child not:
-    as long as the child has not spoken, its own copy of the pipe keeps the guardian from seeing the end. The
+    The child is to write ``+ PID FOLDER`` and to close it. So there is no moment at which the host could be killed
+    and the child not: as long as the child has not spoken, its copy keeps the guardian from seeing the end. The
     block is to start the child, which is to be given to :func:`watch` then, or to :func:`release` if it failed.
+
+    Args:
+        at_least: the lowest number that the copy may have.
     """
     with _lock:
         if _process is None:
@@ -105,16 +109,23 @@ def announcing() -> Iterator[Callable[[], None]]:
         assert _process is not None
         assert _process.stdin is not None
         # A copy, since the child's own `forget` closes the original. exec closes this one.
-        pipe = os.dup(_process.stdin.fileno())
-
-    def announce() -> None:
-        with contextlib.suppress(OSError):
-            os.write(pipe, f"+ {os.getpid()} \n".encode())
-
+        copy = fcntl.fcntl(_process.stdin.fileno(), fcntl.F_DUPFD_CLOEXEC, at_least)
     try:
-        yield announce
+        yield copy
     finally:
-        os.close(pipe)
+        os.close(copy)
+
+
+@contextlib.contextmanager
+def announcing() -> Iterator[Callable[[], None]]:
+    """As :func:`pipe`, for a child that runs Python until its ``exec``: what it calls before that."""
+    with pipe() as copy:
+
+        def announce() -> None:
+            with contextlib.suppress(OSError):
+                os.write(copy, f"+ {os.getpid()} \n".encode())
+
+        yield announce
 
 
 def release(pid: int) -> None:

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016
 # The half of the living bash that lives inside bash. Started by coprocess.py as
 #
-#     bash --noprofile --norc FOLDER/prelude FOLDER
+#     bash --noprofile --norc FOLDER/prelude FOLDER PIPE
 #
 # where FOLDER/prelude is this file with the loop at its end several times over (see there). FOLDER is
 # private to the host and holds FIFOs: q (requests), r (replies), o and e (the outputs of a call), and the
@@ -30,7 +30,8 @@ __rb_x=     # how it left: '-' returned (or runs), 'exit', 'int'; empty when the
 __rb_i=     # set by an isolated call: the subshell may have replied already
 __rb_b=0    # reads in a row that brought nothing; 9 ends the loop and with it bash
 __rb_T=     # functrace and errtrace as they were before unwinding
-\builtin shift
+__rb_g=$2   # the guardian's pipe: see guardian.py
+\builtin shift 2
 
 # The elements of an array: count first, because an empty array is not one empty string.
 __rb_a() { \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${$1[@]}\""; }
@@ -245,7 +246,10 @@ __rb_broken() {
     __rb_broken
 \builtin trap __rb_int INT
 POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin
-\exec 1>&- 2>&-
+\builtin trap '' PIPE # somebody may have killed the guardian
+\builtin printf '+ %s %s\n' "$$" "$__rb_d" 1>&"$__rb_g" 2>&-
+\builtin trap - PIPE
+\eval "\\exec 1>&- 2>&- $__rb_g>&-"
 \unset POSIXLY_CORRECT
 \builtin shopt -u inherit_errexit # which POSIX mode has left on; bash 3.2 to 4.3 have no such option
 

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from bridge import Shell
+from bridge.errors import ShellStartFailed
 from bridge.shell import guardian
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,32 @@ def test_a_killed_host_leaves_nothing(bash: str, tmp_path: Path, hook: str, then
             os.killpg(host.pid, signal.SIGKILL)  # the fork
         host.stdin.close()
         host.stdout.close()
+
+
+def test_a_host_that_is_killed_right_after_the_fork_leaves_nothing(bash: str, tmp_path: Path) -> None:
+    code = """
+import os, signal, sys
+from bridge import Shell
+from bridge.shell import guardian
+def watch(pid, folder=""):
+    print(pid, folder, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+guardian.watch = watch
+Shell(bash=sys.argv[1])
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, bash], env=env, stdout=subprocess.PIPE, text=True, check=False
+    )
+    pid, folder = done.stdout.split()
+    assert until(lambda: not session(int(pid))), "the session is still there"
+    assert until(lambda: not Path(folder).exists()), "its folder is still there"
+
+
+def test_a_bash_that_can_t_be_started_leaves_no_guardian(tmp_path: Path) -> None:
+    with pytest.raises(ShellStartFailed):
+        Shell(bash=str(tmp_path / "none"))
+    assert guardian._process is None
 
 
 def test_the_guardian_is_replaced_when_somebody_kills_it(bash: str, leaks: None) -> None:

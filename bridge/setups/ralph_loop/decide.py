@@ -19,7 +19,6 @@ __all__ = [
     "Signal",
     "after_iteration",
     "context",
-    "delay",
     "retries",
     "signal_in",
 ]
@@ -88,15 +87,6 @@ def signal_in(response: str, *, strict: bool = False) -> Signal:
 def retries(attempt: Attempt, done: int, most: int) -> bool:
     """Whether a further attempt follows on one that `done` repetitions preceded."""
     return not attempt.succeeded and done < most
-
-
-def delay(first: float, number: int) -> float:
-    """Seconds to wait before repetition `number` (from 1): doubled each time, half a minute at most.
-
-    >>> [delay(0.5, number) for number in (1, 2, 3, 20)]
-    [0.5, 1.0, 2.0, 30.0]
-    """
-    return min(first * 2.0 ** min(number - 1, 60), max(first, 30.0))
 
 
 def after_iteration(attempt: Attempt, *, strict: bool = False) -> Ending | None:

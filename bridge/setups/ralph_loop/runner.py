@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, HookError, HookExited
 from bridge.files import usable
+from bridge.loop.backoff import back_off
 from bridge.setups.ralph_loop import decide, logs
 from bridge.setups.ralph_loop.decide import Attempt, Context, Ending
 from bridge.setups.ralph_loop.events import Display, Ended, HookText, Line, Notice
@@ -132,7 +133,7 @@ class _Run:
                 return attempt
             repeated += 1
             yield from self._lines([logs.retry(repeated, limits.max_retries)])
-            if pause := decide.delay(limits.retry_delay, repeated):
+            if pause := back_off(limits.retry_delay, repeated):
                 time.sleep(pause)
 
     def _attempt(self, prompts: Prompts, iteration: int, repeated: int) -> Generator[SessionEvent, None, Attempt]:

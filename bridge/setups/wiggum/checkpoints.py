@@ -8,6 +8,7 @@ passed by unasked.
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -151,7 +152,10 @@ def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
         raise ProjectUnusable("git can't be asked about the working tree\n  next: git status")
     if busy := git.busy(tree):
         raise ConfigurationError(f"{busy}: nothing is restored in the middle of that\n  next: finish or abort it")
-    saved = git.snapshot(f"ralph: before restoring iteration {wanted.iteration}")
+    said = f"ralph: before restoring iteration {wanted.iteration}"
+    saved = git.snapshot(said)
+    if saved and (hidden := _in_the_way(git, saved, wanted.commit)):
+        saved = git.snapshot(said, also=hidden)
     if not saved or not git.keep(f"{_REFS}{wanted.run}/before-restore-{stamp}", saved):
         raise ProjectUnusable("the present state can't be kept, so nothing was restored\n  next: git status")
     changed = _changed(git, tree, saved, wanted.commit)
@@ -160,6 +164,22 @@ def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
     if done.status:
         raise ProjectUnusable(f"git restore: {_last_line(done.err)}\n  next: git status; before it: {saved}")
     return Restored(wanted, saved, changed)
+
+
+def _in_the_way(git: Git, saved: str, wanted: str) -> list[str]:
+    """Name what stands, ignored, where a restore will put something: git writes over it without a word."""
+    added = git.run("diff", "--name-only", "--diff-filter=A", "-z", "--no-renames", saved, wanted).out
+    found = set()
+    for path in filter(None, added.decode("utf-8", "surrogateescape").split("\0")):
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            here = "/".join(parts[:end])
+            full = git.top / here
+            if full.is_symlink() or not full.is_dir() or end == len(parts):
+                if os.path.lexists(full):
+                    found.add(here)
+                break
+    return sorted(found)
 
 
 def _changed(git: Git, tree: TreeState, saved: str, wanted: str) -> int:

@@ -6,23 +6,21 @@ import hashlib
 import os
 import shutil
 import stat
-import subprocess
 import tempfile
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.loop.progress import TreeState, parse_tree
+from bridge.setups.wiggum.git_process import Ran, run_git
 from bridge.setups.wiggum.layout import OWN, is_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Git", "Look", "find_git"]
 
-_TIMEOUT = 120
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _LOCKED = 20
 _NOTHING = hashlib.sha256().hexdigest()
@@ -35,20 +33,6 @@ class Look(NamedTuple):
 
     head: str
     tree: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """How a git command ended."""
-
-    status: int
-    out: bytes
-    err: str
-
-    @property
-    def text(self) -> str:
-        """What it printed, without the newline at its end."""
-        return os.fsdecode(self.out).rstrip("\n")
 
 
 def find_git(project: Path) -> Git | None:
@@ -69,6 +53,9 @@ class Git:
         folder: its git folder.
     """
 
+    _patience = 120.0
+    """Seconds that one command may take, with the hooks that it calls."""
+
     def __init__(self, project: Path, top: Path, folder: Path) -> None:
         self.project = project
         self.top = top
@@ -78,21 +65,7 @@ class Git:
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes | None = None) -> Ran:
         """Run git in the project's folder; never raises, never asks anything of anybody."""
-        try:
-            done = subprocess.run(
-                ["git", "-c", "core.quotePath=false", *arguments],
-                cwd=self.project,
-                env={**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", **(env or {})},
-                input=data if data is not None else b"",
-                capture_output=True,
-                timeout=_TIMEOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Ran(124, b"", f"git {arguments[0]} took longer than {_TIMEOUT} s")
-        except OSError as error:
-            return Ran(127, b"", str(error))
-        return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        return run_git(self.project, arguments, env=env or {}, data=data or b"", patience=self._patience)
 
     def own(self, magic: str) -> tuple[str, ...]:
         """Path patterns for the loop's own files; `magic` says what about them: ``exclude``, or nothing."""
@@ -134,7 +107,8 @@ class Git:
         digest = hashlib.sha256()
         for path in sorted(self.dirty(tree, control=True)):
             name = path.encode("utf-8", "surrogateescape")
-            digest.update(name + b"\0" + _contents(os.path.join(os.fsencode(self.top), name)) + b"\0")
+            full = os.path.join(os.fsencode(self.top), name)
+            digest.update(name + b"\0" + (_nested(full) or _contents(full)) + b"\0")
         return Look(tree.head, digest.hexdigest())
 
     def moved(self, before: Look, after: Look) -> bool | None:
@@ -184,14 +158,25 @@ class Git:
             index.unlink(missing_ok=True)
         return done, left
 
-    def snapshot(self, message: str) -> str:
-        """Keep all of the working tree, ignored files aside, in a commit that is on no branch; '' if that fails."""
+    def snapshot(self, message: str, also: Sequence[str] = ()) -> str:
+        """Keep all of the working tree in a commit that is on no branch; '' if that fails.
+
+        Args:
+            message: of the commit.
+            also: which of the ignored files, too; paths from the top.
+        """
         with self._own_index() as env:
             head = self.head()
             if head:
                 self.run("read-tree", head, env=env)
             if self._add(env).status:
                 return ""
+            if also:
+                names = b"\0".join(path.encode("utf-8", "surrogateescape") for path in also)
+                given = ("--pathspec-from-file=-", "--pathspec-file-nul")
+                top = ("-C", str(self.top), "--literal-pathspecs")
+                if self.run(*top, "add", "--force", *given, env=env, data=names).status:
+                    return ""
             tree = self.run("write-tree", env=env)
             if tree.status:
                 return ""
@@ -253,6 +238,18 @@ class Git:
     def _own_index(self) -> Iterator[dict[str, str]]:
         with tempfile.TemporaryDirectory(prefix="ralph-bridge-index-") as folder:
             yield {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+
+
+def _nested(path: bytes) -> bytes:
+    """Tell the work in a repository inside of this one (a submodule, or one of its own); b"" for anything else."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return b""
+    folder = Path(os.fsdecode(path))
+    git = find_git(folder)
+    if git is None or os.path.realpath(git.top) != os.path.realpath(folder):
+        return b""
+    look = git.look()
+    return f"r{look.head} {look.tree}".encode()
 
 
 def _contents(path: bytes) -> bytes:

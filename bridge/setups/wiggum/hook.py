@@ -55,8 +55,8 @@ def answer(
         return opened(what, legacy=legacy)
     if not isinstance(document, dict):
         return opened("its input is no JSON object", legacy=legacy)
-    if document.get("hook_event_name", "Stop") != "Stop":
-        return allow(legacy=legacy)
+    if (document.get("hook_event_name") or "Stop") != "Stop" or document.get("agent_id"):
+        return allow(legacy=legacy)  # another event, or a sub-agent's stop: the session itself goes on
     try:
         call = read_call(document, env, cwd, legacy=legacy)
         return _Hook(call, env, now, transcript).answer()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -17,12 +18,14 @@ from bridge.setups.wiggum import files, json_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Change", "default_command", "install", "uninstall"]
+__all__ = ["Change", "default_command", "install", "is_ours", "uninstall"]
 
 _OURS = re.compile(
     r"(?:\bralph-bridge(?:\.exe)?['\"]?|-m bridge)\s+stop-hook\b|\bimport main; main\(\).*\bstop-hook\b"
 )
+_ALLOWED = re.compile(r"^allowed-tools: Bash\((.+) wiggum:\*\)$", re.MULTILINE)
 _MARK = "<!-- written by ralph-bridge wiggum install-hook -->"
+_NAMED = "ralph-bridge wiggum"
 _TIMEOUT = 120
 """Seconds: a checkpoint runs the repository's commit hooks."""
 
@@ -40,17 +43,22 @@ def default_command() -> str:
     """How the hook is started: by name where the name leads to it, else by this Python."""
     if shutil.which("ralph-bridge"):
         return "ralph-bridge stop-hook"
-    code = "from bridge.cli import main; main()"
-    return f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} stop-hook"
+    # -P: nothing of the project's that is called bridge.
+    return f"{shlex.quote(sys.executable)} -P -m bridge stop-hook"
 
 
-def install(project: Path, *, local: bool, command: str, force: bool) -> list[Change]:
+def is_ours(command: str) -> bool:
+    """Say whether a command runs the hook, so that it would be found again."""
+    return _OURS.search(command) is not None
+
+
+def install(project: Path, *, local: bool, command: str | None, force: bool) -> list[Change]:
     """Add the hook to the project's settings and write the command file; both may be repeated.
 
     Args:
         project: the project's folder.
         local: into ``settings.local.json``, which isn't shared.
-        command: what starts the hook.
+        command: what starts the hook; None: as it is there, else as :func:`default_command` says.
         force: overwrite a ``/ralph`` command that isn't ours.
 
     Raises:
@@ -59,6 +67,7 @@ def install(project: Path, *, local: bool, command: str, force: bool) -> list[Ch
     """
     path = _settings(project, local=local)
     text = _read(path)
+    command = command or _found(text, str(path)) or default_command()
     new = with_hook(text, command, str(path))
     changes = [_written(path, text, new)]
     target = project / ".claude" / "commands" / "ralph.md"
@@ -66,7 +75,9 @@ def install(project: Path, *, local: bool, command: str, force: bool) -> list[Ch
     if there is not None and _MARK not in there and not force:
         changes.append(Change(target, "kept", "it isn't ours (--force overwrites it)"))
     else:
-        changes.append(_written(target, there, _command_file()))
+        # In a session the loop is started by the program that the hook is.
+        program = command.rpartition("stop-hook")[0].strip()
+        changes.append(_written(target, there, _command_file(program)))
     return changes
 
 
@@ -79,7 +90,8 @@ def uninstall(project: Path, *, local: bool) -> list[Change]:
     ]
     target = project / ".claude" / "commands" / "ralph.md"
     there = files.read_text(target)
-    if there is None or there != _command_file():
+    given = _ALLOWED.search(there or "")
+    if there is None or given is None or there != _command_file(given[1]):
         why = "it isn't as ralph-bridge wrote it" if there is not None else ""
         changes.append(Change(target, "kept" if there is not None else "unchanged", why))
     else:
@@ -90,15 +102,13 @@ def uninstall(project: Path, *, local: bool) -> list[Change]:
 
 
 def with_hook(text: str | None, command: str, where: str) -> str:
-    """Put the hook into the text of a settings file; a text that has it comes back as it is."""
+    """Put the hook into the text of a settings file; where it is there, only another command is put right."""
     entry = {"hooks": [{"type": "command", "command": command, "timeout": _TIMEOUT}]}
     if text is None or not text.strip():
-        import json
-
         return json.dumps({"hooks": {"Stop": [entry]}}, indent=2) + "\n"
     hooks, stop = _checked(text, where)
     if stop is not None and any(_ours_in(group) for group in stop):
-        return text
+        return _with_command(text, stop, command)
     top = json_text.root(text)
     if hooks is None:
         return json_text.inserted(text, top, {"Stop": [entry]}, key="hooks")
@@ -106,6 +116,30 @@ def with_hook(text: str | None, command: str, where: str) -> str:
     if stop is None:
         return json_text.inserted(text, inner, [entry], key="Stop")
     return json_text.inserted(text, json_text.node(text, _start(inner, "Stop")), entry)
+
+
+def _with_command(text: str, stop: list[Any], command: str) -> str:
+    wanted = json.dumps(command, ensure_ascii=False)
+    for number in reversed([number for number, group in enumerate(stop) if _ours_in(group)]):
+        for index in reversed([index for index, each in enumerate(stop[number]["hooks"]) if _is_ours(each)]):
+            if stop[number]["hooks"][index]["command"] != command:
+                groups = json_text.node(text, _start(_stop_hooks(text), "Stop"))
+                inner = json_text.node(text, _start(json_text.node(text, groups.members[number][4]), "hooks"))
+                hook = json_text.node(text, inner.members[index][4])
+                _, end, _, _, start = next(each for each in hook.members if each[2] == "command")
+                text = text[:start] + wanted + text[end:]
+    return text
+
+
+def _stop_hooks(text: str) -> json_text.Node:
+    return json_text.node(text, _start(json_text.root(text), "hooks"))
+
+
+def _found(text: str | None, where: str) -> str | None:
+    """Give the command of the hook that is there already, or None."""
+    _, stop = _checked(text, where) if text is not None and text.strip() else (None, None)
+    ours = (each["command"] for group in stop or [] if _ours_in(group) for each in group["hooks"] if _is_ours(each))
+    return next(ours, None)
 
 
 def without_hook(text: str, where: str) -> str:
@@ -122,7 +156,7 @@ def without_hook(text: str, where: str) -> str:
 
 def _cut(text: str, stop: list[Any], number: int) -> str:
     top = json_text.root(text)
-    hooks = json_text.node(text, _start(top, "hooks"))
+    hooks = _stop_hooks(text)
     groups = json_text.node(text, _start(hooks, "Stop"))
     theirs = [each for each in stop[number]["hooks"] if not _is_ours(each)]
     if theirs:
@@ -166,7 +200,7 @@ def _ours_in(group: object) -> bool:
 
 def _is_ours(hook: object) -> bool:
     command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and _OURS.search(command) is not None
+    return isinstance(command, str) and is_ours(command)
 
 
 def _settings(project: Path, *, local: bool) -> Path:
@@ -195,5 +229,7 @@ def _written(path: Path, old: str | None, new: str) -> Change:
     return Change(path, "created" if old is None else "changed")
 
 
-def _command_file() -> str:
-    return (packaged("bridge.setups.wiggum") / "templates" / "ralph.md").read_text(encoding="utf-8")
+def _command_file(program: str) -> str:
+    text = (packaged("bridge.setups.wiggum") / "templates" / "ralph.md").read_text(encoding="utf-8")
+    head, mark, body = text.partition(_MARK)
+    return f"{program} wiggum".join(head.split(_NAMED)) + mark + f"{program} wiggum".join(body.split(_NAMED))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
+from bridge.loop.backoff import back_off
 from bridge.setups.wiggum import files, turns
-from bridge.setups.wiggum.policy import Decision, closed
+from bridge.setups.wiggum.policy import Decision, closed, minutes_over
 from bridge.setups.wiggum.prompt import turn_prompt
 
 if TYPE_CHECKING:
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.state import State
 
-__all__ = ["Ended", "OuterEvent", "Tool", "TurnEnded", "TurnStarted", "run_outer"]
+__all__ = ["RETRY_DELAY", "Ended", "OuterEvent", "Paused", "Tool", "TurnEnded", "TurnStarted", "run_outer"]
+
+
+RETRY_DELAY = 0.5
+"""Seconds to wait after the first failed turn, unless another delay is asked for."""
+
+_SLICE = 0.2
+"""Seconds: how soon a pause notices that it is to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +44,17 @@ class TurnEnded:
     """A turn is over: how it was, what follows, and how many seconds it took."""
 
     state: State
-    failure: str | None
     decision: Decision
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The loop waits for some seconds: so many turns in a row have failed."""
+
+    state: State
+    seconds: float
+    failures: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +66,7 @@ class Ended:
 
 
 if TYPE_CHECKING:
-    OuterEvent = LoopEvent | TurnStarted | TurnEnded | Ended
+    OuterEvent = LoopEvent | TurnStarted | TurnEnded | Paused | Ended
 
 
 class Tool(Protocol):
@@ -66,6 +82,7 @@ def run_outer(
     state: State,
     tool: Tool,
     *,
+    retry_delay: float = RETRY_DELAY,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Generator[OuterEvent, None, State]:
     """Run the loop to its end; the last event is :class:`Ended`, and its state is returned.
@@ -77,16 +94,22 @@ def run_outer(
         probe: tells whether a turn changed files.
         state: as :func:`bridge.setups.wiggum.start.prepare` gives it.
         tool: runs the agent.
+        retry_delay: seconds to wait after a failed turn, doubled with each one in a row: what fails at once, as a
+            CLI without its key does, must not use up all iterations within a second.
         now: the time.
 
     Raises:
         bridge.errors.BridgeError: the agent can't be started, or a file can't be written.
     """
     began = time.monotonic()
+    failures = 0
     while True:
         if files.cancelled(layout):
             state = closed(state, "cancelled", "stopped by hand", now())
             files.uncancel(layout)
+            break
+        if over := minutes_over(state, time.monotonic() - began):
+            state = closed(state, "max_minutes", over, now())
             break
         state = turns.begin(layout, probe, state, now())
         _write_prompt(layout, state)
@@ -97,9 +120,16 @@ def run_outer(
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())
         files.save(layout, state)
-        yield TurnEnded(state, reply.failure, decision, time.monotonic() - started)
+        yield TurnEnded(state, decision, time.monotonic() - started)
         if decision.outcome is not None:
             break
+        failures = failures + 1 if decision.failure else 0
+        pause = back_off(retry_delay, failures) if failures else 0.0
+        if state.max_minutes is not None:
+            pause = min(pause, began + state.max_minutes * 60 - time.monotonic())
+        if pause > 0:
+            yield Paused(state, pause, failures)
+            _wait(layout, pause)
     files.save(layout, state)
     files.archive(layout, state)
     yield Ended(state, time.monotonic() - began)
@@ -112,6 +142,13 @@ def _turn(layout: Layout, state: State, tool: Tool) -> Generator[LoopEvent, None
     except (ProgramNotFound, ProgramNotStarted, ConfigurationError):
         files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count
         raise
+
+
+def _wait(layout: Layout, seconds: float) -> None:
+    """Let time pass until it is over, or somebody asks for the loop's end."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and not files.cancelled(layout):
+        time.sleep(min(left, _SLICE))
 
 
 def _write_prompt(layout: Layout, state: State) -> None:

@@ -10,6 +10,7 @@ from bridge.setups.wiggum import files, progress
 from bridge.setups.wiggum.breaker import cooled_at
 from bridge.setups.wiggum.checkpoints import listed
 from bridge.setups.wiggum.git import find_git
+from bridge.setups.wiggum.plugin_file import read_plugin
 from bridge.setups.wiggum.policy import stamp
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def overview(layout: Layout) -> dict[str, Any]:
     """Give what ``wiggum status --json`` prints, but for its schema number.
 
     Raises:
-        bridge.errors.StateUnreadable: the state file holds no state.
+        bridge.errors.StateUnreadable: the state file, or the plugin's, holds no state.
     """
     state = files.load(layout)
     items = files.read_plan(layout)
@@ -34,6 +35,7 @@ def overview(layout: Layout) -> dict[str, Any]:
         "pid": holder(layout.folder),
         "items": plan | {"next": items.todo[0] if items.todo else None},
         "progress": asdict(blocks[-1]) if blocks else None,
+        "plugin": _plugin(layout),
     }
     if state is None:
         return seen | {"iteration": None, "outcome": None, "breaker": None, "last_action": None}
@@ -57,3 +59,12 @@ def overview(layout: Layout) -> dict[str, Any]:
             "cancelling": state.outcome is None and files.cancelled(layout),
         }
     )
+
+
+def _plugin(layout: Layout) -> dict[str, Any] | None:
+    """Give where a loop of the official plugin stands, or None: our hook goes on with it, and ``stop`` stops it."""
+    text = files.read_text(layout.plugin)
+    if text is None:
+        return None
+    found = asdict(read_plugin(text, str(layout.plugin)))
+    return {key: found[key] for key in ("iteration", "max_iterations", "promise", "session_id")}

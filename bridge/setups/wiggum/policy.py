@@ -18,7 +18,7 @@ from bridge.stream.status import find_promise
 if TYPE_CHECKING:
     from bridge.setups.wiggum.state import State
 
-__all__ = ["EXIT_CODES", "Decision", "Heard", "closed", "decide", "stamp"]
+__all__ = ["EXIT_CODES", "Decision", "Heard", "closed", "decide", "minutes_over", "stamp"]
 
 EXIT_CODES = {
     "complete": 0,
@@ -67,11 +67,13 @@ class Decision(NamedTuple):
         outcome: how the loop ended; None: it goes on.
         reason: a sentence about that; '' when it goes on.
         warnings: for people.
+        failure: why the turn counts as failed, or None.
     """
 
     outcome: str | None = None
     reason: str = ""
     warnings: tuple[str, ...] = ()
+    failure: str | None = None
 
 
 def decide(state: State, heard: Heard, now: datetime) -> tuple[State, Decision]:
@@ -103,8 +105,8 @@ def decide(state: State, heard: Heard, now: datetime) -> tuple[State, Decision]:
         # The end comes first: what the breaker would have said of this turn has no one to warn.
         after = replace(after, breaker=replace(breaker, state=state.breaker.state) if verdict.trip else breaker)
     if outcome is None:
-        return after, Decision(warnings=verdict.warnings)
-    return closed(after, outcome, reason, now), Decision(outcome, reason, verdict.warnings)
+        return after, Decision(warnings=verdict.warnings, failure=heard.failure)
+    return closed(after, outcome, reason, now), Decision(outcome, reason, verdict.warnings, heard.failure)
 
 
 def closed(state: State, outcome: str, reason: str, now: datetime) -> State:
@@ -139,9 +141,15 @@ def _outcome(after: State, heard: Heard, verdict: breakers.Verdict) -> tuple[str
         return verdict.trip, f"circuit breaker open: {after.breaker.reason}"
     if 0 < after.max_iterations <= after.iteration:
         return "max_iterations", f"maximum iterations ({after.max_iterations}) reached"
-    if after.max_minutes is not None and heard.elapsed >= after.max_minutes * 60:
-        return "max_minutes", f"its {after.max_minutes:g} minutes are over"
+    if over := minutes_over(after, heard.elapsed):
+        return "max_minutes", over
     return None, ""
+
+
+def minutes_over(state: State, elapsed: float) -> str:
+    """Say that no turn may be begun any more, `elapsed` seconds after the start; '' while one may."""
+    over = state.max_minutes is not None and elapsed >= state.max_minutes * 60
+    return f"its {state.max_minutes:g} minutes are over" if over else ""
 
 
 def _action(heard: Heard) -> str:

@@ -83,9 +83,10 @@ def prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Pr
     _ready(layout, probe)
     files.uncancel(layout)
     notices += _templates(layout, request, now)
-    if state is None:
+    if before is None or state is None:
         return _saved(layout, probe, _new(layout, request, now), notices, now)
-    state, told = turns.recover(layout, probe, state, now)
+    # A turn of the outer loop was killed. A session's may be under way: only its stop counts it.
+    state, told = turns.recover(layout, probe, state, now) if before.mode == "outer" else (state, "")
     notices += [f"the loop goes on behind iteration {state.iteration}", *filter(None, [told])]
     return _saved(layout, probe, state, notices, now, resumed=True)
 
@@ -104,7 +105,7 @@ def _saved(
         )
     if probe.git is None:
         notices.append("no git repository here: no checkpoints; progress is told by the files' sizes and times")
-    if state.mode == "hook":
+    if state.mode == "hook" and state.turn is None:
         state = turns.begin(layout, probe, state, now)  # the turn that is under way in the session
     if f"<promise>{state.completion_promise}</promise>" not in (files.read_text(layout.prompt) or ""):
         notices.append(

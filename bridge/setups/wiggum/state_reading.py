@@ -29,7 +29,7 @@ def read_state(text: str, *, where: str = "the state file", defaults: State | No
         StateUnreadable: no JSON object, a value of another type than its key wants, or a later schema.
     """
     try:
-        found = json.loads(text)
+        found = json.loads(text.removeprefix("\ufeff"))
     except ValueError as error:
         raise StateUnreadable(f"{where} is no JSON: {error}\n{_NEXT}") from None
     except RecursionError:
@@ -92,6 +92,8 @@ def _converted(value: object, kind: type) -> Any:
     if kind in (int, float) and isinstance(value, str):
         # What `jq --arg` writes (contradiction 18).
         value = int(value) if value.isascii() and value.isdecimal() else value
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
     if kind is int:
         return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
     if kind is float:
@@ -149,10 +151,10 @@ _TEXTS = (
 
 
 def _breaker(reader: _Reader, idle: int) -> Breaker:
-    state = reader.take("state", str, "CLOSED")
-    state = "HALF" if state == "HALF_OPEN" else state
+    given = reader.take("state", str, "CLOSED")
+    state = "HALF" if given.upper() in ("HALF_OPEN", "HALF-OPEN") else given.upper()
     if state not in list(Circuit):
-        raise reader.wrong("state", state, " or ".join(Circuit))
+        raise reader.wrong("state", given, " or ".join(Circuit))
     lengths = reader.take("output_lengths", list, [])
     return Breaker(
         state=Circuit(state),

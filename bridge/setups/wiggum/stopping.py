@@ -12,15 +12,17 @@ from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import write_atomic
 from bridge.setups.lock import holder
 from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum import files
+from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.checkpoints import Restored, listed, restore
 from bridge.setups.wiggum.git import find_git
 from bridge.setups.wiggum.policy import closed, stamp
+from bridge.setups.wiggum.state import State
 
 if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.probe import Probe
 
-__all__ = ["Stopped", "reset", "restored", "stop"]
+__all__ = ["Stopped", "ended_at_once", "reset", "restored", "stop"]
 
 
 class Stopped(NamedTuple):
@@ -58,6 +60,22 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
         files.save(layout, state)
         files.archive(layout, state)
     return Stopped(True, f"stopped after iteration {state.iteration}")
+
+
+def ended_at_once(layout: Layout, probe: Probe, now: datetime) -> State:
+    """Close the state of a loop that was told to end in the middle of a turn; its work is kept.
+
+    Args:
+        layout: the project; the caller holds its lock, and no agent runs any more.
+        probe: looks at the project.
+        now: the time.
+    """
+    state, _ = turns.recover(layout, probe, files.load(layout) or State(), now)
+    state = closed(state, "cancelled", "stopped by hand", now)
+    files.save(layout, state)
+    files.archive(layout, state)
+    files.uncancel(layout)
+    return state
 
 
 def reset(layout: Layout) -> str:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import threading
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.errors import ProgramNotFound
 from bridge.loop.decide import Limits
 from bridge.loop.events import IterationEnded, LoopEnded, OutputText
 from bridge.loop.options import LoopSettings
-from bridge.loop.outcome import failure_of
+from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.runner import run_loop
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.store import TurnStore, log_names
 from bridge.setups.wiggum.turns import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
     from bridge.loop.ports import LoopDriver
     from bridge.setups.wiggum.layout import Layout
+    from bridge.shell.jobs import Job
 
 __all__ = ["AgentTool", "DriverTool"]
 
@@ -57,7 +60,7 @@ class DriverTool:
                     outcome = event.outcome
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
-                    reply = Reply(said, failure_of(outcome))
+                    reply = Reply(said, failure_of(outcome), outcome.timed_out)
                 elif not isinstance(event, LoopEnded):
                     yield event
         return reply
@@ -65,13 +68,28 @@ class DriverTool:
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """An agent script, its program run and shown as its controller does."""
+    """An agent script, its program run and shown as its controller does.
+
+    Attributes:
+        agent: the script.
+        timeout: seconds that its program may run in a turn, or None.
+    """
 
     agent: Agent
+    timeout: float | None = None
 
     def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, Reply]:
-        """Run the hooks of one iteration."""
+        """Run the hooks of one iteration.
+
+        Raises:
+            ProgramNotFound: there is no ``AGENT_CLI``.
+        """
         agent, logs = self.agent, log_names(layout, number)
+        if not agent.shell.call("command", "-v", "--", agent.cli).ok:
+            raise ProgramNotFound(
+                f"{agent.cli} was not found on PATH; {agent.script} needs it\n"
+                "  next: install it, or put the folder that holds it on PATH"
+            )
         agent.shell.update({"SESSION_LOG": str(layout.folder / "logs" / "session.log"), "iteration": number})
         agent.reset_context()
         agent.pre_iteration()
@@ -80,13 +98,39 @@ class AgentTool:
         with (
             raw,
             agent.invoke(layout.turn_prompt, stdin=b"", tee=raw) as running,
+            _ended_after(self.timeout, running) as timed_out,
             agent.format_display(running) as display,
         ):
             for text in display:
                 yield OutputText(number, text)
         status = display.status or running.status or 0
+        if timed_out.is_set():
+            agent.post_iteration()
+            return Reply(failure=failure_of(Outcome(timed_out=True)), excused=True)
         said = agent.extract_response(logs.output).rstrip("\n") if status == 0 else ""
         agent.post_iteration()
         if status:
             return Reply(failure=f"exit status {status}")
-        return Reply(said, None if said else "the agent gave no response")
+        return Reply(said) if said else Reply(failure="the agent gave no response", excused=True)
+
+
+@contextmanager
+def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
+    """End a job that runs for longer; the event says that it did."""
+    over = threading.Event()
+    if seconds is None:
+        yield over
+        return
+
+    def end() -> None:
+        over.set()
+        job.terminate()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
+        timer.join()

@@ -7,12 +7,13 @@ settled and whose last word is the assistant's.
 from __future__ import annotations
 
 import json
+import stat
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 __all__ = ["Said", "last_message", "read_entries", "used_tools"]
@@ -21,7 +22,7 @@ _PATIENCE = 2.0
 _SLICE = 0.05
 _SETTLED = 2
 """Looks in a row that found the same size."""
-_TAIL = 1024 * 1024
+_CHUNK = 1024 * 1024
 
 
 class Said(NamedTuple):
@@ -42,15 +43,14 @@ def last_message(
         wait: lets time pass.
     """
     looks = max(int(patience / _SLICE), 1)
-    size = -1
+    size: int | None = None
     settled = 0
     for left in range(looks, -1, -1):
-        data = _tail(path)
-        settled = settled + 1 if data is not None and len(data) == size else 0
-        size = -1 if data is None else len(data)
+        before, size = size, _size(path)
+        settled = settled + 1 if size is not None and size == before else 0
         # Read only when it counts: a transcript may be large, and every look but the last is for its size.
-        if data is not None and (settled >= _SETTLED or not left):
-            said = read_entries(data)
+        if settled >= _SETTLED or not left:
+            said = read_entries(_backwards(path))
             if said.final:
                 return said.text
         if left:
@@ -58,12 +58,12 @@ def last_message(
     return None
 
 
-def read_entries(data: bytes) -> Said:
-    """Read the end of a transcript. Sub-agents, and lines that are about the session, don't count."""
+def read_entries(lines: Iterable[bytes]) -> Said:
+    """Read the end of a transcript, its last line first. Sub-agents, and lines about the session, don't count."""
     parts: list[str] = []
     identity: object = None
     final = True
-    for line in reversed(data.split(b"\n")):
+    for line in lines:
         if not line.strip():
             continue
         entry = _object(line)
@@ -87,7 +87,7 @@ def read_entries(data: bytes) -> Said:
 
 def used_tools(path: Path) -> bool:
     """Say whether the turn that the transcript ends with has used a tool, as far as it is written."""
-    for line in reversed((_tail(path) or b"").split(b"\n")):
+    for line in _backwards(path):
         role, message = _role(_object(line) or {})
         content = message.get("content")
         kinds = (
@@ -100,14 +100,33 @@ def used_tools(path: Path) -> bool:
     return False
 
 
-def _tail(path: Path) -> bytes | None:
-    with suppress(OSError), open(path, "rb") as file:
-        file.seek(0, 2)
-        size = file.tell()
-        file.seek(max(0, size - _TAIL))
-        data = file.read()
-        return data if size <= _TAIL else data.partition(b"\n")[2]
+def _size(path: Path) -> int | None:
+    """Give a file's size; None for what is no regular file: opening a FIFO might take for ever."""
+    with suppress(OSError, ValueError):
+        found = path.stat()
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
     return None
+
+
+def _backwards(path: Path) -> Iterator[bytes]:
+    """Give the lines of a file, the last one first, reading no more of it than is asked for."""
+    position = _size(path)
+    if position is None:
+        return
+    begun: list[bytes] = []  # pieces, the last one first, of a line that begins before `position`
+    with suppress(OSError), open(path, "rb") as file:
+        while position:
+            step = min(_CHUNK, position)
+            position -= step
+            file.seek(position)
+            first, *lines = file.read(step).split(b"\n")
+            if lines:
+                begun.append(lines.pop())
+                yield b"".join(reversed(begun))
+                yield from reversed(lines)
+                begun.clear()
+            begun.append(first)
+        yield b"".join(reversed(begun))
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
 """The beginning and the end of a turn, the same in both modes.
 
 The order of writes makes a kill at any moment harmless: first what tells of the turn (progress.txt, the
-checkpoint), then the state that counts it. A turn that nobody ended is ended by the next start, as an interrupted
-one.
+checkpoint), then the state that counts it. A turn of the outer loop that nobody ended is ended by the next start,
+as an interrupted one; a session's may still be under way.
 """
 
 from __future__ import annotations
@@ -28,10 +28,18 @@ __all__ = ["Reply", "begin", "end", "recover"]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the agent left behind: its last message, why its run failed (or None), and how long the loop has run."""
+    """What the agent left behind.
+
+    Attributes:
+        text: its last message.
+        failure: why its run failed, or None.
+        excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
+        elapsed: seconds that the loop has run.
+    """
 
     text: str = ""
     failure: str | None = None
+    excused: bool = False
     elapsed: float = 0.0
 
 
@@ -55,10 +63,13 @@ def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime)
     """Take in what a turn came to: progress block, checkpoint, decision. The state is the caller's to save."""
     turn = state.turn or Turn(state.iteration + 1)
     items = files.read_plan(layout)
+    changed = probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None
+    excused = reply.failure and reply.excused and changed
+    excuse = (f"{reply.failure}; its work counts",) if excused else ()
     heard = Heard(
         text=reply.text,
-        failure=reply.failure,
-        changed=probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None,
+        failure=None if excuse else reply.failure,
+        changed=changed,
         items=items,
         ticked=_new(items, state),
         done=_done(layout, turn),
@@ -67,7 +78,7 @@ def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime)
     after, decision = decide(replace(state, iteration=turn.number - 1), heard, now)
     _tell(layout, turn, heard, decision, now)
     made = _checkpoint(probe, after, turn)
-    warnings = (*decision.warnings, *((made.warning,) if made.warning else ()))
+    warnings = (*excuse, *decision.warnings, *((made.warning,) if made.warning else ()))
     return after, decision._replace(warnings=warnings)
 
 

@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from bridge.setups.wiggum.hook import answer
 from bridge.setups.wiggum.layout import Layout
@@ -139,6 +142,21 @@ class Project:
         """Put a `claude` on PATH: bash code that says something on stdout, wrapped as the CLI wraps a result."""
         self.write("bin/said", f"#!/usr/bin/env bash\n{SAID}\n{code}\n", 0o755)
         self.write("bin/claude", CLAUDE, 0o755)
+
+
+def unique_seconds() -> str:
+    """Give a time for `sleep` that nobody else sleeps for."""
+    return f"60.{time.monotonic_ns()}"
+
+
+def none_sleeps(mark: str, seconds: float = 5) -> bool:
+    """Say whether each process with that word ends within so long; a zombie that nobody reaps has ended."""
+    end = time.monotonic() + seconds
+    while any(mark in (each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 SAID = r"""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.setups.wiggum.checkpoints import Made, listed, make, restore
 from bridge.setups.wiggum.git import Git, find_git
+from bridge.setups.wiggum.probe import Probe
 from bridge.setups.wiggum.state import Checkpointing
+from tests.setups.wiggum.project import Project, none_sleeps, unique_seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.setups.wiggum.project import Project
+    from bridge.setups.wiggum.git_process import Ran
 
 
 def checkpoint(project: Project, number: int = 1, *, since: str | None = None, **settings: bool) -> Made:
@@ -174,6 +176,68 @@ def test_restore_brings_files_back_and_loses_nothing(project: Project) -> None:
     restore(git, listed(git)[1], stamp="then")
     assert project.read("work.txt") == "two\n"
     assert project.read("later/deep.txt") == "later\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "kept"), [("kept", "kept"), ("kept/deep/x.txt", "kept/deep/x.txt"), ("kept/x.txt", "kept/x.txt")]
+)
+@pytest.mark.parametrize("then", ["kept", "kept/x.txt"])
+def test_req_rw_110_an_ignored_file_in_the_way_of_a_restore_is_kept(
+    project: Project, now: str, kept: str, then: str
+) -> None:
+    project.write(then, "one\n")
+    checkpoint(project, 1)
+    project.git("rm", "--quiet", "--cached", then)
+    (project.path / then).unlink()
+    if "/" in then:
+        (project.path / "kept").rmdir()
+    project.write(".gitignore", "bin/\n/kept\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "--quiet", "-m", "ignore")
+    project.write(now, "precious\n")
+    git = repository(project)
+    done = restore(git, listed(git)[0], stamp="now")
+    assert project.read(then) == "one\n"
+    there = project.path / now
+    still = there.is_file() and there.read_text() == "precious\n"
+    assert still or project.git("show", f"{done.saved}:{kept}") == "precious\n"
+
+
+def test_req_rw_108_work_in_a_repository_inside_is_work(project: Project) -> None:
+    """As in a submodule, or in a workspace of several repositories (pain 2)."""
+    project.write("inner/file.txt", "one\n")
+    inner = Project(project.path / "inner")
+    inner.repository()
+    project.git("-c", "advice.addEmbeddedRepo=false", "add", "inner")
+    project.git("commit", "--quiet", "-m", "inner")
+    probe = Probe(project.path)
+    first = probe.look()
+    assert probe.changed(first, probe.look()) is False
+    inner.write("file.txt", "two\n")
+    second = probe.look()
+    assert probe.changed(first, second) is True
+    inner.write("file.txt", "three\n")
+    assert probe.changed(second, probe.look()) is True
+
+
+def test_a_commit_hook_that_takes_too_long_is_ended_and_leaves_no_lock(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = unique_seconds()
+    project.write(".git/hooks/pre-commit", f"#!/bin/sh\nsleep {mark}\n", 0o755)
+    project.write("work.txt", "work\n")
+    given = Git.run
+
+    def run(git: Git, *arguments: str, **more: Any) -> Ran:
+        monkeypatch.setattr(Git, "_patience", 0.5 if arguments[0] == "commit" else 100)
+        return given(git, *arguments, **more)
+
+    monkeypatch.setattr(Git, "run", run)
+    made = checkpoint(project)
+    assert "took longer than" in made.warning
+    assert project.git("show", f"{made.commit}:work.txt") == "work\n"
+    assert not (project.path / ".git/index.lock").exists()
+    assert none_sleeps(mark)
 
 
 def test_as_commands(project: Project) -> None:

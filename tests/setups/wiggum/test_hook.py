@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 import time
@@ -75,8 +76,18 @@ def test_a_process_in_an_ascii_locale_speaks_json(project: Project) -> None:
     assert json.loads(done.stdout)["reason"] == "Größe \U0001f504\n"
 
 
-def test_unknown_options_are_refused_as_everywhere(project: Project) -> None:
-    assert project.run("stop-hook", "--legacy").returncode == 2
+@pytest.mark.parametrize("argument", ["--legacy", "--legacy-exit-codes=1", "now"])
+def test_req_rw_102_an_unknown_argument_fails_open_as_2_would_prevent_the_stop(
+    project: Project, argument: str
+) -> None:
+    project.keep()
+    done = stops(project, argument)
+    assert done.returncode == 0
+    assert f"unknown argument '{argument}'" in json.loads(done.stdout)["systemMessage"]
+    assert project.state["iteration"] == 0
+
+
+def test_help_is_there_all_the_same(project: Project) -> None:
     assert "Stop hook" in project.run("stop-hook", "--help").stdout
 
 
@@ -209,6 +220,34 @@ def test_a_large_transcript_is_read_from_its_end(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(line("user", "x" * 1000) * 3000 + line("assistant", GIVEN))
     assert last_message(path, wait=lambda _: None) == GIVEN
+
+
+def test_req_rw_101_a_last_message_of_10_mb_and_what_stands_behind_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    behind = '{"type":"progress","text":"' + "x" * 1000 + '"}\n'
+    path.write_text(line("user", "go") + line("assistant", "y" * 10_000_000 + GIVEN) + behind * 2000)
+    found = last_message(path, wait=lambda _: None)
+    assert found is not None
+    assert found.endswith(GIVEN)
+
+
+def test_a_large_transcript_that_still_grows_has_not_settled(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(line("user", "x" * 1000) * 3000 + line("assistant", "On my way."))
+    looks = []
+
+    def wait(_seconds: float) -> None:
+        looks.append(1)
+        if len(looks) < 5:
+            with open(path, "a") as file:
+                file.write(line("user", "go on") if len(looks) < 4 else line("assistant", GIVEN))
+
+    assert last_message(path, wait=wait) == GIVEN
+
+
+def test_a_transcript_that_is_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t.jsonl")
+    assert last_message(tmp_path / "t.jsonl", wait=lambda _: None) is None
 
 
 # -- outer shell loops -------------------------------------------------------------------------------

@@ -87,6 +87,8 @@ ROWS = [
         after={"iteration": 1},
     ),
     Row("an event name that is missing is Stop", BLOCK, {"hook_event_name": None}, after={"iteration": 1}),
+    Row("an event name that is empty is Stop", BLOCK, {"hook_event_name": ""}, after={"iteration": 1}),
+    Row("a session of a named agent is a session", BLOCK, {"agent_type": "reviewer"}, after={"iteration": 1}),
     # the promise
     Row(
         "the promise ends the loop",
@@ -330,6 +332,7 @@ ROWS = [
     Row("a loop that has ended", SILENT, state={**OWN, "outcome": "complete"}),
     Row("no loop at all", SILENT, state=None),
     Row("a sub-agent's stop", SILENT, {"hook_event_name": "SubagentStop", "last_assistant_message": GIVEN}),
+    Row("a stop within a sub-agent", SILENT, {"agent_id": "a1", "last_assistant_message": GIVEN}),
     Row(
         "somebody asked for the end",
         ALLOW,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from bridge.errors import ConfigurationError
-from bridge.setups.wiggum.install import with_hook, without_hook
+from bridge.setups.wiggum.install import default_command, with_hook, without_hook
 
 if TYPE_CHECKING:
     from tests.setups.wiggum.project import Project
@@ -122,6 +123,47 @@ def test_as_a_command(project: Project) -> None:
     assert project.read(".claude/settings.json") == text
     assert not (project.path / ".claude" / "commands" / "ralph.md").exists()
     assert project.wiggum("uninstall-hook").returncode == 0
+
+
+def test_the_ralph_command_runs_the_program_that_the_hook_is(project: Project) -> None:
+    project.wiggum("install-hook", "--command", "/venv/bin/ralph-bridge stop-hook")
+    text = project.read(".claude/commands/ralph.md")
+    assert "Bash(/venv/bin/ralph-bridge wiggum:*)" in text
+    assert "`/venv/bin/ralph-bridge wiggum start --mode hook" in text
+    assert "written by ralph-bridge wiggum install-hook" in text
+    # Without a command, what is there stays; with another one, only that is put right.
+    settings = project.read(".claude/settings.json").replace("120", "99")
+    project.write(".claude/settings.json", settings)
+    assert project.wiggum("install-hook").stdout.count("unchanged: ") == 2
+    project.wiggum("install-hook", "--command", "ralph-bridge stop-hook")
+    assert project.read(".claude/settings.json") == settings.replace("/venv/bin/", "")
+    assert "Bash(ralph-bridge wiggum:*)" in project.read(".claude/commands/ralph.md")
+    assert "removed: " in project.wiggum("uninstall-hook").stdout
+
+
+def test_a_command_that_wouldn_t_be_found_again_is_refused(project: Project) -> None:
+    done = project.wiggum("install-hook", "--command", "my-wrapper stop-hook")
+    assert (done.returncode, "expected a command that runs" in done.stderr) == (2, True)
+    assert not (project.path / ".claude").exists()
+
+
+def test_the_command_for_a_python_that_path_does_not_lead_to_runs(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    command = default_command()
+    assert command.endswith(" -P -m bridge stop-hook")
+    project.write("bridge/__main__.py", "raise SystemExit(7)\n")
+    project.keep()
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=project.path,
+        env=project.environment,
+        input=b"{",
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, b"no JSON" in done.stdout) == (0, True)
 
 
 def test_a_command_file_of_somebody_else_s_is_kept(project: Project) -> None:

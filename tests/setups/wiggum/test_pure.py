@@ -72,6 +72,20 @@ def test_the_published_schema_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ('\ufeff{"iteration": 3}', "iteration", 3),
+        ('{"iteration": 3.0}', "iteration", 3),
+        ('{"iteration": "3"}', "iteration", 3),
+        ('{"breaker": {"state": "open"}}', "breaker", Breaker(Circuit.OPEN)),
+        ('{"breaker": {"state": "half-open"}}', "breaker", Breaker(Circuit.HALF)),
+    ],
+)
+def test_req_rw_104_other_writers_spellings_are_read(text: str, key: str, value: object) -> None:
+    assert getattr(read_state(text), key) == value
+
+
+@pytest.mark.parametrize(
     ("document", "told"),
     [
         ("[]", "no JSON object"),

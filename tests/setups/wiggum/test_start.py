@@ -93,6 +93,14 @@ def test_what_makes_no_sense_is_refused(project: Project, arguments: tuple[str, 
     assert "rror" in refused(project, *arguments)
 
 
+@pytest.mark.parametrize("option", ["--agent", "--driver"])
+def test_a_script_that_isn_t_there_leaves_no_loop_behind(project: Project, option: str) -> None:
+    (project.path / "fix_plan.md").unlink()
+    refused(project, "Port it", option, "no-such-script")
+    assert not project.layout.state.exists()
+    assert not (project.path / "fix_plan.md").exists()
+
+
 def test_a_cli_that_is_missing_is_no_turn(project: Project) -> None:
     project.env["PATH"] = "/usr/bin:/bin"
     assert "claude was not found on PATH" in refused(project, code=4)
@@ -243,8 +251,9 @@ def test_two_loops_in_one_project_are_refused(project: Project) -> None:
         assert project.wiggum("reset").returncode == 4
         assert "told to end now" in project.wiggum("stop", "--now").stdout
         first.communicate(timeout=60)
-    assert first.returncode == 143
-    assert project.status()["running"] is False
+    assert first.returncode == 130
+    seen = project.status()
+    assert (seen["running"], seen["outcome"], seen["iteration"]) == (False, "cancelled", 1)
 
 
 def test_a_signal_leaves_a_turn_that_the_next_start_ends(project: Project) -> None:
@@ -287,6 +296,13 @@ def test_status_in_text_and_json(project: Project) -> None:
     assert seen["checkpoints"]["count"] == 2
 
 
+def test_status_tells_of_a_loop_of_the_official_plugin(project: Project) -> None:
+    front = "iteration: 3\nmax_iterations: 9\ncompletion_promise: null"
+    project.write(".claude/ralph-loop.local.md", f"---\n{front}\n---\n\nGo on.\n")
+    assert "official plugin, in iteration 3 of 9" in project.wiggum("status").stdout
+    assert project.status()["plugin"]["iteration"] == 3
+
+
 def test_reset_needs_a_loop(project: Project) -> None:
     assert project.wiggum("reset").returncode == 2
 
@@ -302,6 +318,7 @@ def test_the_loop_s_own_files_don_t_show_in_git(project: Project) -> None:
 def test_output_of_start_as_json(project: Project) -> None:
     done = project.wiggum("start", "--mode", "hook", "--json")
     assert json.loads(done.stdout)["active"] is True
+    assert json.loads(done.stdout)["running"] is False, "the loop's own lock is no loop at work"
     project.claude("echo noise; work; promise")
     done = project.wiggum("start", "--json", "--fresh")
     assert json.loads(done.stdout)["outcome"] == "complete"
