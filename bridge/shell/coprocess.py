@@ -77,6 +77,11 @@ def _prelude(environment: Mapping[str, str]) -> bytes:
     return head + protocol.encode("".join(back)) + (mark + loop) * _COPIES
 
 
+def _loop() -> bytes:
+    _, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
+    return mark + loop
+
+
 class Exchange(NamedTuple):
     """One finished exchange: the reply, and what the call wrote."""
 
@@ -370,6 +375,11 @@ class Coprocess:
             if not protocol.complete(reply, number, values):
                 self._interrupt(bytearray(reply), values)
             raise
+
+    def more_loop(self) -> None:
+        """Add a copy of the loop to what bash reads, for one that something threw bash out of."""
+        with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "ab") as file:
+            file.write(_loop())
 
     def _forget_outputs(self) -> None:
         """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""
