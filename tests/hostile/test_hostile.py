@@ -176,6 +176,14 @@ def the_next_calls(shell: Shell, head: Header, lost: bool) -> None:
     if not any_next:
         shell.execute("EXECUTED=yes")
         assert shell["EXECUTED"] == "yes"
+        if shell.get("NO_FORKS") != "yes":
+            apart = shell.call("ping", "no", "apart", isolated=True, read=["PONG"])
+            assert (apart.status, apart.values) == (1, {"PONG": ["no", "apart"]})
+        shell.update(
+            {"__LIST": ["a b", ""], "__PAIRS": {"]": "x"}} if shell.version >= (4,) else {"__LIST": ["a b", ""]}
+        )
+        assert shell["__LIST"] == ["a b", ""]
+        assert shell.snapshot()["EXECUTED"].value == "yes"
     if not lost:
         for name, count in (line.split() for line in head.get("reads", [])):
             assert len(shell[name]) == int(count)
