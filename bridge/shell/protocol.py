@@ -85,8 +85,8 @@ def encode(text: str) -> bytes:
     except UnicodeEncodeError as error:
         bad = text[error.start]
         raise ValueNotAccepted(
-            f"{bad!r} in {text[max(0, error.start - 30) : error.end + 30]!r} is half of a character and stands for no "
-            "byte; give text, or bytes decoded with surrogateescape"
+            f"{bad!r} in {text[max(0, error.start - 30) : error.end + 30]!r} is half of a character and stands for "
+            "no byte; give text, or bytes decoded with surrogateescape"
         ) from None
 
 
@@ -200,7 +200,8 @@ def job(
         "case $__rb_B in '') ;; *) __rb_B=$(<\"$__rb_d/b\") ;; esac\n"
         # The keeper. The hook sees one subshell, as a stage of a pipeline does.
         "(\n\\builtin set +m\n\\builtin trap : ALRM HUP INT PIPE QUIT TERM USR1 USR2\n__rb_c=0 BASH_SUBSHELL=0\n"
-        f'(\n{{ \\builtin eval "$__rb_o"\n{BUILTIN_BACK}}} 2>/dev/null\n{call(hook, arguments)}\n) 2>&{stderr} {away} || __rb_c=$?\n'
+        f'(\n{{ \\builtin eval "$__rb_o"\n{BUILTIN_BACK}}} 2>/dev/null\n'
+        f"{call(hook, arguments)}\n) 2>&{stderr} {away} || __rb_c=$?\n"
         f"\\builtin printf '%s\\n' \"$__rb_c\" >|{quote(folder + '/status')}\n"
         f") 2>/dev/null &\n\\builtin printf '%s\\n' \"$!\" >|{quote(folder + '/pid')}\n"
         f") {redirections} || __rb_t=\n"
