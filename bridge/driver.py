@@ -14,6 +14,7 @@ from bridge.contract import driver_contract
 from bridge.contract.loading import check_parses, missing_hooks
 from bridge.errors import HookExited, HookFailed, UnknownDriver
 from bridge.shell import DEFAULT_TIMEOUT, Shell
+from bridge.shell.script import absolute
 from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
@@ -320,4 +321,4 @@ def _text(stdout: str) -> str:
 
 def _locate(script: str | os.PathLike[str], folders: Sequence[str | os.PathLike[str]]) -> Path:
     text = os.fspath(script)
-    return find(text, folders) if resources.is_name(script) else Path(os.path.abspath(text))
+    return find(text, folders) if resources.is_name(script) else Path(absolute(text))

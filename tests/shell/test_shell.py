@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge import Shell
+from bridge import Agent, Driver, Shell
 from bridge.errors import (
     BridgeError,
     HookExited,
@@ -501,6 +501,18 @@ def test_errors_from_which_no_eval_returns_cost_nothing(shell: Shell, code: str)
         assert "line" in reply.stderr
         assert "break or continue" not in reply.stderr
     assert (shell.pid, shell.call("v").stdout) == (pid, "kept\n")
+
+
+def test_a_relative_path_where_the_folder_is_gone(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for load in (shell.source, Driver.load, Agent.load):
+        with pytest.raises(ScriptNotFound, match="working folder"):
+            load("./relative.sh")
 
 
 @pytest.mark.parametrize("given", ["\ud83d", "x\udfff" * 500])
