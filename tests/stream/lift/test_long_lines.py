@@ -1,7 +1,8 @@
-"""Patterns of grep and sed on long lines: Python's re would backtrack for minutes, and nothing could interrupt it."""
+"""Patterns of grep and sed on long lines: Python's re would backtrack for minutes, uninterruptibly."""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
 
@@ -27,15 +28,13 @@ LONG = 1 << 20
 def test_a_long_line_is_quick_or_left_to_bash(words: tuple[str, ...], unit: str) -> None:
     work = tool(Tool(words[0], words[1:], False, None))
     begun = time.process_time()
-    try:
+    with contextlib.suppress(Doubt):
         on_text(work, unit * (LONG // len(unit)) + "\n")
-    except Doubt:
-        pass
     assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize("line", ['{"text":"a","text":"b"}', 'x"text":"', "", '"text":"":"text":"c"', "q" * 5000])
-@pytest.mark.parametrize("script", [r's/.*"text":"\([^"]*\)".*/\1/', r"s/\(.*\)t/<\1>/g", r"s/.*e//g"])
+@pytest.mark.parametrize("script", [r's/.*"text":"\([^"]*\)".*/\1/', r"s/\(.*\)t.*/<\1>/g", r"s/.*e.*//g"])
 def test_a_leading_anything_matches_from_the_start_or_nowhere(script: str, line: str) -> None:
     work = tool(Tool("sed", (script,), False, None))
     wanted = subprocess.run(["sed", script], input=line + "\n", capture_output=True, text=True, check=True).stdout
