@@ -17,6 +17,7 @@ from bridge.contract.loading import check_parses
 from bridge.errors import HookFailed, ShellDied, UnknownAgent
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
+from bridge.shell.script import absolute
 from bridge.stream.display import Display
 from bridge.stream.hosted import HostedFilter
 from bridge.stream.jq_provided import COMMANDS
@@ -128,7 +129,7 @@ class Agent(LoadedScript):
                 unset: that ends the controller, too.
             HookExited, HookTimeout: sourcing ended this way.
         """
-        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
+        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(absolute(script))
         if shell is None:
             shell = open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout, provide_jq=provide_jq)
         try:

@@ -14,6 +14,7 @@ from bridge.contract import driver_contract
 from bridge.errors import HookExited, HookFailed, UnknownDriver
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell
+from bridge.shell.script import absolute
 from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Driver(LoadedScript):
             ContractViolation: required hooks are missing; all are named.
             HookFailed, HookExited, HookTimeout, ShellDied: the script or one of the three hooks failed.
         """
-        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(os.path.abspath(script))
+        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(absolute(script))
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:

@@ -31,7 +31,7 @@ from bridge.shell import guardian, processes, protocol
 from bridge.shell.commands import provide
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from bridge.shell.commands import Commands
 
@@ -75,6 +75,11 @@ def _prelude(environment: Mapping[str, str]) -> bytes:
         if name in environment
     ]
     return head + protocol.encode("".join(back)) + (mark + loop) * _COPIES
+
+
+def _loop() -> bytes:
+    _, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
+    return mark + loop
 
 
 class Exchange(NamedTuple):
@@ -228,8 +233,8 @@ class Coprocess:
             self.folder = os.path.abspath(tempfile.mkdtemp(prefix="ralph-bridge-"))
         except OSError as error:
             raise ShellStartFailed(f"no place for temporary files: {error}; set TMPDIR to a folder") from error
-        with contextlib.ExitStack() as undo:
-            undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        with _starting(), contextlib.ExitStack() as undo:
+            undo.callback(_remove, self.folder)
             self._q = self._channel("q", undo)
             self._r = self._channel("r", undo)
             self._o = _Output(f"{self.folder}/o", output_limit)
@@ -238,13 +243,14 @@ class Coprocess:
             undo.callback(self._e.close)
             self._process = self._start(bash, env, cwd, host_streams, commands or {})
             self._alive = True
+            undo.callback(processes.end_session, self._process)
             guardian.watch(self.pid, self.folder)
             if hasattr(os, "pidfd_open"):
                 with contextlib.suppress(OSError):
                     self._pidfd = os.pidfd_open(self.pid)
                     undo.callback(os.close, self._pidfd)
             # Runs when this object goes, at the latest when the interpreter ends: no shell is left behind.
-            self._dispose = weakref.finalize(self, _dispose, self._process, undo.pop_all())
+            self._dispose = weakref.finalize(self, undo.pop_all().close)
         self._poll = select.poll()
         self._poll.register(self._r, select.POLLIN)
         self._death = select.poll()  # select() can't see a descriptor above 1023
@@ -373,6 +379,11 @@ class Coprocess:
             if not protocol.complete(reply, number, values):
                 self._interrupt(bytearray(reply), values)
             raise
+
+    def more_loop(self) -> None:
+        """Add a copy of the loop to what bash reads, for one that something threw bash out of."""
+        with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "ab") as file:
+            file.write(_loop())
 
     def _forget_outputs(self) -> None:
         """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""
@@ -534,7 +545,20 @@ class Coprocess:
             self._e.close()
 
 
-def _dispose(process: subprocess.Popen[bytes], undo: contextlib.ExitStack) -> None:
-    if process.returncode is None:
-        processes.end_session(process)
-    undo.close()
+def _remove(folder: str) -> None:
+    """Also where there is no descriptor to list it with: then there was none to put more than `q` into it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.unlink(f"{folder}/q")
+        os.rmdir(folder)
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    try:
+        yield
+    except ShellStartFailed:
+        raise
+    except OSError as error:
+        what = f"no bash can be started now: {error}; close other shells, or raise the limit (ulimit -n)"
+        raise ShellStartFailed(what) from error

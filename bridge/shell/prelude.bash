@@ -26,9 +26,10 @@ __rb_B=     # brings back a function "builtin" of the script, when it has one
 __rb_w=     # what it wants read back: calls of __rb_a, __rb_f, __rb_N, __rb_F
 __rb_s=0    # status of the call: what it exited with, else __rb_c
 __rb_c=0    # status of the command
-__rb_x=     # how it left: '-' returned (or runs), 'exit', 'int'; empty when there is nothing to reply to
+__rb_x=     # how it left: '-' returned (or runs), 'exit', 'int', 'lost'; empty when there is nothing to reply to
+__rb_z=     # status of what stood before the present copy of the loop
 __rb_i=     # set by an isolated call: the subshell may have replied already
-__rb_b=0    # reads in a row that brought nothing; 9 ends the loop and with it bash
+__rb_b=0    # reads in a row that brought nothing; 9 ends the loop and with it bash: at once, when __rb_d is no folder
 __rb_T=     # functrace and errtrace as they were before unwinding
 __rb_g=$2   # the guardian's pipe: see guardian.py
 \builtin shift 2
@@ -91,8 +92,11 @@ __rb_send() {
 # read back before they are gone. The mark tells the parent that a reply was sent.
 __rb_leave() {
     case $__rb_x in -) __rb_s=$1 ;; esac
+    __rb_t=
+    \builtin declare __rb_t=1 1>&- 2>&- || __rb_t= # sets a local here; a function "builtin" can't
+    case $__rb_t in 1) ;; *) __rb_mend || __rb_t= ;; esac
     __rb_values || :
-    \builtin printf '%s\n' "$__rb_n" >|"$__rb_d/m"
+    \builtin printf '%s\n' "$__rb_n" >|"$__rb_d/m" || :
 }
 
 # `exit` in a hook must not end the shell. In the main shell it notes the status and unwinds: with
@@ -234,11 +238,14 @@ $__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || [[ $__rb_x ]] || __rb_b=9 
     esac
 }
 
-# A break or continue outside any loop found ours: the request did not run to its end.
+# The request did not run to its end: a break or continue outside any loop found ours, or an error from which bash
+# returns to the top level of the script that it runs, whatever eval there is (invalid arithmetic in an assignment).
+# The host is told, and makes up for the copy of the loop that is used up.
 __rb_broken() {
     __rb_q=
     __rb_c=1
-    \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e"
+    case $__rb_x in -) __rb_x=lost ;; esac
+    case $__rb_z in 0) \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e" ;; esac
 }
 
 \builtin readonly -f __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
@@ -255,6 +262,7 @@ POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against
 
 # --- the loop: FOLDER/prelude has it several times, because a `break` outside any loop of a sourced file
 # leaves ours. What was to be replied is replied by the next copy, and at the next turn after a `continue`.
+__rb_z=$? # not 0: an error threw bash out of the loop
 while [[ $__rb_b != 9 ]]; do
     case $__rb_x in
     '') ;;
@@ -266,25 +274,25 @@ while [[ $__rb_b != 9 ]]; do
         "-:$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
             builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || {
                 __rb_mend || __rb_t=$?
-                builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r"
+                builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || __rb_b=9 __rb_d=/dev/null
             } ;;
         *)
             case $__rb_q in '') ;; *) __rb_broken ;; esac
-            case $__rb_x in -) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
+            case $__rb_x in - | lost) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
             __rb_t=
             builtin declare __rb_t=1 || __rb_t=
             case $__rb_t in 1) ;; *) __rb_mend || __rb_t=$? ;; esac
             case $__rb_w$__rb_i in
             '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" || {
                 __rb_mend || __rb_t=$?
-                builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r"
+                builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" || __rb_b=9 __rb_d=/dev/null
             } ;;
             *)
                 __rb_t=
                 case $__rb_i in 1) IFS='' builtin read -r __rb_t 2>/dev/null <"$__rb_d/m" ;; esac
                 # Not before every call: in POSIX mode old versions let the assignment stay.
                 case $__rb_t in "$__rb_n") ;; *)
-                    case ${FUNCNEST+x} in x) FUNCNEST='' __rb_values ;; *) __rb_values ;; esac ;;
+                    case ${FUNCNEST+x} in x) FUNCNEST='' __rb_values ;; *) __rb_values ;; esac || __rb_b=9 __rb_d=/dev/null ;;
                 esac
                 __rb_w='' __rb_i='' ;;
             esac ;;
@@ -301,8 +309,8 @@ while [[ $__rb_b != 9 ]]; do
         case $__rb_p$__rb_B in '') ;; *) __rb_prepare ;; esac
         # In a condition, as the controllers call hooks: errexit is visible in $- and doesn't act. The
         # condition has to stand inside: bash would not see it behind "builtin eval".
-        builtin eval "__rb_x=- __rb_n=$((__rb_n + 1));$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_failed $?
+        builtin eval "__rb_x=- __rb_n=$((__rb_n + 1));$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_failed "$?"
         __rb_q= ;;
-    *) __rb_trouble $? ;;
+    *) __rb_trouble "$?" ;;
     esac
 done

@@ -6,6 +6,7 @@ so a shell gets a session of its own and is ended by that, with the descendants 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -169,13 +170,19 @@ def send(number: signal.Signals, pids: Iterable[int]) -> None:
 def end_session(leader: subprocess.Popen[bytes], *, patience: float = 2.0) -> None:
     """Kill the leader and every other member of its session until none is left, for at most `patience` seconds.
 
-    Repeated, because a process may fork between the look and the kill. The leader is reaped last: its pid
-    keeps the session id from being given to somebody else meanwhile.
+    Nothing, when the leader was reaped before. Repeated, because a process may fork between the look and the kill.
+    The leader is reaped last: its pid keeps the session id from being given to somebody else meanwhile.
     """
+    if leader.returncode is not None:
+        return
     send(signal.SIGKILL, [leader.pid])
     end = time.monotonic() + patience
-    while (left := members(leader.pid)) and time.monotonic() < end:
-        send(signal.SIGKILL, left)
-        time.sleep(0.001)
+    try:
+        while (left := members(leader.pid)) and time.monotonic() < end:
+            send(signal.SIGKILL, left)
+            time.sleep(0.001)
+    except OSError:  # this process has no descriptor left to look with
+        with contextlib.suppress(OSError):
+            os.killpg(leader.pid, signal.SIGKILL)
     guardian.release(leader.pid)
     leader.wait()

@@ -63,7 +63,8 @@ class Head(NamedTuple):
 
     number: of the request that it answers, counted from 1 in each bash.
     status: 0 to 255.
-    left: ``-`` the call returned, ``exit`` it called exit, ``int`` an interrupt ended it.
+    left: ``-`` the call returned, ``exit`` it called exit, ``int`` an interrupt ended it, ``lost`` something in it
+        threw bash out of the prelude's loop.
     options: the value of ``$-`` after the call.
     """
 
@@ -74,8 +75,19 @@ class Head(NamedTuple):
 
 
 def encode(text: str) -> bytes:
-    """Text to the bytes that bash sees (UTF-8, lone surrogates as the bytes that they stand for)."""
-    return text.encode("utf-8", "surrogateescape")
+    """Text to the bytes that bash sees (UTF-8, lone surrogates as the bytes that they stand for).
+
+    Raises:
+        ValueNotAccepted: a surrogate that stands for no byte.
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        bad = text[error.start]
+        raise ValueNotAccepted(
+            f"{bad!r} in {text[max(0, error.start - 30) : error.end + 30]!r} is half of a character and stands for "
+            "no byte; give text, or bytes decoded with surrogateescape"
+        ) from None
 
 
 def decode(data: bytes) -> str:
@@ -120,12 +132,12 @@ def call(hook: str, arguments: Iterable[str]) -> str:
 
 def source(path: str, arguments: Sequence[str]) -> str:
     """The command that sources a script at the main level, where its ``declare`` makes globals."""
-    return "__rb_plain; __rb_t=$__rb_B\n\\builtin set --\n\\. " + " ".join(quote(w) for w in (path, *arguments))
+    return "\\__rb_plain; __rb_t=$__rb_B\n\\builtin set --\n\\. " + " ".join(quote(w) for w in (path, *arguments))
 
 
 def run(code: str) -> str:
     """The command that runs code of the host's own."""
-    return '__rb_plain\n\\eval "__rb_B=;$__rb_B\n"' + quote(code)
+    return '\\__rb_plain\n\\eval "__rb_B=;$__rb_B\n"' + quote(code)
 
 
 def plain(request: bytes) -> bool:
@@ -150,14 +162,19 @@ def assignment(name: str, value: str | Sequence[str] | dict[str, str] | dict[int
 
 def want(code: Sequence[str]) -> str:
     """The part of a request that names what the reply shall carry."""
-    return f"__rb_w={quote(';'.join(code))}\n" if code else ""
+    return f"__rb_w={quote(_wanted(code))}\n" if code else ""
+
+
+def _wanted(code: Sequence[str]) -> str:
+    return "".join(f"\\{each};" for each in code)
 
 
 def isolated(command: str, wants: Sequence[str]) -> str:
     """A call in a forked subshell, which sends the values itself before they are gone with it."""
-    leave = 'case ${FUNCNEST+x} in x) FUNCNEST="" __rb_leave $? ;; *) __rb_leave $? ;; esac'
+    # No reserved words: the trap is parsed when it runs, and any word may be an alias then.
+    leave = '__rb_c=$?;((0${FUNCNEST+1}))&&FUNCNEST= \\__rb_leave "$__rb_c"||\\__rb_leave "$__rb_c"'
     trap = f"\\builtin enable trap 2>&-;\\builtin trap '{leave}' EXIT"
-    inside = f"__rb_l=1;__rb_P=${{BASHPID-$$}};__rb_w={quote(';'.join(wants))};{trap}\n"
+    inside = f"__rb_l=1;__rb_P=${{BASHPID-$$}};__rb_w={quote(_wanted(wants))};{trap}\n"
     return f"__rb_i=1\n({inside}{BUILTIN_BACK}{command})"
 
 
@@ -174,16 +191,21 @@ def job(
         closed: descriptors that the hook doesn't see.
     """
     away = " ".join(f"{number}>&-" for number in closed)
+    aliases = "\\builtin shopt -%s expand_aliases"
     return (
+        # Any reserved word of what follows may be an alias.
+        f"__rb_o=\n{aliases % 'q'} && __rb_o={quote(aliases % 's')}\n{aliases % 'u'}\n"
         "(\n\\builtin enable set trap printf eval 2>&-\n\\builtin set -m\n"
         # The next call may replace the file while the hook's own subshell is still on its way.
         "case $__rb_B in '') ;; *) __rb_B=$(<\"$__rb_d/b\") ;; esac\n"
         # The keeper. The hook sees one subshell, as a stage of a pipeline does.
         "(\n\\builtin set +m\n\\builtin trap : ALRM HUP INT PIPE QUIT TERM USR1 USR2\n__rb_c=0 BASH_SUBSHELL=0\n"
-        f"(\n{{ {BUILTIN_BACK}}} 2>/dev/null\n{call(hook, arguments)}\n) 2>&{stderr} {away} || __rb_c=$?\n"
+        f'(\n{{ \\builtin eval "$__rb_o"\n{BUILTIN_BACK}}} 2>/dev/null\n'
+        f"{call(hook, arguments)}\n) 2>&{stderr} {away} || __rb_c=$?\n"
         f"\\builtin printf '%s\\n' \"$__rb_c\" >|{quote(folder + '/status')}\n"
         f") 2>/dev/null &\n\\builtin printf '%s\\n' \"$!\" >|{quote(folder + '/pid')}\n"
         f") {redirections} || __rb_t=\n"
+        '\\builtin eval "$__rb_o"\n'
     )
 
 
@@ -196,7 +218,7 @@ def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:
 def drop_strangers(buffer: bytearray, number: int) -> None:
     """Drop what stands before the reply with this number: an earlier one, or what a script wrote there."""
     if buffer and not buffer.startswith(b"%d " % number):
-        head = re.search(rb"%d [0-9]{1,3} (-|exit|int) [A-Za-z]*\0" % number, buffer)
+        head = re.search(rb"%d [0-9]{1,3} (-|exit|int|lost) [A-Za-z]*\0" % number, buffer)
         if head or len(buffer) > 1 << 20:  # so much of it is not the beginning of anything
             del buffer[: head.start() if head else -200]
 

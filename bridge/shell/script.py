@@ -7,9 +7,22 @@ import stat
 
 from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable
 
-__all__ = ["check"]
+__all__ = ["absolute", "check"]
 
 _SHELLS = frozenset([b"bash", b"sh", b"dash", b"ksh", b"ash"])
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """The absolute path; links stay.
+
+    Raises:
+        ScriptNotFound: it is relative, and the working folder has been removed.
+    """
+    try:
+        return os.path.abspath(os.fspath(path))
+    except FileNotFoundError as error:
+        what = f"{os.fspath(path)} can't be found: the working folder has been removed; give an absolute path"
+        raise ScriptNotFound(what) from error
 
 
 def check(path: str | os.PathLike[str]) -> str:
@@ -20,7 +33,7 @@ def check(path: str | os.PathLike[str]) -> str:
         ScriptUnreadable: it may not be read.
         ScriptInvalid: a folder, a device, a binary file, or a script for another interpreter.
     """
-    real = os.path.abspath(os.fspath(path))
+    real = absolute(path)
     if "\0" in real:
         raise ScriptInvalid(f"{real!r} can't be a path: it has a NUL byte")
     try:

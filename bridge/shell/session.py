@@ -191,14 +191,17 @@ class Session:
         if len(setup) > protocol.INLINE_LIMIT:
             self._write("a", protocol.encode(setup))
             setup = '\\builtin enable . set 2>&-\n\\builtin . "$__rb_d/a"\n'
-        if "\\builtin" in setup and command != protocol.NOTHING:
-            setup += protocol.BUILTIN_BACK
+        if "\\builtin" in setup:
+            if command == protocol.NOTHING:
+                command += "\n" + protocol.BUILTIN_BACK[:-1]
+            else:
+                setup += protocol.BUILTIN_BACK
         request = protocol.encode(setup + command) + b"\0"
         if len(request) > _PIPE_BUF or not protocol.plain(request):
-            if protocol.BUILTIN_BACK not in setup and command != protocol.NOTHING:
+            if protocol.BUILTIN_BACK not in setup and not command.startswith(protocol.NOTHING):
                 request = protocol.encode(setup + protocol.BUILTIN_BACK + command) + b"\0"
             self._write("a2", request[:-1] + b"\n")
-            request = b'__rb_plain;\\. "$__rb_d/a2"\0'
+            request = b'\\__rb_plain;\\. "$__rb_d/a2"\0'
         return self._exchange(request, values_wanted, timeout, hook, arguments)
 
     def _exchange(
@@ -225,7 +228,9 @@ class Session:
             head, frames = protocol.parse(done.reply)
         except ValueError:
             raise self._senseless(hook, arguments) from None
-        if head.left != "-":
+        if head.left == "lost":
+            self._process.more_loop()
+        elif head.left != "-":
             kind, what = (
                 (HookExited, f"{hook} called exit {head.status}")
                 if head.left == "exit"

@@ -1,5 +1,5 @@
 # about: a restricted shell can't redirect output, ours included
-# sees: died | timeout
+# sees: died
 # state: lost
-# timeout: 1
+# within: 4
 hook() { set -r; return 0; }

@@ -13,6 +13,7 @@ A script's header says what a caller must see; unknown keys are an error::
     # length:  NAME BYTES, a scalar of that length after the call
     # state:   kept | lost | any: the globals from before           (default: kept, unless bash died)
     # next:    ok | any: how the calls after it go                  (default: ok)
+    # alone:   yes: no isolated call can be had afterwards
     # noisy:   yes: later calls may print (a trap of the script's)
     # timeout: seconds for the call                                 (default: 10)
     # within:  seconds after which the caller must have its answer  (default: timeout and the kill ladder)
@@ -176,6 +177,14 @@ def the_next_calls(shell: Shell, head: Header, lost: bool) -> None:
     if not any_next:
         shell.execute("EXECUTED=yes")
         assert shell["EXECUTED"] == "yes"
+    if not any_next and "slow" not in head:
+        if "alone" not in head:
+            apart = shell.call("ping", "no", "apart", isolated=True, read=["PONG"])
+            assert (apart.status, apart.values) == (1, {"PONG": ["no", "apart"]})
+        pairs = {"__PAIRS": {"]": "x"}} if shell.version >= (4,) else {}
+        shell.update({"__LIST": ["a b", ""], **pairs})
+        assert shell["__LIST"] == ["a b", ""]
+        assert shell.snapshot()["EXECUTED"].value == "yes"
     if not lost:
         for name, count in (line.split() for line in head.get("reads", [])):
             assert len(shell[name]) == int(count)

@@ -571,7 +571,7 @@ def test_a_script_that_closes_every_descriptor(bash: str, leaks: None, tmp_path:
         "trap 'echo trapped' EXIT ERR DEBUG RETURN; set -E",
         "set -e; set -o noclobber; set -f",
         "set -o posix",
-        "alias printf=false set=false trap=false; shopt -s expand_aliases",
+        "shopt -s expand_aliases; alias printf=false set=false trap=false case=false '{'=false '}'=false",
         "enable -n printf set trap exec",
         "exec 0<&- 3>&- 9>&-",
         "TMOUT=1; PATH=; POSIXLY_CORRECT=1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import resource
 import signal
 import tempfile
 import threading
@@ -14,7 +15,7 @@ import psutil
 import pytest
 
 from bridge import Shell
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, ShellDied, ShellStartFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,5 +135,26 @@ def test_nothing_is_left_by_other_ends(bash: str, temporary: Path) -> None:
             assert one.call("true").ok
             assert two.call("true").ok
 
-    for act in (unclosed, refused, killed_between_calls, interrupted, two_at_once):
+    def no_descriptor_left() -> None:
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with Shell(bash=bash) as shell, contextlib.ExitStack() as held:
+            held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+            shell.execute("leaves() { sleep 61 & }")
+            shell.call("leaves")
+            top = os.dup(0)
+            held.callback(os.close, top)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (top + 30, limits[1]))
+            with contextlib.suppress(OSError):
+                while True:
+                    held.callback(os.close, os.dup(0))
+            with pytest.raises(ShellStartFailed):
+                Shell(bash=bash)
+            with pytest.raises(ShellDied, match="Too many open files"):
+                shell.call("true", "long" * 2000)
+            with pytest.raises(ShellStartFailed):
+                shell.call("true")
+            held.close()
+            assert shell.call("true").revived
+
+    for act in (unclosed, refused, killed_between_calls, interrupted, two_at_once, no_descriptor_left):
         assert difference(temporary, act) == ZERO, act.__name__

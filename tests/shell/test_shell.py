@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge import Shell
+from bridge import Agent, Driver, Shell
 from bridge.errors import (
     BridgeError,
     HookExited,
@@ -462,6 +462,7 @@ def test_a_strange_ifs_changes_nothing(shell: Shell, ifs: str) -> None:
         "set -o posix",
         "set -f; set -k; set -x",
         "shopt -s expand_aliases; alias builtin=false eval=false printf=false case=false if=false '{'=false",
+        "IFS=0123456789",
         "trap 'echo debug' DEBUG",
         "trap 'echo err; false' ERR; trap 'echo ret' RETURN",
         "set -T; trap 'echo debug' DEBUG",
@@ -480,9 +481,47 @@ def test_sabotage_is_survived(shell: Shell, sabotage: str) -> None:
     with contextlib.suppress(ShellDied):
         shell.call("sabotage", timeout=10)
     for _ in range(2):
-        reply = shell.call("f", "a b", read=["A"], timeout=10)
-        assert reply.status in (5, 127)
-        assert reply.values["A"] == ["a b"]
+        for isolated in (False, True):
+            reply = shell.call("f", "a b", read=["A"], isolated=isolated, timeout=10)
+            assert reply.status in (5, 127)
+            assert reply.values["A"] == ["a b"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["declare -i I; I='1 +'", "A['1 +']=x", "declare -i 'J=1 +'", "printf -v 'A[1 +]' x", "local -i K; K='a b'"],
+)
+def test_errors_from_which_no_eval_returns_cost_nothing(shell: Shell, code: str) -> None:
+    """bash goes back to the top level of its script: out of the prelude's loop, each time."""
+    define(shell, f"V=kept; f() {{ local V=inner; {code}; echo not reached; }}; v() {{ echo $V; }}")
+    pid = shell.pid
+    for _ in range(40):
+        reply = shell.call("f", read=["V"])
+        assert (reply.status, reply.stdout, reply.values) == (1, "", {"V": "kept"})
+        assert "line" in reply.stderr
+        assert "break or continue" not in reply.stderr
+    assert (shell.pid, shell.call("v").stdout) == (pid, "kept\n")
+
+
+def test_a_relative_path_where_the_folder_is_gone(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for load in (shell.source, Driver.load, Agent.load):
+        with pytest.raises(ScriptNotFound, match="working folder"):
+            load("./relative.sh")
+
+
+@pytest.mark.parametrize("given", ["\ud83d", "x\udfff" * 500])
+def test_half_a_character_is_refused(shell: Shell, given: str) -> None:
+    with pytest.raises(ValueNotAccepted, match="half of a character"):
+        shell.call("true", given)
+    with pytest.raises(ValueNotAccepted, match="half of a character"):
+        shell["X"] = given
+    assert "X" not in shell
 
 
 # -- sources and life ----------------------------------------------------------------------------------

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import NamedTuple
 
 from bridge.stream.lift.faults import NotLifted
 
-__all__ = ["translate"]
+__all__ = ["Pattern", "translate"]
+
+
+class Pattern(NamedTuple):
+    """A translated pattern.
+
+    Attributes:
+        source: for Python's re.
+        needle: literal text that each match begins with, behind a leading ``.*``; empty when there is none.
+        wanders: a search may look at the rest of the line again for every needle that it meets.
+    """
+
+    source: str
+    needle: str
+    wanders: bool
+
+    def takes_long(self, line: str) -> bool:
+        """Whether a search of this line might. Python backtracks, uninterruptibly; grep and sed don't."""
+        if not self.wanders or len(line) < _SHORT:
+            return False
+        return (line.count(self.needle) if self.needle else len(line)) * len(line) > _STEPS
+
+
+_SHORT = 1000
+_STEPS = 20_000_000  # some 50 ms
 
 
 class _Atom(NamedTuple):
@@ -22,7 +47,7 @@ _SET = re.compile(r"\[(\^?)((?:[A-Za-z0-9]-[A-Za-z0-9]|[A-Za-z0-9 \"'_:;,=@#%&<>
 _ANYTHING = _Atom(".", frozenset("\n"), True, "*")
 
 
-def translate(pattern: str, kind: str, *, groups: bool = False) -> str:
+def translate(pattern: str, kind: str, *, groups: bool = False) -> Pattern:
     r"""The pattern for Python's re.
 
     Args:
@@ -36,7 +61,7 @@ def translate(pattern: str, kind: str, *, groups: bool = False) -> str:
     if not pattern.isascii() or "\n" in pattern:
         raise NotLifted(f"the pattern {pattern!r}")
     if kind == "F":
-        return re.escape(pattern)
+        return Pattern(re.escape(pattern), pattern, False)
     start = pattern.startswith("^")
     end = len(pattern) > 1 and pattern.endswith("$") and not pattern.endswith("\\$")
     inner = pattern[start : len(pattern) - end]
@@ -60,7 +85,17 @@ def translate(pattern: str, kind: str, *, groups: bool = False) -> str:
     if opened:
         raise NotLifted(f"the groups of {pattern!r}")
     _check(atoms, pattern, anchored=end, whole=groups)
-    return "".join(out) + (r"\Z" if end else "")
+    leading = atoms[0] is _ANYTHING
+    if leading and not start:
+        out.insert(0, "^")  # where it doesn't match from there, it doesn't from anywhere
+    needle = "".join(itertools.takewhile(bool, map(_letter, atoms[leading:])))
+    wanders = (leading or not start) and any(atom.repeated for atom in atoms[leading : None if end else -1])
+    return Pattern("".join(out) + (r"\Z" if end else ""), needle, wanders or (leading and not needle))
+
+
+def _letter(atom: _Atom) -> str:
+    """What it stands for, if that is one letter, once."""
+    return "".join(atom.chars or ()) if not (atom.repeated or atom.negated) and len(atom.chars or ()) == 1 else ""
 
 
 def _atom(inner: str, at: int, kind: str, pattern: str) -> tuple[_Atom, int]:

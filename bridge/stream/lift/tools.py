@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.stream.lift.faults import Doubt, NotLifted
 from bridge.stream.lift.shelltree import Tool
-from bridge.stream.lift.toolpatterns import translate
+from bridge.stream.lift.toolpatterns import Pattern, translate
 from bridge.stream.lift.words import constant
 
 if TYPE_CHECKING:
@@ -91,17 +91,25 @@ def _grep(tool: Tool) -> Work:
             patterns.append(text)
     if len(patterns) != 1 or not patterns[0] or ("E" in letters and "F" in letters):
         raise NotLifted("grep without exactly one pattern")
-    pattern = re.compile(translate(patterns[0], "F" if "F" in letters else "E" if "E" in letters else "G"))
+    known = translate(patterns[0], "F" if "F" in letters else "E" if "E" in letters else "G")
+    pattern = re.compile(known.source)
     if "o" in letters:
         if "v" in letters:
             raise NotLifted("grep -o -v")
-        return Work(lambda line: "\n".join(_found(pattern, line)) or None, finds=True)
+        return Work(lambda line: "\n".join(_found(pattern, _within_reach(known, line))) or None, finds=True)
     inverted = "v" in letters
 
     def kept(line: str) -> str | None:
+        _within_reach(known, line)
         return line if (pattern.search(line) is None) is inverted else None
 
     return Work(kept, finds=True)
+
+
+def _within_reach(pattern: Pattern, line: str) -> str:
+    if pattern.takes_long(line):
+        raise Doubt
+    return line
 
 
 def _found(pattern: re.Pattern[str], line: str) -> list[str]:
@@ -155,14 +163,15 @@ def _sed(tool: Tool) -> Work:
     text = found[2].replace("\\" + separator, separator) if separator in "/@" else found[2]
     if "\\" + separator in found[2] + found[3] and separator not in "/@":
         raise NotLifted("sed with an escaped separator")
-    pattern = re.compile(translate(text, "E" if extended else "G", groups=True))
+    known = translate(text, "E" if extended else "G", groups=True)
+    pattern = re.compile(known.source)
     new = _replacement(found[3].replace("\\" + separator, separator), pattern.groups)
     if "g" in found[4] and (pattern.match("") or text[:1] == "^"):
         raise NotLifted("sed s///g of what may be empty")
     count = 0 if found[4] == "g" else 1
 
     def changed(line: str) -> str | None:
-        out, times = pattern.subn(new, line, count=count)
+        out, times = pattern.subn(new, _within_reach(known, line), count=count)
         return out if times or not silent else None
 
     return Work(changed)
