@@ -98,8 +98,8 @@ class Turn:
         began = polled = time.monotonic()
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
         with (
+            _Log(logs.output) as raw,  # before the program, which may remove the folder at once
             program,
-            _Log(logs.output) as raw,
             closing(program.lines(max(every, 0.01))) as lines,
         ):
             self._store.agent(program.pid)
