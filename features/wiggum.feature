@@ -15,6 +15,7 @@ Feature: Wiggum mode: long unattended runs
     And the agent was run 3 times
     And the user is told "all 3 items of the fix plan are done after 3 iterations"
 
+  @slow
   Scenario: Maximum iterations: an unfixable task stops at 50, with a warning
     Given an agent that does "work; echo tried again $TURN"
     When the loop is run

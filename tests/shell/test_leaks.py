@@ -80,7 +80,9 @@ def of_session(session: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "path", [pytest.param(name, marks=[pytest.mark.slow] * (name == "recurses")) for name in PATHS]
+)
 @pytest.mark.parametrize("isolated", [False, True], ids=["main", "isolated"])
 def test_nothing_is_left(bash: str, temporary: Path, path: str, isolated: bool) -> None:
     sessions = []

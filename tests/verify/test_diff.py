@@ -107,6 +107,7 @@ def test_a_hook_that_exits_is_a_difference_and_not_the_end(tmp_path: Path) -> No
     assert any(hunk.added == ("calls exit 7",) for change in found for hunk in change.hunks)
 
 
+@pytest.mark.slow
 def test_agents_too(tmp_path: Path) -> None:
     old = tmp_path / "old.sh"
     old.write_text(AGENT)

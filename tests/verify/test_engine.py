@@ -263,7 +263,9 @@ def test_what_a_hook_starts_in_a_session_of_its_own_is_ended(tmp_path: Path) -> 
         (DRIVERS / "codex.sh")
         .read_text()
         .replace(
-            'echo "0.1.0"', f'setsid sh -c \'echo $$ >"{noted}"; exec sleep 60\' >/dev/null 2>&1 & echo "0.1.0"'
+            'echo "0.1.0"',
+            f"setsid sh -c 'echo $$ >\"{noted}\"; exec sleep 60' >/dev/null 2>&1 & "
+            f'until [ -s "{noted}" ]; do :; done; echo "0.1.0"',
         )
     )
     (tmp_path / "codex.sh").write_text(text)

@@ -300,8 +300,9 @@ def test_t31_what_changed_reaches_the_next_run(looping: Project) -> None:
 
 def test_t2_what_left_the_agents_session_ends_with_the_loop(looping: Project) -> None:
     """It lives on between the runs (a server that the next one tests against), and not after the last one."""
-    stray = "setsid sleep 300 >/dev/null 2>&1 & echo $! > $kept/stray"
-    kept = "env -u RALPH_BRIDGE_PROJECT setsid sleep 300 >/dev/null 2>&1 & echo $! > $kept/kept"
+    server = 'setsid sh -c "echo \\$\\$ > $kept/{0}; exec sleep 300" >/dev/null 2>&1 & '
+    server += "until [ -s $kept/{0} ]; do :; done"  # it has left the agent's group by then
+    stray, kept = server.format("stray"), "env -u RALPH_BRIDGE_PROJECT " + server.format("kept")
     seen = 'kill -0 "$(cat $kept/stray)" && : > $kept/seen'
     agent = Agent(looping, "codex").runs(f"change; {stray}; {kept}; working").otherwise(f"change; {seen}; complete")
     inside.run(looping, max_iterations=3)

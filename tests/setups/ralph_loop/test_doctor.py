@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from bridge.setups.diagnosis import examine
 from bridge.setups.lock import one_loop
 from bridge.setups.ralph_loop import detect
@@ -24,6 +26,7 @@ def look(ralph: Ralph, *names: str) -> dict[str, tuple[str, str, str]]:
     return {each.id: (each.status, each.detail, each.hint) for each in examine(Case(setup, ralph.env), chosen)}
 
 
+@pytest.mark.slow  # verify looks at the agent with all its checks
 def test_a_good_setup(ralph: Ralph) -> None:
     ralph.write(".gitignore", ".ralph/logs/\n")
     ralph.plan()
