@@ -86,22 +86,21 @@ class Turn:
         if settings.write_timeout is not None:
             writes = Writes(settings.project, timeout=settings.write_timeout, every=settings.heartbeat_seconds)
         env = dict(os.environ if settings.env is None else settings.env)
-        program = Program(
-            argv,
-            cwd=settings.project,
-            env=env,
-            stderr_path=logs.stderr,
-            timeout=settings.timeout,
-            graces=settings.graces,
-            stdin=stdin,
-        )
-        began = polled = time.monotonic()
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
         with (
             _Log(logs.output) as raw,  # before the program, which may remove the folder at once
-            program,
+            Program(
+                argv,
+                cwd=settings.project,
+                env=env,
+                stderr_path=logs.stderr,
+                timeout=settings.timeout,
+                graces=settings.graces,
+                stdin=stdin,
+            ) as program,
             closing(program.lines(max(every, 0.01))) as lines,
         ):
+            began = polled = time.monotonic()
             self._store.agent(program.pid)
             try:
                 for line in lines:

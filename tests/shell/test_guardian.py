@@ -39,6 +39,13 @@ while True:
 """
 
 
+@pytest.fixture(autouse=True)
+def _own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guardian of the test's own: what other tests have open in this process has one already."""
+    monkeypatch.setattr(guardian, "_process", None)
+    monkeypatch.setattr(guardian, "_watched", {})
+
+
 def until(true: object, seconds: float = 10) -> bool:
     assert callable(true)
     end = time.monotonic() + seconds
