@@ -68,18 +68,19 @@ def _unsafe(name: str) -> bool:
 
 def _prelude(environment: Mapping[str, str]) -> bytes:
     """What bash runs: the prelude, with what it may not see at start put back, and its loop repeated."""
-    head, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
+    head, loop = _halves()
     back = [
         f"\\builtin export {name}={protocol.quote(environment[name])}\n"
         for name in _GIVEN_BACK
         if name in environment
     ]
-    return head + protocol.encode("".join(back)) + (mark + loop) * _COPIES
+    return head + protocol.encode("".join(back)) + loop * _COPIES
 
 
-def _loop() -> bytes:
-    _, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
-    return mark + loop
+def _halves() -> tuple[bytes, bytes]:
+    """What comes before the prelude's loop, and the loop."""
+    head, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
+    return head, mark + loop
 
 
 class Exchange(NamedTuple):
@@ -307,7 +308,6 @@ class Coprocess:
                     pass_fds=[*copies, pipe],
                 )
         except OSError as error:
-            guardian.release(0)  # nobody: it ends if there is nothing else to guard
             what = f"working folder {cwd}" if cwd and not Path(cwd).is_dir() else bash
             raise ShellStartFailed(
                 f"bash could not be started: {what}: {error.strerror}. Install bash, or say which one to use "
@@ -383,7 +383,7 @@ class Coprocess:
     def more_loop(self) -> None:
         """Add a copy of the loop to what bash reads, for one that something threw bash out of."""
         with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "ab") as file:
-            file.write(_loop())
+            file.write(_halves()[1])
 
     def _forget_outputs(self) -> None:
         """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""

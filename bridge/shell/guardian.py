@@ -98,7 +98,7 @@ def pipe(at_least: int = 0) -> Iterator[int]:
 
     The child is to write ``+ PID FOLDER`` and to close it. So there is no moment at which the host could be killed
     and the child not: as long as the child has not spoken, its copy keeps the guardian from seeing the end. The
-    block is to start the child, which is to be given to :func:`watch` then, or to :func:`release` if it failed.
+    block is to start the child, which is to be given to :func:`watch` then; where it raises, there is no child.
 
     Args:
         at_least: the lowest number that the copy may have.
@@ -110,10 +110,16 @@ def pipe(at_least: int = 0) -> Iterator[int]:
         assert _process.stdin is not None
         # A copy, since the child's own `forget` closes the original. exec closes this one.
         copy = fcntl.fcntl(_process.stdin.fileno(), fcntl.F_DUPFD_CLOEXEC, at_least)
+    started = False
     try:
         yield copy
+        started = True
     finally:
-        os.close(copy)
+        os.close(copy)  # first: the guardian waits for its end
+        if not started:
+            with _lock:
+                if not _watched:
+                    _stop("")
 
 
 @contextlib.contextmanager

@@ -191,7 +191,10 @@ class BmalphStore:
         try:
             if self._run is not None:
                 if groups := orphans.end_all(self.folder):
-                    self.log("INFO", f"What the agent had left running was ended: {groups} process groups")
+                    self.log(
+                        "INFO",
+                        f"What the agent had left running was ended: {groups} process group{'s' * (groups > 1)}",
+                    )
                 if self._end:
                     runs.end_run(self.folder, self._run, self._end)
         finally:

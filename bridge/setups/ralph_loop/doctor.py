@@ -7,81 +7,101 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError
 from bridge.setups import lock, standin
 from bridge.setups.diagnosis import Answer, Check, NotLookedAt, ask, cli, failed, machine, passed, told, warned
 from bridge.setups.ralph_loop import preflight
-from bridge.setups.ralph_loop.config import read_config
+from bridge.setups.ralph_loop.arguments import Request
 from bridge.setups.ralph_loop.detect import NAME
 from bridge.setups.ralph_loop.overview import last_session
 from bridge.setups.ralph_loop.plan import parse, plan_type
+from bridge.setups.ralph_loop.start import Options, loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from bridge.agent import Agent
     from bridge.setups.model import Setup
-    from bridge.setups.ralph_loop.config import Config
 
 __all__ = ["CHECKS", "NAME", "Case"]
 
 _TEMPLATES = ("plan.md", "build.md")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What the checks get to see.
+class Loaded(NamedTuple):
+    """What sourcing ``config`` and the agent's script has shown.
 
     Attributes:
+        script: the agent's.
+        name: the agent's, as ``config`` has it.
+        cli: its program; empty without one.
+        runs: bash finds that program, or a function of that name.
+        specs: SPECS_DIR.
+        iterations: the most of a session.
+        retries: MAX_RETRIES.
+    """
+
+    script: Path
+    name: str
+    cli: str
+    runs: bool
+    specs: str
+    iterations: int
+    retries: int
+
+
+class Case:
+    """What the checks get to see; ``config`` is code, and is sourced once.
+
+    Args:
         setup: the setup that was found.
         env: the environment that a loop would have.
     """
 
-    setup: Setup
-    env: Mapping[str, str]
-
-    @property
-    def project(self) -> Path:
-        """The working folder."""
-        return self.setup.project
-
-    @property
-    def home(self) -> Path:
-        """Folder of the setup's own files."""
-        return self.setup.home
+    def __init__(self, setup: Setup, env: Mapping[str, str]) -> None:
+        self.setup = setup
+        self.env = env
+        self.project = setup.project
+        self.home = setup.home
 
     def name_of(self, path: Path) -> str:
         """`path` as people in the project would write it."""
         real = self.project.resolve()
         return str(path.relative_to(real)) if path.is_relative_to(real) else str(path)
 
-    @contextmanager
-    def agent(self) -> Iterator[tuple[Agent, Config]]:
-        """The agent that ``config`` names, loaded while the block runs.
+    @cached_property
+    def outcome(self) -> Loaded | BridgeError:
+        """What loading the agent has shown, or why that can't be done, with the controller's words."""
+        request = Request("build")
+        try:
+            with loaded(
+                self.home, self.project, request, Options(), lambda _text: None, env=dict(self.env), timeout=10
+            ) as (agent, config):
+                return Loaded(
+                    agent.script,
+                    config.agent,
+                    agent.cli,
+                    bool(agent.cli) and agent.shell.call("command", "-v", "--", agent.cli).ok,
+                    config.specs_dir,
+                    config.max_iterations,
+                    config.max_retries,
+                )
+        except BridgeError as error:
+            return error
+
+    @property
+    def loaded(self) -> Loaded:
+        """The same, for checks of something else.
 
         Raises:
-            BridgeError: ``config`` or the script is unusable, with the controller's words.
+            NotLookedAt: it can't be loaded, which the check of ``config`` reports.
         """
-        from bridge.agent import Agent, open_shell
-
-        with open_shell(cwd=self.project, env=dict(self.env), timeout=10) as shell:
-            shell.update({"RALPH_DIR": str(self.home), "RALPH_HOME": os.path.relpath(self.home, self.project)})
-            config = read_config(shell, self.home / "config", mode="build", iterations="")
-            yield Agent.load(preflight.agent_script(self.home, config.agent), shell=shell), config
-
-
-@contextmanager
-def _loaded(case: Case) -> Iterator[tuple[Agent, Config]]:
-    try:
-        with case.agent() as found:
-            yield found
-    except BridgeError as error:
-        raise NotLookedAt("config or the agent's script can't be used") from error
+        if isinstance(self.outcome, BridgeError):
+            raise NotLookedAt("config or the agent's script can't be used")
+        return self.outcome
 
 
 def _kind(case: Case) -> Answer:
@@ -95,33 +115,32 @@ def _controller(case: Case) -> Answer:
 
 
 def _config(case: Case) -> Answer:
-    with case.agent() as (agent, config):
-        most = config.max_iterations
-        told = f"{config.agent}, at most {most} iterations, {config.max_retries} retries"
-        if most < 1:
-            return warned(f"{told}: a session does nothing", "set DEFAULT_MAX_ITERATIONS in config")
-        return passed(f"{told}: {case.name_of(agent.script)}")
+    found = case.outcome
+    if isinstance(found, BridgeError):
+        return told(found)
+    seen = f"{found.name}, at most {found.iterations} iterations, {found.retries} retries"
+    if found.iterations < 1:
+        return warned(f"{seen}: a session does nothing", "set DEFAULT_MAX_ITERATIONS in config")
+    return passed(f"{seen}: {case.name_of(found.script)}")
 
 
 def _contract(case: Case) -> Answer:
-    with _loaded(case) as (agent, _):
-        script = agent.script
+    script = case.loaded.script
     return cli.contract(script, case.name_of(script))
 
 
 def _available(case: Case) -> Answer:
-    with _loaded(case) as (agent, _):
-        if not agent.cli:
-            return failed(f"{case.name_of(agent.script)} does not set AGENT_CLI", "let it name its program")
-        if agent.shell.call("command", "-v", "--", agent.cli).ok and cli.find(agent.cli, case) is None:
-            return passed(f"{agent.cli}, a function of the script")
-        return cli.installed(agent.cli, case)
+    found = case.loaded
+    if not found.cli:
+        return failed(f"{case.name_of(found.script)} does not set AGENT_CLI", "let it name its program")
+    if found.runs and cli.find(found.cli, case) is None:
+        return passed(f"{found.cli}, a function of the script")
+    return cli.installed(found.cli, case)
 
 
 def _options(case: Case) -> Answer:
-    with _loaded(case) as (agent, _):
-        script, binary = agent.script, agent.cli
-    return cli.options(script, case.name_of(script), binary, case)
+    found = case.loaded
+    return cli.options(found.script, case.name_of(found.script), found.cli, case)
 
 
 def _repository(case: Case) -> Answer:
@@ -133,8 +152,7 @@ def _repository(case: Case) -> Answer:
 
 
 def _specs(case: Case) -> Answer:
-    with _loaded(case) as (_, config):
-        place = config.specs_dir
+    place = case.loaded.specs
     if not (case.project / place).is_dir():
         return failed(f"{place}/ does not exist", f"mkdir {place}, and write what is to be built there")
     count = sum(1 for path in (case.project / place).rglob("*.md") if path.is_file())
@@ -162,12 +180,12 @@ def _plan(case: Case) -> Answer:
     done = sum(task.complete for task in tasks)
     if not tasks:
         return warned(f"{case.name_of(path)} has no `### Task` heading", "ralph-bridge run plan")
-    told = f"{done} of {len(tasks)} tasks complete"
+    seen = f"{done} of {len(tasks)} tasks complete"
     if found.complete:
-        return warned(f"{told}: a build ends at once", "ralph-bridge run plan, for what comes next")
+        return warned(f"{seen}: a build ends at once", "ralph-bridge run plan, for what comes next")
     if plan_type(text) == "process":
-        told += ", a process plan"
-    return passed(told)
+        seen += ", a process plan"
+    return passed(seen)
 
 
 def _ignored(case: Case) -> Answer:
@@ -190,10 +208,10 @@ def _last(case: Case) -> Answer:
     session = last_session(case.home)
     if session is None:
         return passed("none yet")
-    told = f"{case.name_of(session.log)}: {session.ending or 'not ended in order'}"
+    seen = f"{case.name_of(session.log)}: {session.ending or 'not ended in order'}"
     if session.ending or lock.holder(case.home / "logs") is not None:
-        return passed(told)
-    return warned(told, f"tail {case.name_of(session.log)}")
+        return passed(seen)
+    return warned(seen, f"tail {case.name_of(session.log)}")
 
 
 CHECKS: Mapping[str, Check[Case]] = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[HookText], None]
 
-__all__ = ["Options", "ready"]
+__all__ = ["Options", "loaded", "ready"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,48 @@ def ready(
         ProjectBusy: another loop is at work there.
         bridge.errors.BridgeError: the agent's script can't be loaded.
     """
+    with loaded(home, folder, request, options, tell) as (agent, config):
+        preflight.repository(folder, strict=options.strict)
+        _program(agent)
+        preflight.specs(folder, config)
+        job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
+        limits = Limits(config.max_iterations, config.max_retries, config.retry_delay)
+        session = Session(home, folder, config, job, limits, options.strict)
+        if not lock:
+            yield agent, session
+            return
+        with one_loop(home / "logs"):
+            yield agent, session
+
+
+@contextmanager
+def loaded(
+    home: Path,
+    folder: Path,
+    request: Request,
+    options: Options,
+    tell: Tell,
+    *,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> Iterator[tuple[Agent, Config]]:
+    """Source what every start does, in its order: ``config``, the controller's library, the agent's script.
+
+    Args:
+        home: folder of the setup's own files.
+        folder: the working folder.
+        request: see :func:`ready`, as the next two.
+        options: see there.
+        tell: see there.
+        env: the environment; None: this process's own.
+        timeout: seconds that each script may take, and each hook; None: as long as it likes.
+
+    Raises:
+        SessionRefused, bridge.errors.BridgeError: see :func:`ready`.
+    """
     from bridge.agent import open_shell
 
-    with open_shell(cwd=folder, timeout=None) as shell:
+    with open_shell(cwd=folder, env=env, timeout=timeout) as shell:
         shell.update({"RALPH_DIR": str(home), "RALPH_HOME": os.path.relpath(home, folder.resolve())})
         config = read_config(
             shell,
@@ -80,18 +119,7 @@ def ready(
         )
         _tell(tell, config.output)
         _sandbox(shell, home, tell)
-        agent = _agent(shell, home, config, options, tell)
-        preflight.repository(folder, strict=options.strict)
-        _program(agent)
-        preflight.specs(folder, config)
-        job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
-        limits = Limits(config.max_iterations, config.max_retries, config.retry_delay)
-        session = Session(home, folder, config, job, limits, options.strict)
-        if not lock:
-            yield agent, session
-            return
-        with one_loop(home / "logs"):
-            yield agent, session
+        yield _agent(shell, home, config, options, tell), config
 
 
 def _tell(tell: Tell, reply: Reply) -> None:

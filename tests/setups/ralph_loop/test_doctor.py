@@ -68,6 +68,22 @@ def test_a_config_that_fails_is_one_failure_and_not_five(ralph: Ralph) -> None:
     assert others == {("warning", "not looked at: config or the agent's script can't be used")}
 
 
+def test_it_starts_as_a_session_does(ralph: Ralph) -> None:
+    """Once, with the controller's library, and from where a link leads."""
+    ralph.config("echo x >> sourced", '[ "$RALPH_HOME" = .ralph ]')
+    link = ralph.folder.parent / "link"
+    link.symlink_to(ralph.folder)
+    setup = detect(link)
+    assert setup is not None
+    wanted = {name: CHECKS[name] for name in ("config", "cli-available", "specs")}
+    found = list(examine(Case(setup, ralph.env), wanted))
+    assert [each.status for each in found] == ["passed"] * 3, found
+    assert (ralph.folder / "sourced").read_text() == "x\n"
+    ralph.write(".ralph/ralph", "#!/bin/bash\nsource lib/sandbox.sh\n", 0o755)
+    status, detail, _ = look(ralph, "config")["config"]
+    assert (status, "lib/sandbox.sh is missing" in detail) == ("failed", True)
+
+
 def test_the_agents_program(ralph: Ralph) -> None:
     ralph.agent('AGENT_CLI="nowhere-to-be-found"')
     status, detail, hint = look(ralph, "cli-available")["cli-available"]
