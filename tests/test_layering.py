@@ -24,7 +24,10 @@ FLOORS = (
     ("rehearsal",),
     ("loop",),
     ("driver", "agent", "script", "stream", "session_id"),
-    ("contract", "shell", "files", "resources"),
+    ("contract", "shell"),
+    ("git",),
+    ("process",),
+    ("files", "resources"),
     ("errors", "_version"),
 )
 FLOOR_OF = {room: -number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -16,9 +16,9 @@ from bridge.cli._terminal import Style, duration, say
 from bridge.cli.common import os_text, print_json
 
 if TYPE_CHECKING:
+    from bridge.git.work import Probe
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, Tool, TurnEnded
-    from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import Prepared, Request
     from bridge.setups.wiggum.state import State
 
@@ -29,14 +29,15 @@ _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
+    from bridge.git.work import Probe
     from bridge.setups.lock import one_loop
+    from bridge.setups.wiggum.layout import FILES
     from bridge.setups.wiggum.overview import overview
-    from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import prepare
 
     _check(given)
     request = _request(given)
-    probe = Probe(layout.project)
+    probe = Probe(layout.project, FILES)
     with one_loop(layout.folder):
         if request.mode == "hook":
             prepared = prepare(layout, probe, request, datetime.now(UTC))

@@ -172,14 +172,15 @@ def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
     """List the checkpoints, oldest first."""
     with guarded():
         from bridge.cli._wiggum_show import checkpoint_lines
+        from bridge.git.repository import find_repository
         from bridge.setups.wiggum import files
         from bridge.setups.wiggum.checkpoints import listed
-        from bridge.setups.wiggum.git import find_git
+        from bridge.setups.wiggum.layout import FILES
 
         layout = _layout(project)
         state = files.load(layout)
         run = None if everything or state is None else state.run_id
-        found = listed(find_git(layout.project), run)
+        found = listed(find_repository(layout.project, FILES), run)
         if as_json:
             print_json({"checkpoints": [each.document() for each in found]})
         else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bridge.demo.standin import CLIS, TASKS
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
-from bridge.loop.process import run_cli
+from bridge.process.program import run_cli
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

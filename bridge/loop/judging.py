@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from bridge.git.repository import Changes
     from bridge.loop.decide import State
     from bridge.loop.gates import GateResults
-    from bridge.loop.git import Changes
     from bridge.loop.options import LoopSettings
     from bridge.loop.plan import Plan
     from bridge.loop.ports import RunLogs

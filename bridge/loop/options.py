@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from bridge.git.repository import ALL_WORK, Files
 from bridge.loop.decide import Limits, Rules
-from bridge.loop.process import Graces
+from bridge.process.program import Graces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +71,7 @@ class LoopSettings:
         resume: resume the session of the run before.
         env: environment of the CLI; None for this process's own.
         measure: ask git what a run changed.
+        files: which of the project's files are no work.
         track: compare what a run claims with the boxes that it ticked.
         write_timeout: seconds without a written file after which a run is ended, or None.
         heartbeat_seconds: how often to look for written files.
@@ -88,6 +90,7 @@ class LoopSettings:
     resume: bool = True
     env: Mapping[str, str] | None = None
     measure: bool = False
+    files: Files = ALL_WORK
     track: bool = False
     write_timeout: float | None = None
     heartbeat_seconds: float = 30.0

@@ -13,6 +13,7 @@ from bridge.errors import (
     OutputNotFound,
     OutputUnreadable,
 )
+from bridge.git.repository import Repository
 from bridge.loop import breaker as breakers
 from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
@@ -29,7 +30,6 @@ from bridge.loop.events import (
     ReviewEnded,
     Waiting,
 )
-from bridge.loop.git import Repository
 from bridge.loop.judging import answer_of, checked, heard, interruption
 from bridge.loop.launching import Launcher
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
@@ -94,7 +94,7 @@ class _Loop:
         self.reviewed = settings.review.last_head
         self.repository: Repository | None = None
         if settings.measure:
-            self.repository = Repository(settings.project, env=settings.env)
+            self.repository = Repository(settings.project, settings.files, env=settings.env)
         self.launcher = Launcher(driver, settings, store)
 
     def run(self) -> Generator[LoopEvent, None, None]:

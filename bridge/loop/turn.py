@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.files import usable, write_atomic
 from bridge.loop.events import Notice, OutputText, RunProgress
-from bridge.loop.process import Program
 from bridge.loop.tools import may_name_tool, tool_in
 from bridge.loop.writes import Writes
+from bridge.process.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

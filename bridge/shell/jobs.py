@@ -21,7 +21,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Self
 
-from bridge.shell import processes
+from bridge.process import processes
 from bridge.shell.place import KILLED, dispose, status_in
 from bridge.shell.sources import Source
 

@@ -9,7 +9,8 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookFailed
-from bridge.shell import guardian, processes, protocol
+from bridge.process import guardian, processes
+from bridge.shell import protocol
 from bridge.shell.jobs import GRACE, AsSource, Job
 from bridge.shell.place import Ends, Place
 from bridge.shell.sources import Source, source_of

@@ -21,7 +21,8 @@ from bridge.errors import (
     ShellStartFailed,
     ValueNotAccepted,
 )
-from bridge.shell import guardian, protocol
+from bridge.process import guardian
+from bridge.shell import protocol
 from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
 
 if TYPE_CHECKING:

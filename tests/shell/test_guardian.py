@@ -15,7 +15,7 @@ import pytest
 
 from bridge import Shell
 from bridge.errors import ShellStartFailed
-from bridge.shell import guardian
+from bridge.process import guardian
 
 ROOT = Path(__file__).parents[2]
 HOST = """
@@ -112,7 +112,7 @@ def test_a_host_that_is_killed_right_after_the_fork_leaves_nothing(bash: str, tm
     code = """
 import os, signal, sys
 from bridge import Shell
-from bridge.shell import guardian
+from bridge.process import guardian
 def watch(pid, folder=""):
     print(pid, folder, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -7,16 +7,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectBusy, ProjectUnusable
+from bridge.process.table import running_in
 from bridge.setups.bmalph.files import stamps
 from bridge.setups.bmalph.files.runs import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from bridge.setups.bmalph.files.runs import Run
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["FILE", "holder", "is_locked", "one_loop"]
+__all__ = ["FILE", "holder", "is_locked", "one_loop", "original_loops"]
 
 FILE = ".ralph_bridge.lock"
 
@@ -89,6 +91,11 @@ def holder(folder: Folder) -> Run | None:
     """Return the run that is at work here, None when there is none (or it has not said yet who it is)."""
     run = read_run(folder)
     return run if run is not None and run.end is None and run.alive and is_locked(folder) else None
+
+
+def original_loops(project: Path) -> list[int]:
+    """Return the pids of bash loops (``ralph_loop.sh``) at work in `project`; none where that can't be seen."""
+    return running_in(project, "ralph_loop.sh")
 
 
 def _refusal(folder: Folder) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.loop.plan import parse_plan
-from bridge.setups.bmalph import layout, lock, processes
+from bridge.process import table
+from bridge.setups.bmalph import layout, lock
 from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps
 from bridge.setups.bmalph.files.records import read_object, read_text
 
@@ -25,7 +26,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
     """
     record = read_object(folder / "status.json") or {}
     holder = lock.holder(folder)
-    others = processes.originals(folder.project)
+    others = lock.original_loops(folder.project)
     running = holder is not None or bool(others)
     return {
         "project": str(folder.project),
@@ -56,7 +57,7 @@ def _holder(run: runs.Run | None, others: list[int]) -> dict[str, Any] | None:
     if run is not None:
         return {"pid": run.pid, "since": stamps.iso(run.since), "command": run.command}
     if others:
-        return {"pid": others[0], "since": None, "command": processes.command_of(others[0])}
+        return {"pid": others[0], "since": None, "command": table.command_of(others[0])}
     return None
 
 

@@ -20,7 +20,8 @@ from bridge.loop.events import (
 )
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.ports import RunLogs
-from bridge.setups.bmalph import orphans
+from bridge.process import leftovers
+from bridge.process.table import alive
 from bridge.setups.bmalph.files import breaker, counters, logs, records, results, runs, sessions, stamps, status
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.lock import one_loop
@@ -85,7 +86,7 @@ class BmalphStore:
         self._renew_lock = self._held.enter_context(one_loop(self.folder))
         now = self._now()
         before = runs.read_run(self.folder)
-        told = orphans.end(self.folder, before)
+        told = self._end_agents_of(before)
         self._run, sorted_out = runs.begin_run(self.folder, command=self._command, now=now)
         sessions.start_session(self.folder, now)
         logs.prune_run_logs(self.folder, self.settings.run_logs_keep)
@@ -94,6 +95,15 @@ class BmalphStore:
         for line in (*told, *sorted_out):
             self.log("INFO", line)
         return (*told, *sorted_out)
+
+    def _end_agents_of(self, before: runs.Run | None) -> tuple[str, ...]:
+        """End what the agent of a run that did not end in order has left; one that did has seen to its own."""
+        if before is None or before.end is not None:
+            return ()
+        agent = before.agent
+        known = [agent.pid] if agent is not None and alive(agent) else []
+        ended = leftovers.end(self.folder.project, known)
+        return (f"an agent that run {before.run_id} had left behind was ended",) if ended else ()
 
     def load(self, state: State) -> tuple[State, Iterable[str]]:
         """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
@@ -190,7 +200,7 @@ class BmalphStore:
         self._close_live_log()
         try:
             if self._run is not None:
-                if groups := orphans.end_all(self.folder):
+                if groups := leftovers.end(self.folder.project):
                     self.log(
                         "INFO",
                         f"What the agent had left running was ended: {groups} process group{'s' * (groups > 1)}",

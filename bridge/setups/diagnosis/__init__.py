@@ -6,13 +6,11 @@ A setup brings its own checks (``bmalph/doctor``, ``ralph_loop/doctor``); `machi
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from bridge.errors import BridgeError, ProgramTimeout
+from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -149,21 +147,11 @@ def ask(argv: Sequence[str], place: Place, *, timeout: float = 10.0) -> tuple[in
     Raises:
         ProgramNotFound, ProgramNotStarted: it can't be started.
     """
-    from bridge.loop.process import run_cli
+    from bridge.process import ask as process
+    from bridge.process.argv import resolve
 
-    lines: list[bytes] = []
-    with tempfile.NamedTemporaryFile(prefix="ralph-bridge-doctor-") as errors:
-        try:
-            status = run_cli(
-                argv,
-                cwd=place.project,
-                env=dict(place.env),
-                on_stdout=lines.append,
-                stderr_path=errors.name,
-                timeout=timeout,
-            )
-        except ProgramTimeout:
-            return None, ""
-        with open(errors.name, "rb") as file:
-            lines.append(file.read(os.sysconf("SC_PAGE_SIZE")))
-    return status, b"".join(lines).decode("utf-8", "replace").strip()
+    command = resolve(argv, cwd=place.project, env=place.env)
+    ran = process.ask(command, cwd=place.project, env=place.env, patience=timeout)
+    if ran.status == process.TOO_LONG:
+        return None, ""
+    return ran.status, (ran.out.decode("utf-8", "replace") + ran.err[:4096]).strip()

@@ -15,6 +15,7 @@ from bridge.errors import BridgeError
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.hook_answers import Answer, allow, block, opened
 from bridge.setups.wiggum.hook_call import Call, projects, read_call
+from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.policy import closed
 from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, State
 from bridge.setups.wiggum.transcript import last_message, used_tools
@@ -129,8 +130,8 @@ class _Hook:
         return said if found is None else found
 
     def _turn_over(self, layout: Layout, state: State, text: str) -> Answer:
+        from bridge.git.work import Probe
         from bridge.setups.wiggum import turns
-        from bridge.setups.wiggum.probe import Probe
 
         now = self.now()
         if files.cancelled(layout):
@@ -139,7 +140,7 @@ class _Hook:
             files.archive(layout, state)
             files.uncancel(layout)
             return allow("the loop was stopped by hand", legacy=self.call.legacy)
-        probe = Probe(layout.project)
+        probe = Probe(layout.project, FILES)
         reply = turns.Reply(text=text, elapsed=_seconds_since(state.started_at, now))
         state, decision = turns.end(layout, probe, state, reply, now)
         if decision.outcome is not None:

@@ -17,9 +17,9 @@ from bridge.setups.wiggum.prompt import turn_prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from bridge.git.work import Probe
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.state import State
 
 __all__ = ["RETRY_DELAY", "Ended", "OuterEvent", "Paused", "Tool", "TurnEnded", "TurnStarted", "run_outer"]

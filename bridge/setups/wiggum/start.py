@@ -19,8 +19,8 @@ from bridge.setups.wiggum.state import Checkpointing, Mode, State
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from bridge.git.work import Probe
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.probe import Probe
 
 __all__ = ["Prepared", "Request", "prepare"]
 

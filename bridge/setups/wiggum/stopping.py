@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import write_atomic
+from bridge.git.repository import find_repository
 from bridge.setups.lock import holder
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.checkpoints import Restored, listed, restore
-from bridge.setups.wiggum.git import find_git
+from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.policy import closed, stamp
 from bridge.setups.wiggum.state import State
 
 if TYPE_CHECKING:
+    from bridge.git.work import Probe
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.probe import Probe
 
 __all__ = ["Stopped", "ended_at_once", "reset", "restored", "stop"]
 
@@ -103,7 +104,7 @@ def restored(layout: Layout, number: int, run: str | None) -> Restored:
         ProjectBusy: a loop is at work.
     """
     _idle(layout, "nothing is restored under its hands")
-    git = find_git(layout.project)
+    git = find_repository(layout.project, FILES)
     if git is None:
         raise ConfigurationError(f"{layout.project} is in no git repository: there are no checkpoints")
     state = files.load(layout)

@@ -11,17 +11,17 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bridge.git.repository import Look
 from bridge.setups.wiggum import checkpoints, files, progress
-from bridge.setups.wiggum.git import Look
 from bridge.setups.wiggum.policy import Decision, Heard, decide, stamp
 from bridge.setups.wiggum.state import State, Turn
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from bridge.git.work import Probe
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.plan import Items
-    from bridge.setups.wiggum.probe import Probe
 
 __all__ = ["Reply", "begin", "end", "recover"]
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.loop.exits import ExitSignals
-from bridge.setups.bmalph import processes
+from bridge.process.leftovers import MARK
 from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import counters, status
 from bridge.setups.bmalph.files.status import Status
+from bridge.setups.bmalph.lock import original_loops
 from bridge.setups.diagnosis import Answer, Check, examine, passed
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def test_the_breaker(installed: Project) -> None:
 
 
 def test_t02_agents_without_a_loop_are_found(installed: Project) -> None:
-    env = os.environ | {processes.MARK: str(installed.path)}
+    env = os.environ | {MARK: str(installed.path)}
     with subprocess.Popen(["sleep", "60"], env=env) as agent:
         found = some(installed, "orphaned-agents")["orphaned-agents"]
         agent.kill()
@@ -164,7 +165,7 @@ def test_t16_the_original_loop_beside_us_is_found(installed: Project) -> None:
     script = installed.write(".ralph/ralph_loop.sh", "read -r _ < go\n")
     os.mkfifo(installed.path / "go")
     with subprocess.Popen(["bash", str(script)], cwd=installed.path) as loop:
-        while not processes.originals(installed.path):
+        while not original_loops(installed.path):
             assert loop.poll() is None
         found = some(installed, "second-loop")["second-loop"]
         seen = json.loads(installed.run("status", "--json").stdout)

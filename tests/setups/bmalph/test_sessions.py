@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.loop.exits import ExitSignals
-from bridge.setups.bmalph import processes
+from bridge.process import leftovers, table
 from bridge.setups.bmalph.files import counters, runs, sessions, status
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
@@ -176,9 +176,9 @@ def test_runs_have_ids_of_their_own_and_know_their_agent(project: Project) -> No
     with subprocess.Popen(["sleep", "60"]) as agent:
         run = runs.note_agent(project.folder, run, agent.pid)
         assert run.agent is not None
-        assert processes.alive(run.agent)
+        assert table.alive(run.agent)
         agent.kill()
-    assert not processes.alive(run.agent)
+    assert not table.alive(run.agent)
     assert runs.read_run(project.folder) == run
 
 
@@ -189,21 +189,21 @@ def test_a_record_that_makes_no_sense_counts_as_none(project: Project, text: str
 
 
 def test_a_pid_that_somebody_else_has_now_is_not_that_process() -> None:
-    me = processes.identify()
-    assert processes.alive(me)
-    assert not processes.alive(me._replace(started="1"))
-    assert not processes.alive(me._replace(boot="another"))
-    assert processes.command_of(me.pid)
+    me = table.identify()
+    assert table.alive(me)
+    assert not table.alive(me._replace(started="1"))
+    assert not table.alive(me._replace(boot="another"))
+    assert table.command_of(me.pid)
 
 
 def test_what_agents_leave_running_is_found_by_its_mark(project: Project) -> None:
-    env = os.environ | {processes.MARK: str(project.path)}
+    env = os.environ | {leftovers.MARK: str(project.path)}
     with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], env=env, stdout=subprocess.PIPE) as agent:
         assert agent.stdout is not None
         child = int(agent.stdout.readline())
         end = time.monotonic() + 20
-        while len(processes.marked(project.path)) < 2 and time.monotonic() < end:
+        while len(leftovers.marked(project.path)) < 2 and time.monotonic() < end:
             pass  # in the middle of its exec, a process shows no environment
-        assert processes.marked(project.path) == sorted([agent.pid, child])
+        assert leftovers.marked(project.path) == sorted([agent.pid, child])
         os.kill(child, 9)
-    assert processes.marked(project.path) == []
+    assert leftovers.marked(project.path) == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.loop.plan import parse_plan
-from bridge.loop.program import MAX_ARGUMENT
+from bridge.process.argv import MAX_ARGUMENT
 from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.files.records import read_text
 from bridge.setups.bmalph.settings import resolve

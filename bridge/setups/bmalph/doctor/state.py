@@ -6,7 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph import lock, processes
+from bridge.process import leftovers as left_behind
+from bridge.process import table
+from bridge.setups.bmalph import lock
 from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps, status
 from bridge.setups.bmalph.files.records import read_object
 from bridge.setups.diagnosis import Answer, failed, passed, warned
@@ -99,7 +101,7 @@ def leftovers(case: Case) -> Answer:
 def second_loop(case: Case) -> Answer:
     """Two loops in one project overwrite each other's state (trap T16)."""
     mine = lock.holder(case.folder)
-    others = processes.originals(case.folder.project)
+    others = lock.original_loops(case.folder.project)
     if others:
         pids = " ".join(map(str, others))
         return failed(f"the original ralph_loop.sh is running here: process {pids}", f"end it: kill {pids}")
@@ -112,13 +114,13 @@ def orphans(case: Case) -> Answer:
     """Agents that go on working after their loop has gone (trap T2)."""
     if lock.holder(case.folder) is not None or lock.is_locked(case.folder):
         return passed("a loop is at work")
-    found = set(processes.marked(case.folder.project))
+    found = set(left_behind.marked(case.folder.project))
     run = runs.read_run(case.folder)
-    if run is not None and run.agent is not None and processes.alive(run.agent):
+    if run is not None and run.agent is not None and table.alive(run.agent):
         found.add(run.agent.pid)
     if not found:
         return passed()
-    listed = "; ".join(f"{pid} {processes.command_of(pid)[:60]}".strip() for pid in sorted(found)[:5])
+    listed = "; ".join(f"{pid} {table.command_of(pid)[:60]}".strip() for pid in sorted(found)[:5])
     return failed(f"without a loop: {listed}", f"end them: kill {' '.join(map(str, sorted(found)))}")
 
 

@@ -24,10 +24,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.files import LEFTOVER
+from bridge.process.table import Identity, alive, identify
 from bridge.setups.bmalph.files import stamps, status
 from bridge.setups.bmalph.files.counters import clear_exit_signals, read_exit_signals
 from bridge.setups.bmalph.files.records import delete, read_object, usable, write_json
-from bridge.setups.bmalph.processes import Identity, alive, identify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ class Run:
 
     Attributes:
         run_id: unlike that of any other run.
-        pid, started, boot: the loop's process, see :class:`~bridge.setups.bmalph.processes.Identity`.
+        pid, started, boot: the loop's process, see :class:`~bridge.process.table.Identity`.
         since: when it began, in seconds since the epoch.
         command: its command line.
         agent: the same three of the agent's process, or None.

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.git import Repository as Asked
-from bridge.loop.progress import (
+from bridge.git.repository import Files
+from bridge.git.repository import Repository as Asked
+from bridge.git.tree import (
     FileStat,
     TreeState,
     changed_paths,
     diff_summary,
-    is_own_state,
     parse_numstat,
     parse_tree,
 )
+from bridge.setups.bmalph.own import is_own_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,7 @@ class Repository:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.asked = Asked(path, Files(is_own=is_own_state))
         self.git("init", "-q")
         self.git("config", "user.email", "a@b.test")
         self.git("config", "user.name", "A")
@@ -45,21 +47,15 @@ class Repository:
         self.git("add", "-A")
         self.git("commit", "-qm", "x")
 
-    def _stamp(self, name: str) -> str:
-        path = self.path / name
-        return f"{path.stat().st_size}:{path.stat().st_mtime_ns}" if path.exists() else "gone"
-
     def state(self) -> TreeState:
-        listed = self.git("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
-        return parse_tree(listed, self._stamp)
+        found = self.asked.look()
+        assert found is not None
+        return found
 
     def changed(self, before: TreeState) -> set[str]:
-        after = self.state()
-        names: tuple[str, ...] = ()
-        if before.head and before.head != after.head:
-            listed = self.git("diff", "--numstat", "-z", before.head, after.head)
-            names = tuple(stat.path for stat in parse_numstat(listed))
-        return set(changed_paths(before, after, names))
+        found = self.asked.changes(before)
+        assert found is not None
+        return set(found.paths)
 
 
 @pytest.fixture
@@ -84,14 +80,14 @@ def test_commits_count(repository: Repository) -> None:
     repository.write("b.py", "x")
     repository.git("mv", "old name.py", "c.py")
     repository.commit()
-    assert repository.changed(before) == {"b.py", "c.py"}  # a renamed file is one file
+    assert repository.changed(before) == {"b.py", "c.py", "old name.py"}  # gone under one name, new under the other
 
 
 def test_a_renaming_in_the_index(repository: Repository) -> None:
     before = repository.state()
     repository.git("mv", "old name.py", "c.py")
     repository.write("d.py", "")
-    assert repository.changed(before) == {"c.py", "d.py"}
+    assert repository.changed(before) == {"c.py", "d.py", "old name.py"}
 
 
 def test_T6_the_loops_own_state_is_no_progress(repository: Repository) -> None:  # noqa: N802
@@ -135,9 +131,9 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
     ("path", "folder", "own"),
     [
         (".ralph/status.json", ".ralph", True),
-        ("app/.ralph/status.json", "app/.ralph", True),
+        ("state/status.json", "state", True),
         (".ralph/status.json", "app/.ralph", False),
-        ("app/.response_analyzer.x1", "app/.ralph", True),
+        (".response_analyzer.x1", ".ralph", True),
         (".ralph/specs/status.json", ".ralph", False),
         (".ralph/PROMPT.md", ".ralph", False),
         ("status.json", ".ralph", False),
@@ -147,13 +143,35 @@ def test_own_state(path: str, folder: str, own: bool) -> None:
     assert is_own_state(path, folder) is own
 
 
+def test_a_touched_or_staged_file_is_no_work(repository: Repository) -> None:
+    repository.write("mine.txt", "x")
+    repository.write("a.py", "2\n")
+    before, look = repository.state(), repository.asked.fingerprint()
+    os.utime(repository.path / "mine.txt", (1, 1))
+    repository.write("a.py", "2\n")
+    repository.git("add", "a.py")
+    assert repository.changed(before) == set()
+    assert repository.asked.moved(look, repository.asked.fingerprint()) is False
+
+
+def test_a_project_in_a_folder_of_the_repository(repository: Repository) -> None:
+    repository.write("app/.ralph/status.json", "{}")
+    inside = Asked(repository.path / "app", Files(is_own=is_own_state))
+    before = inside.look()
+    repository.write("app/.ralph/status.json", "{...}")
+    repository.write(".ralph/status.json", "{...}")  # not this project's
+    found = inside.changes(before)
+    assert found is not None
+    assert found.paths == {".ralph/status.json"}
+
+
 def test_the_diff_summary_of_a_repository(repository: Repository) -> None:
     repository.write("a.py", "1\n2\n")
     repository.git("mv", "old name.py", "c.py")
     (repository.path / "logo.png").write_bytes(b"\0\1")
     repository.git("add", "-A")
     stats = parse_numstat(repository.git("diff", "--numstat", "-z", "HEAD"))
-    assert diff_summary(stats, ["b.py", ".ralph/live.log"]) == "Changed: a.py (+1/-0), c.py (+0/-0), b.py (new)"
+    assert diff_summary(stats, ["b.py"]) == "Changed: a.py (+1/-0), c.py (+0/-0), b.py (new)"
 
 
 def test_the_diff_summary_is_one_short_line() -> None:

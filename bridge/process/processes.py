@@ -10,63 +10,23 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bridge.shell import guardian
+from bridge.process import guardian
+from bridge.process.table import descendants, table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    import subprocess
+    from collections.abc import Collection, Iterable
 
-__all__ = ["Process", "Watch", "end_session", "host_has", "members", "of_job", "send", "table"]
-
-
-class Process(NamedTuple):
-    """Where one process stands: pids of its parent, of its group and of its session (0: not known)."""
-
-    parent: int
-    group: int
-    session: int
-
-
-def table() -> dict[int, Process]:
-    """Every process of this machine that is not a zombie, by pid."""
-    if Path("/proc/self/stat").exists():
-        return dict(_from_proc())
-    asked = ["ps", "-A", "-o", "pid=,ppid=,pgid="]
-    listing = subprocess.run(asked, capture_output=True, check=False).stdout.splitlines()
-    return {
-        int(pid): Process(int(parent), int(group), _session(int(pid)))
-        for pid, parent, group in map(bytes.split, listing)
-    }
+__all__ = ["Watch", "end_session", "host_has", "members", "of_job", "send"]
 
 
 def host_has(stream: int) -> bool:
     """Whether descriptor 0 or 2 of this process is its stdin or stderr: else it may be anything by now."""
     return (sys.__stdin__ if stream == 0 else sys.__stderr__) is not None
-
-
-def _session(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except OSError:
-        return 0
-
-
-def _from_proc() -> Iterable[tuple[int, Process]]:
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as stat:
-                    # The command name stands in parentheses and may hold anything, ")" included.
-                    state, parent, group, session = stat.read().rpartition(b")")[2].split()[:4]
-            except (OSError, ValueError):
-                continue  # it ended meanwhile
-            if state not in (b"Z", b"X"):
-                yield int(name), Process(int(parent), int(group), int(session))
 
 
 def members(leader: int, *, without: Collection[int] = ()) -> set[int]:
@@ -75,9 +35,9 @@ def members(leader: int, *, without: Collection[int] = ()) -> set[int]:
     without: process groups that lead jobs of their own: they and their descendants are left out.
     """
     known = table()
-    found = _grown(known, {leader, *(pid for pid, process in known.items() if process.session == leader)})
+    found = descendants(known, {leader, *(pid for pid, process in known.items() if process.session == leader)})
     if without:
-        found -= _grown(known, {pid for pid, process in known.items() if process.group in without})
+        found -= descendants(known, {pid for pid, process in known.items() if process.group in without})
     found.discard(leader)
     return found
 
@@ -95,7 +55,7 @@ def of_job(
         met: group and session of those that were found the last time; brought up to date.
     """
     known = table()
-    apart = _grown(known, {pid for pid, process in known.items() if process.group in others})
+    apart = descendants(known, {pid for pid, process in known.items() if process.group in others})
     within = {pid for pid, process in known.items() if process.session == session}
     orphans = {
         pid
@@ -103,20 +63,9 @@ def of_job(
         if known[pid].group not in (session, group) and known[pid].parent not in within and pid not in older
     }
     still = {pid for pid, place in met.items() if pid in known and known[pid][1:] == place}
-    found = _grown(known, orphans | still | {pid for pid, process in known.items() if process.group == group})
+    found = descendants(known, orphans | still | {pid for pid, process in known.items() if process.group == group})
     met.clear()
     met.update((pid, known[pid][1:]) for pid in found if pid in known)
-    return found
-
-
-def _grown(known: Mapping[int, Process], roots: set[int]) -> set[int]:
-    """These and all their descendants."""
-    found = set(roots)
-    grown = True
-    while grown:
-        children = {pid for pid, process in known.items() if process.parent in found and pid not in found}
-        found |= children
-        grown = bool(children)
     return found
 
 

@@ -1,9 +1,8 @@
-"""Running one coding-agent CLI: the only module that uses ``sh``.
+"""A program whose output is read line by line, and whose whole process group has ended when we let go of it.
 
-sh starts the program, gives it a session of its own and reaps it. The bytes don't pass through sh:
-the program's stdout is a pipe of ours, read in the calling thread, and its stderr is a file. sh's own
-readers decode, read 1024 bytes at a time and call back from another thread, where an exception of
-the callback is lost; and a child that keeps stdout open would delay the end by two seconds.
+Its stdout is a pipe that is read in the calling thread; its stderr is a file. The programs in question print
+megabytes on one line, leave children behind that hold stdout open, and stop reading signals while they are blocked
+writing: so the end is the program's own end and not end-of-file, and the ladder reads on while it climbs.
 """
 
 from __future__ import annotations
@@ -12,15 +11,18 @@ import contextlib
 import os
 import select
 import signal
+import subprocess
 import tempfile
 import time
 import warnings
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from bridge.errors import ProgramNotStarted, ProgramTimeout
-from bridge.loop import groups, program
-from bridge.shell import guardian
+from bridge.process import argv as arguments
+from bridge.process import guardian, ladder
+from bridge.process.ladder import Rung
+from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -79,8 +81,8 @@ class Program:
         graces: Graces | type[Graces] = Graces,
         stdin: bytes | None = None,
     ) -> None:
-        self.argv = program.resolve(argv, cwd=cwd, env=env)
-        program.check_sizes(self.argv, env)
+        self.argv = arguments.resolve(argv, cwd=cwd, env=env)
+        arguments.check_sizes(self.argv, env)
         self.status: int | None = None
         """Exit status once it has ended; minus the signal's number when a signal ended it."""
         self._graces = graces
@@ -92,12 +94,12 @@ class Program:
         os.set_blocking(self._reader, False)
         self._poller = select.poll()
         self._poller.register(self._reader, select.POLLIN)
-        self._command: Any = None
+        self._process: subprocess.Popen[bytes] | None = None
         self.pid = 0
         try:
-            with groups.signals_held():
-                self._command = _start(self.argv, cwd, env, stderr_path, writer, stdin)
-                self.pid = self._command.pid
+            with ladder.signals_held():
+                self._process = _start(self.argv, cwd, env, stderr_path, writer, stdin)
+                self.pid = self._process.pid
                 guardian.watch(self.pid)
         except BaseException:
             self.close()
@@ -168,8 +170,8 @@ class Program:
             self._pending.clear()
 
     def _alive(self) -> bool:
-        if self.status is None and not self._command.is_alive():
-            self.status = self._command.process.exit_code
+        if self.status is None and self._process is not None:
+            self.status = self._process.poll()
         return self.status is None
 
     def _await_exit(self, every: float | None) -> Iterator[bytes]:
@@ -185,15 +187,15 @@ class Program:
 
     def end(self) -> None:
         """End the whole group before its time; what it still wrote comes out of :meth:`lines`."""
-        if self._alive() or groups.lives(self.pid):
+        if self._alive() or group_lives(self.pid):
             self._last_words += self._end_group()
 
     def _end_group(self, *, gently: bool = True) -> bytes:
         """End the whole group and return what it still wrote."""
         graces = self._graces
-        rungs: list[tuple[int, float]] = [(signal.SIGTERM, graces.leftover), (signal.SIGKILL, graces.kill)]
+        rungs = [Rung(signal.SIGTERM, graces.leftover), Rung(signal.SIGKILL, graces.kill)]
         if gently:
-            rungs[:1] = [(signal.SIGINT, graces.interrupt), (signal.SIGTERM, graces.terminate)]
+            rungs[:1] = [Rung(signal.SIGINT, graces.interrupt), Rung(signal.SIGTERM, graces.terminate)]
         written: list[bytes] = []
         kept = 0
 
@@ -204,9 +206,9 @@ class Program:
                 kept += len(data)
                 if kept <= _LAST_WORDS:
                     written.append(data)
-            return self._alive() or groups.lives(self.pid)
+            return self._alive() or group_lives(self.pid)
 
-        groups.end(self.pid, rungs, lives)
+        ladder.end([self.pid], rungs, lives)
         while kept <= _LAST_WORDS and (data := self._read()):
             kept += len(data)
             written.append(data)
@@ -214,20 +216,19 @@ class Program:
 
     def close(self) -> None:
         """End what is left of the process group, reap it and let go of every descriptor."""
-        if self._command is None:
+        if self._process is None:
             os.close(self._reader)
             return
         try:
             if self._alive():
                 self._end_group()
-            elif groups.lives(self.pid):
+            elif group_lives(self.pid):
                 self._end_group(gently=False)
         finally:
             os.close(self._reader)
             if self._alive():  # unkillable (a process in the kernel's hands); never wait for ever
                 raise ProgramTimeout(f"{self.argv[0]} (process {self.pid}) does not end, even after KILL")
             guardian.release(self.pid)
-            self._command.wait()
 
     def __enter__(self) -> Program:
         return self
@@ -255,54 +256,28 @@ def _start(
     stderr_path: str | os.PathLike[str],
     writer: int,
     stdin: bytes | None,
-) -> Any:
-    import sh  # 70 ms
-
-    try:
-        with contextlib.ExitStack() as stack:
-            announce = stack.enter_context(guardian.announcing())
-            source = stack.enter_context(_source(stdin))
-            stderr = stack.enter_context(open(stderr_path, "wb"))
-            # sh forks in Python, and Python 3.12 warns of that when threads exist. The child only closes
-            # descriptors and executes; there is nothing that the caller could do about it.
-            stack.enter_context(warnings.catch_warnings())
-            warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
-            command: Any = sh.Command(argv[0])
-            return command(
-                argv[1:],  # as one list: sh passes its elements on as they are
-                _in=source,
-                _out=writer,
-                _err=stderr,
-                _tty_out=False,
-                _new_session=True,
-                _bg=1,  # in the background; `True` itself would also make the program ignore SIGHUP
-                _bg_exc=False,
-                _ok_code=range(-64, 256),  # the status is data here, never an exception
-                _env=dict(env),
-                _cwd=os.fspath(cwd),
-                _preexec_fn=announce,
-                _encoding=program.EXACT,
-            )
-    except sh.ForkException as error:
-        # Outside of the block: the guardian can't end while a copy of its pipe is open.
-        _clean_up_failed_exec(error)
-        reason = str(error.args[0]).strip().rsplit("\n", 1)[-1]
-        raise ProgramNotStarted(f"{argv[0]} could not be started: {reason}") from None
-
-
-def _clean_up_failed_exec(error: BaseException) -> None:
-    """Reap the child and close the two descriptors that sh 2.4 forgets when exec fails."""
-    trace = error.__traceback__
-    while trace is not None:
-        names = trace.tb_frame.f_locals
-        if "session_pipe_read" in names:
-            for name in ("session_pipe_read", "session_pipe_write"):
-                with contextlib.suppress(OSError):
-                    os.close(names[name])
-            guardian.release(names["self"].pid)
-            with contextlib.suppress(OSError):
-                os.waitpid(names["self"].pid, 0)
-        trace = trace.tb_next
+) -> subprocess.Popen[bytes]:
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(_source(stdin))
+        stderr = stack.enter_context(open(stderr_path, "wb"))
+        # Python 3.12 warns of a fork in Python when threads exist. The child only writes to a pipe and executes;
+        # there is nothing that the caller could do about it.
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+        try:
+            with guardian.announcing() as announce:
+                return subprocess.Popen(
+                    argv,
+                    stdin=source,
+                    stdout=writer,
+                    stderr=stderr,
+                    cwd=cwd,
+                    env=env,
+                    start_new_session=True,
+                    preexec_fn=announce,
+                )
+        except OSError as error:
+            raise ProgramNotStarted(f"{argv[0]} could not be started: {error.strerror or error}") from None
 
 
 def run_cli(

@@ -6,23 +6,19 @@ failed ``exec`` can't.
 
 from __future__ import annotations
 
-import codecs
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.errors import ArgumentTooLong, ConfigurationError, ProgramNotFound, ProgramNotStarted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["EXACT", "MAX_ARGUMENT", "check_sizes", "resolve"]
+__all__ = ["MAX_ARGUMENT", "check_sizes", "resolve"]
 
 MAX_ARGUMENT = 131_072
 """MAX_ARG_STRLEN of Linux: one argument with its closing NUL. No setting raises it."""
-
-EXACT = "bridge_exact"
-"""A codec that turns arguments back into the bytes they were: sh encodes them with strict errors."""
 
 _INSTALL = {
     "claude": "npm install -g @anthropic-ai/claude-code",
@@ -125,20 +121,3 @@ def check_sizes(argv: Sequence[str], env: Mapping[str, str]) -> None:
             f"the command line of {os.path.basename(argv[0])} and its environment have {total} bytes; "
             f"the system allows {limit}\n  next: shorten the prompt, or unset large variables"
         )
-
-
-def _codec(name: str) -> codecs.CodecInfo | None:
-    """Offer surrogate escapes under a codec's name, since a name is all that sh takes."""
-    if name != EXACT:
-        return None
-
-    def encode(text: str, _errors: str = "strict") -> tuple[bytes, int]:
-        return os.fsencode(text), len(text)
-
-    def decode(data: Any, _errors: str = "strict") -> tuple[str, int]:
-        return os.fsdecode(bytes(data)), len(data)
-
-    return codecs.CodecInfo(encode, decode, name=EXACT)
-
-
-codecs.register(_codec)

@@ -22,7 +22,7 @@ from bridge.errors import (
     ProgramNotStarted,
     ProgramTimeout,
 )
-from bridge.loop.process import Graces, Program, run_cli
+from bridge.process.program import Graces, Program, run_cli
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -217,7 +217,7 @@ def test_an_exception_of_the_reader_ends_the_group(tmp_path: Path, error: type[B
 def test_ctrl_c_while_it_is_silent(tmp_path: Path) -> None:
     """A real SIGINT to a real host, sent once the program is up; the host must take the group along."""
     host = (
-        "import os, sys\nfrom bridge.loop.process import run_cli\n"
+        "import os, sys\nfrom bridge.process.program import run_cli\n"
         "def show(line):\n    sys.stdout.buffer.write(line); sys.stdout.flush()\n"
         "try:\n"
         "    run_cli(['bash', '-c', 'sleep 60 & echo $$ $!; wait'], cwd='.', env=os.environ, on_stdout=show,"

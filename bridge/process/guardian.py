@@ -118,8 +118,7 @@ def pipe(at_least: int = 0) -> Iterator[int]:
         os.close(copy)  # first: the guardian waits for its end
         if not started:
             with _lock:
-                if not _watched:
-                    _stop("")
+                _renew()
 
 
 @contextlib.contextmanager
@@ -173,6 +172,13 @@ def _start(lines: str) -> None:
         bufsize=0,
     )
     _write(_process, lines)
+
+
+def _renew() -> None:
+    """Forget a child that may have announced itself, and has ended before anybody learnt its pid."""
+    _stop("".join(f"- {pid}\n" for pid in _watched))
+    if _watched:
+        _start("".join(f"+ {pid} {folder}\n" for pid, folder in _watched.items()))
 
 
 def _stop(line: str) -> None:
