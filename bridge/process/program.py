@@ -25,10 +25,10 @@ from bridge.process.ladder import Rung
 from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from types import TracebackType
 
-__all__ = ["Graces", "Program", "run_cli"]
+__all__ = ["Graces", "Program"]
 
 _SLICE = 0.05
 _READ = 65_536
@@ -278,25 +278,3 @@ def _start(
                 )
         except OSError as error:
             raise ProgramNotStarted(f"{argv[0]} could not be started: {error.strerror or error}") from None
-
-
-def run_cli(
-    argv: Sequence[str],
-    *,
-    cwd: str | os.PathLike[str],
-    env: Mapping[str, str],
-    on_stdout: Callable[[bytes], None],
-    stderr_path: str | os.PathLike[str],
-    timeout: float | None = None,
-) -> int:
-    """Run a program to its end, give each line of its stdout to `on_stdout`, and return its status.
-
-    Raises:
-        ProgramTimeout: it ran for more than `timeout` seconds and its process group was ended.
-        ProgramNotFound, ProgramNotStarted, ArgumentTooLong: as for :class:`Program`.
-    """
-    with Program(argv, cwd=cwd, env=env, stderr_path=stderr_path, timeout=timeout) as running:
-        for line in running.lines():
-            on_stdout(line)
-    assert running.status is not None
-    return running.status

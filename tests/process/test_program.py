@@ -22,11 +22,28 @@ from bridge.errors import (
     ProgramNotStarted,
     ProgramTimeout,
 )
-from bridge.process.program import Graces, Program, run_cli
+from bridge.process.program import Graces, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+
+def run_cli(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    on_stdout: Callable[[bytes], object],
+    stderr_path: Path,
+    timeout: float | None = None,
+) -> int:
+    """Run a program to its end, give each line of its stdout to `on_stdout`, and return its status."""
+    with Program(argv, cwd=cwd, env=env, stderr_path=stderr_path, timeout=timeout) as running:
+        for line in running.lines():
+            on_stdout(line)
+    assert running.status is not None
+    return running.status
 
 
 class Quick(Graces):
@@ -217,11 +234,12 @@ def test_an_exception_of_the_reader_ends_the_group(tmp_path: Path, error: type[B
 def test_ctrl_c_while_it_is_silent(tmp_path: Path) -> None:
     """A real SIGINT to a real host, sent once the program is up; the host must take the group along."""
     host = (
-        "import os, sys\nfrom bridge.process.program import run_cli\n"
-        "def show(line):\n    sys.stdout.buffer.write(line); sys.stdout.flush()\n"
+        "import os, sys\nfrom bridge.process.program import Program\n"
+        "argv = ['bash', '-c', 'sleep 60 & echo $$ $!; wait']\n"
         "try:\n"
-        "    run_cli(['bash', '-c', 'sleep 60 & echo $$ $!; wait'], cwd='.', env=os.environ, on_stdout=show,"
-        " stderr_path='e')\n"
+        "    with Program(argv, cwd='.', env=os.environ, stderr_path='e') as program:\n"
+        "        for line in program.lines():\n"
+        "            sys.stdout.buffer.write(line); sys.stdout.flush()\n"
         "except KeyboardInterrupt:\n    sys.exit(130)\n"
     )
     with subprocess.Popen([sys.executable, "-c", host], stdout=subprocess.PIPE, cwd=tmp_path) as process:
