@@ -10,7 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from bridge.demo.standin import CLIS, TASKS
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.git.fresh import begin_repository
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0
     """
     if base.exists() and (not base.is_dir() or any(base.iterdir())):
         raise ConfigurationError(f"{base} is not an empty folder\n  next: name one with --dir that is")
+    if shutil.which("git") is None:  # before anything is made
+        raise ProgramNotFound(
+            "git was not found on PATH: the demo's project is a real repository\n  next: install git"
+        )
     folder, programs = base / "project", base / "bin"
     (folder / ".ralph").mkdir(parents=True)
     programs.mkdir()

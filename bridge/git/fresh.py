@@ -50,9 +50,7 @@ def begin_repository(
             git("add", "--all")
             git("commit", "--quiet", "--message", message)
     except sh.CommandNotFound:
-        raise ProgramNotFound(
-            "git was not found on PATH: a real repository is needed\n  next: install git"
-        ) from None
+        raise ProgramNotFound("git was not found on PATH\n  next: install git") from None
     except sh.TimeoutException:
         raise ProgramNotStarted(f"git took longer than {_PATIENCE} s in {folder}") from None
     except sh.ErrorReturnCode as error:
