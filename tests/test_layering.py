@@ -20,6 +20,8 @@ ROOMS: dict[str, str] = {
     "_version": "the version",
     "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
     "files": "atomic writes",
+    "stamps": "points in time as files write them",
+    "records": "small JSON files: leniently read, atomically written",
     "resources": "where shipped files lie",
     "process": "child processes: started, given a deadline, ended with all that they started; the process table",
     "shell": "the living bash",

@@ -120,11 +120,12 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
 
 def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Folder) -> int:
     """Print the first command on stdout, and on stderr the settings with their sources. Touches nothing."""
+    from bridge import records
     from bridge.loop.commands import prepare_command, stdin_of
     from bridge.loop.decide import State
     from bridge.loop.plan import parse_plan
     from bridge.loop.runner import context_for
-    from bridge.setups.bmalph.files import records, sessions
+    from bridge.setups.bmalph.files import sessions
     from bridge.setups.bmalph.layout import fix_plan
 
     session = None

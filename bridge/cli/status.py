@@ -60,7 +60,7 @@ def _lines(rows: list[tuple[str, str]], style: Callable[..., str]) -> list[str]:
 
 
 def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
-    from bridge.setups.bmalph.files.stamps import parse_iso
+    from bridge.stamps import parse_iso
 
     rows: list[tuple[str, str]] = [("loop", _loop(seen))]
     if seen["holder"]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge import stamps
+from bridge.loop import lock, runs
 from bridge.loop.plan import parse_plan
 from bridge.process import table
-from bridge.setups.bmalph import layout, lock
-from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps
-from bridge.setups.bmalph.files.records import read_object, read_text
+from bridge.process.table import running_in
+from bridge.records import read_object, read_text
+from bridge.setups.bmalph import layout
+from bridge.setups.bmalph.files import breaker, counters, sessions
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder
@@ -25,8 +28,8 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
     run{elapsed_seconds, last_output} while the agent is at work.
     """
     record = read_object(folder / "status.json") or {}
-    holder = lock.holder(folder)
-    others = lock.original_loops(folder.project)
+    holder = lock.holder(folder.path)
+    others = running_in(folder.project, "ralph_loop.sh")
     running = holder is not None or bool(others)
     return {
         "project": str(folder.project),

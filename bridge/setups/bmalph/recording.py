@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bridge import records
 from bridge.files import write_atomic
 from bridge.loop.decide import Verdict
 from bridge.loop.gates import results_document
 from bridge.loop.outcome import failure_of
 from bridge.loop.tracking import collapse_plan
-from bridge.setups.bmalph.files import breaker, counters, logs, records, results, sessions
+from bridge.setups.bmalph.files import breaker, counters, logs, results, sessions
 from bridge.setups.bmalph.files.status import Status, exit_label, write_finished, write_status
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.telling import exit_code, lines_about, metrics_of

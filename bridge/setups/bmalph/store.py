@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge import records, stamps
+from bridge.loop.active import ActiveRun
 from bridge.loop.events import (
     IterationEnded,
     IterationStarted,
@@ -20,12 +22,11 @@ from bridge.loop.events import (
 )
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.ports import RunLogs
-from bridge.process import leftovers
-from bridge.process.table import alive
-from bridge.setups.bmalph.files import breaker, counters, logs, records, results, runs, sessions, stamps, status
+from bridge.loop.runs import Pause
+from bridge.setups.bmalph.files import breaker, counters, crash, logs, results, sessions, status
 from bridge.setups.bmalph.layout import fix_plan
-from bridge.setups.bmalph.lock import one_loop
 from bridge.setups.bmalph.recording import Recorder
+from bridge.setups.places import other_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -66,15 +67,19 @@ class BmalphStore:
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self._command = command
         self._live = live
         self._on_log = on_log
         self._now = now
         self._held = ExitStack()
         self._live_log: BinaryIO | None = None
-        self._run: runs.Run | None = None
-        self._end = ""
-        self._renew_lock: Callable[[], None] = lambda: None
+        self._run = ActiveRun(
+            folder.path,
+            folder.project,
+            command=command,
+            tool=f"driver {driver}",
+            others=other_folders(folder.path, folder.project),
+            now=now,
+        )
         self._recorder = Recorder(folder, settings, driver=driver, started=stamps.iso(now()), log=self.log)
 
     # -- the engine's questions ----------------------------------------------------------------------
@@ -83,32 +88,21 @@ class BmalphStore:
         """Take the lock, sort what a crashed run left, end its agents, start the session."""
         with records.usable(self.folder.logs):
             self.folder.logs.mkdir(parents=True, exist_ok=True)
-        self._renew_lock = self._held.enter_context(one_loop(self.folder))
+        run = self._held.enter_context(self._run)
         now = self._now()
-        before = runs.read_run(self.folder)
-        told = self._end_agents_of(before)
-        self._run, sorted_out = runs.begin_run(self.folder, command=self._command, now=now)
+        sorted_out = crash.sort_out(self.folder, run.before, now)
         sessions.start_session(self.folder, now)
         logs.prune_run_logs(self.folder, self.settings.run_logs_keep)
         for line in self.settings.notices:  # said on stderr already, where a dashboard's user never looks
             self._write_log("WARN", line)
-        for line in (*told, *sorted_out):
+        for line in (*run.notices, *sorted_out):
             self.log("INFO", line)
-        return (*told, *sorted_out)
-
-    def _end_agents_of(self, before: runs.Run | None) -> tuple[str, ...]:
-        """End what the agent of a run that did not end in order has left; one that did has seen to its own."""
-        if before is None or before.end is not None:
-            return ()
-        agent = before.agent
-        known = [agent.pid] if agent is not None and alive(agent) else []
-        ended = leftovers.end(self.folder.project, known)
-        return (f"an agent that run {before.run_id} had left behind was ended",) if ended else ()
+        return (*run.notices, *sorted_out)
 
     def load(self, state: State) -> tuple[State, Iterable[str]]:
         """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
         folder, now = self.folder, self._now()
-        self._renew_lock()
+        self._run.renew()
         sessions.touch_session(folder, now)
         counters.reset_calls(folder, now)
         if not (folder / ".exit_signals").exists():
@@ -155,8 +149,7 @@ class BmalphStore:
 
     def agent(self, pid: int | None) -> None:
         """Note the agent's process, so that the next run can end it should this one be killed."""
-        if self._run is not None:
-            self._run = runs.note_agent(self.folder, self._run, pid)
+        self._run.program(pid)
 
     def show(self, data: bytes) -> None:
         """Append to ``live.log``."""
@@ -169,10 +162,11 @@ class BmalphStore:
         now = self._now()
         match event:
             case IterationStarted():
+                self._run.turn(event.iteration)
                 self._open_live_log(event.iteration, now)
                 self._recorder.started_run(event, now)
             case RunProgress():
-                self._renew_lock()
+                self._run.renew()
                 status.write_running(
                     self.folder, poll=event.count, elapsed=event.elapsed, last_line=event.last_line, now=now
                 )
@@ -182,31 +176,28 @@ class BmalphStore:
                 self._close_live_log()
                 self._recorder.ended_run(event, now)
             case Waiting():
+                self._run.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 self._recorder.waiting(event, now)
             case ReviewEnded():
                 self._recorder.reviewed(event)
             case Notice():
                 self.log("WARN", event.text)
             case LoopEnded():
-                self._end = event.reason
+                self._run.over(event.reason)
                 self._recorder.ended(event, now)
             case LoopInterrupted():
                 self._close_live_log()
-                self._end = event.reason if event.action == "interrupted" else ""
+                if event.action == "interrupted":
+                    self._run.over(event.reason)
                 self._recorder.interrupted(event, now)
 
     def end(self) -> None:
         """Let go of the project."""
         self._close_live_log()
         try:
-            if self._run is not None:
-                if groups := leftovers.end(self.folder.project):
-                    self.log(
-                        "INFO",
-                        f"What the agent had left running was ended: {groups} process group{'s' * (groups > 1)}",
-                    )
-                if self._end:
-                    runs.end_run(self.folder, self._run, self._end)
+            if groups := self._run.end_leftovers():
+                counted = f"{groups} process group{'s' * (groups > 1)}"
+                self.log("INFO", f"What the agent had left running was ended: {counted}")
         finally:
             self._held.close()
 

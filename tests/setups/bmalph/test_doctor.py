@@ -13,10 +13,10 @@ import pytest
 
 from bridge.loop.exits import ExitSignals
 from bridge.process.leftovers import MARK
+from bridge.process.table import running_in
 from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import counters, status
 from bridge.setups.bmalph.files.status import Status
-from bridge.setups.bmalph.lock import original_loops
 from bridge.setups.diagnosis import Answer, Check, examine, passed
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def test_t16_the_original_loop_beside_us_is_found(installed: Project) -> None:
     script = installed.write(".ralph/ralph_loop.sh", "read -r _ < go\n")
     os.mkfifo(installed.path / "go")
     with subprocess.Popen(["bash", str(script)], cwd=installed.path) as loop:
-        while not original_loops(installed.path):
+        while not running_in(installed.path, "ralph_loop.sh"):
             assert loop.poll() is None
         found = some(installed, "second-loop")["second-loop"]
         seen = json.loads(installed.run("status", "--json").stdout)
@@ -197,10 +197,10 @@ def test_status_of_a_loop(installed: Project) -> None:
     assert json.loads(installed.run("status", "--json").stdout)["session"]["agent"] is None
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (
-        "import sys, time\nfrom bridge.setups.bmalph import lock\nfrom bridge.setups.bmalph.files import runs\n"
+        "import sys, time\nfrom bridge.loop import lock, runs\n"
         "from bridge.setups.bmalph.folder import locate\nfolder = locate('.', {})\n"
-        "with lock.one_loop(folder):\n"
-        "    runs.begin_run(folder, command=['x'], now=time.time())\n"
+        "with lock.one_loop(folder.path, folder.project):\n"
+        "    runs.begin_run(folder.path, command=['x'], now=time.time())\n"
         "    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     with subprocess.Popen(

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from bridge import records, stamps
 from bridge.errors import ProjectUnusable
 from bridge.loop.exits import ExitSignals
 from bridge.loop.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
-from bridge.setups.bmalph.files import breaker, counters, logs, records, results, stamps, status
+from bridge.setups.bmalph.files import breaker, counters, logs, results, status
 from bridge.setups.bmalph.files.status import Status
 from bridge.stream.analysis.model import Analysis
 from tests.setups.bmalph import readers

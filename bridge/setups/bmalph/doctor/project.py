@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError
 from bridge.loop.plan import parse_plan
 from bridge.process.argv import MAX_ARGUMENT
+from bridge.records import read_text
 from bridge.setups.bmalph import layout
-from bridge.setups.bmalph.files.records import read_text
 from bridge.setups.bmalph.settings import resolve
 from bridge.setups.diagnosis import Answer, NotLookedAt, ask, failed, passed, told, warned
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from bridge import stamps
 from bridge.errors import ConfigurationError
+from bridge.loop import lock, runs
 from bridge.process import leftovers as left_behind
 from bridge.process import table
-from bridge.setups.bmalph import lock
-from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps, status
-from bridge.setups.bmalph.files.records import read_object
+from bridge.records import read_object
+from bridge.setups.bmalph.files import breaker, counters, crash, sessions, status
 from bridge.setups.diagnosis import Answer, failed, passed, warned
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def api_calls(case: Case) -> Answer:
 
 def leftovers(case: Case) -> Answer:
     """What a crash has left would end the next run of the original at once (trap T7)."""
-    found = runs.stale_leftovers(case.folder)
+    found = crash.stale_files(case.folder)
     if not found:
         return passed()
     told = f"a run that did not end in order has left {', '.join(found)}"
@@ -100,8 +101,8 @@ def leftovers(case: Case) -> Answer:
 
 def second_loop(case: Case) -> Answer:
     """Two loops in one project overwrite each other's state (trap T16)."""
-    mine = lock.holder(case.folder)
-    others = lock.original_loops(case.folder.project)
+    mine = lock.holder(case.folder.path)
+    others = table.running_in(case.folder.project, "ralph_loop.sh")
     if others:
         pids = " ".join(map(str, others))
         return failed(f"the original ralph_loop.sh is running here: process {pids}", f"end it: kill {pids}")
@@ -112,10 +113,10 @@ def second_loop(case: Case) -> Answer:
 
 def orphans(case: Case) -> Answer:
     """Agents that go on working after their loop has gone (trap T2)."""
-    if lock.holder(case.folder) is not None or lock.is_locked(case.folder):
+    if lock.holder(case.folder.path) is not None or lock.is_locked(case.folder.path):
         return passed("a loop is at work")
     found = set(left_behind.marked(case.folder.project))
-    run = runs.read_run(case.folder)
+    run = runs.read_run(case.folder.path)
     if run is not None and run.agent is not None and table.alive(run.agent):
         found.add(run.agent.pid)
     if not found:
@@ -127,6 +128,6 @@ def orphans(case: Case) -> Answer:
 def lock_file(case: Case) -> Answer:
     """The lock can be taken."""
     try:
-        return passed("held by a loop" if lock.is_locked(case.folder) else "free")
+        return passed("held by a loop" if lock.is_locked(case.folder.path) else "free")
     except ConfigurationError as error:
         return failed(str(error), "use a file system that has locks")

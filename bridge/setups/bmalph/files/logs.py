@@ -7,8 +7,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.setups.bmalph.files import stamps
-from bridge.setups.bmalph.files.records import to_json, usable
+from bridge import stamps
+from bridge.records import to_json, usable
 
 if TYPE_CHECKING:
     from pathlib import Path
