@@ -145,8 +145,8 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
     sessions.save_agent_session(folder, "agent-1", NOW)
     counters.reset_calls(folder, NOW)
     project.write(".ralph/.call_count", "1\n")
-    before = runs.read_run(folder.path)
-    told = crash.sort_out(folder, before, NOW + 1)
+    last = runs.read_run(folder.path)
+    told = crash.sort_out(folder, last, NOW + 1)
     assert not counters.read_exit_signals(folder)
     assert len(told) == 1
     assert "exit signals" in told[0]
@@ -155,7 +155,7 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
     assert left & {".response_analysis", ".write_heartbeat_triggered", ".status.json.abcd1234.tmp"} == set()
     assert counters.calls_made(folder, NOW) == 1
     assert (folder / ".claude_session_id").exists()
-    assert (before is None) == (told[0].startswith("exit signals of a run"))
+    assert (last is None) == (told[0].startswith("exit signals of a run"))
 
 
 def test_t07_after_an_orderly_end_signals_count_on(project: Project) -> None:

@@ -55,7 +55,7 @@ def stale_files(folder: Folder) -> list[str]:
 
 
 def _sort(folder: Folder, before: Run | None, now: float) -> tuple[str, ...]:
-    told = ()
+    told: tuple[str, ...] = ()
     who = (
         "a run that did not end in order" if before is None else f"run {before.run_id}, which did not end in order"
     )
