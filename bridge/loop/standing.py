@@ -1,0 +1,53 @@
+"""Where a loop stands, told from the record of its run and its lock: the same for every setup. Nothing is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bridge.loop.lock import is_locked
+from bridge.loop.runs import read_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.loop.runs import Run
+
+__all__ = ["Standing", "standing"]
+
+Word = Literal["none", "starting", "running", "waiting", "ended", "killed"]
+
+
+class Standing(NamedTuple):
+    """Where a loop stands.
+
+    Attributes:
+        word: ``none`` has run yet; ``starting``: its lock is held and its record not written; ``killed``: it is not
+            running and did not end in order.
+        run: the record of the run at work, or of the last one; None without.
+    """
+
+    word: Word
+    run: Run | None
+
+    @property
+    def running(self) -> bool:
+        """A loop is at work, or waits."""
+        return self.word in ("starting", "running", "waiting")
+
+
+def standing(folder: Path) -> Standing:
+    """Look at the folder of a loop's state.
+
+    Raises:
+        bridge.errors.ProjectUnusable: its files can't be read.
+    """
+    run, locked = read_run(folder), is_locked(folder)
+    if locked and (run is None or run.end is not None or not run.alive):
+        return Standing("starting", run)
+    if run is None:
+        return Standing("none", None)
+    if run.end is not None:
+        return Standing("ended", run)
+    if not (locked and run.alive):
+        return Standing("killed", run)
+    return Standing("waiting" if run.pause is not None else "running", run)

@@ -1,0 +1,135 @@
+"""One record per turn, the same shape in every setup: ``logs/turns.jsonl`` (docs/turn-records.md)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from bridge import stamps
+from bridge.loop.logs import append_line
+from bridge.records import to_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.stream.events.details import Usage
+
+__all__ = ["FILE", "Result", "Totals", "TurnRecord", "TurnRecords"]
+
+FILE = "turns.jsonl"
+_MOST = 8 * 1024 * 1024
+_KEPT = 2
+
+Result = Literal["success", "failed", "timeout", "limit", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What a turn came to.
+
+    Attributes:
+        turn: its number.
+        began: seconds since the epoch.
+        seconds: how long it took.
+        result: ``limit`` is a provider's limit, which is waited out.
+        status: exit status of the tool; minus the number of the signal that ended it; None: not known.
+        error: why it failed, or None.
+        session: the session that it left behind, or None.
+        files_changed: None: nobody looked.
+        commits: HEAD moved; None: nobody looked.
+        log: what it printed, relative to the project; '' where nothing is kept.
+        input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
+    """
+
+    turn: int
+    began: float
+    seconds: float
+    result: Result
+    status: int | None = None
+    error: str | None = None
+    session: str | None = None
+    files_changed: int | None = None
+    committed: bool | None = None
+    log: str = ""
+    input_tokens: float | None = None
+    output_tokens: float | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the turns of one run came to together.
+
+    Attributes:
+        turns: how many there were, limits that were waited out aside.
+        failures: how many of them failed.
+        seconds: of all turns.
+        commits: how many turns moved HEAD.
+        tokens, cost_usd: None: no turn told.
+    """
+
+    turns: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    commits: int = 0
+    tokens: float | None = None
+    cost_usd: float | None = None
+
+    def with_turn(self, record: TurnRecord) -> Totals:
+        """Count one more."""
+        told = [each for each in (record.input_tokens, record.output_tokens) if each is not None]
+        return Totals(
+            self.turns + (record.result != "limit"),
+            self.failures + (record.result in ("failed", "timeout")),
+            self.seconds + record.seconds,
+            self.commits + bool(record.committed),
+            (self.tokens or 0) + sum(told) if told else self.tokens,
+            (self.cost_usd or 0.0) + record.cost_usd if record.cost_usd is not None else self.cost_usd,
+        )
+
+
+class TurnRecords:
+    """Writes the records of one run.
+
+    Args:
+        folder: of the logs; made if need be.
+        run_id: of the run.
+        tool: what it runs, such as ``driver codex``.
+    """
+
+    def __init__(self, folder: Path, *, run_id: str, tool: str) -> None:
+        self._path = folder / FILE
+        self._head = {"schema": 1, "run": run_id, "tool": tool}
+        self._sessions: dict[str, tuple[float, float]] = {}
+        self.totals = Totals()
+
+    def add(self, record: TurnRecord, usage: Usage | None = None) -> TurnRecord:
+        """Write one record.
+
+        Args:
+            record: the turn's.
+            usage: what the tool says that it used. Of a count that grows over a whole session (codex), only what
+                has been added since the session's last turn is this turn's.
+
+        Raises:
+            bridge.errors.ProjectUnusable: the file can't be written.
+        """
+        if usage is not None:
+            record = self._used(record, usage)
+        line = {
+            **self._head,
+            **asdict(record),
+            "began": stamps.iso(record.began),
+            "seconds": round(record.seconds, 3),
+        }
+        append_line(self._path, to_json(line, compact=True), max_bytes=_MOST, keep=_KEPT)
+        self.totals = self.totals.with_turn(record)
+        return record
+
+    def _used(self, record: TurnRecord, usage: Usage) -> TurnRecord:
+        given, made = usage.input_tokens, usage.output_tokens
+        if usage.cumulative and record.session and given is not None and made is not None:
+            before = self._sessions.get(record.session, (0.0, 0.0))
+            self._sessions[record.session] = (given, made)
+            given, made = max(given - before[0], 0), max(made - before[1], 0)
+        return replace(record, input_tokens=given, output_tokens=made, cost_usd=usage.total_cost_usd)
