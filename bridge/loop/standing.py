@@ -1,4 +1,4 @@
-"""Where a loop stands, told from the record of its run and its lock: the same for every setup. Nothing is written."""
+"""Where a loop stands, told from the record of its run and its lock, in every setup alike. Nothing is written."""
 
 from __future__ import annotations
 
