@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._setups import choose, is_bare, refuse_options, setup_option
-from bridge.cli._terminal import guarded, say
-from bridge.cli.common import os_text, project_folder, project_option, settings_option, shell_line, write
+from bridge.cli._terminal import guarded
+from bridge.cli.common import os_text, project_folder, project_option, settings_option
 
 if TYPE_CHECKING:
-    from bridge.driver import Driver
-    from bridge.loop.runner import LoopSettings
     from bridge.setups.bmalph.settings import Given
     from bridge.setups.model import Setup
 
@@ -46,6 +42,18 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @click.option("--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]")
 @click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
+@click.option(
+    "--retry-delay",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="After a failed run, doubled with each one in a row.  [default: 5; 30 in a bmalph setup]",
+)
+@click.option(
+    "--max-failures",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Give up after so many failed runs in a row; 0: never.",
+)
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
 @click.option("--agent", metavar="NAME|PATH", help="Agent script of a ralph-loop setup.  [default: its AGENT]")
 @click.option("--process", is_flag=True, help="With plan: from the process specifications.")
@@ -95,6 +103,8 @@ class _Asked:
     live: bool
     completion_promise: str | None
     timeout: float | None
+    retry_delay: float | None
+    max_failures: int | None
     no_continue: bool
     dry_run: bool
     quiet: bool
@@ -130,6 +140,8 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
             prompt_file=("--prompt", asked.prompt_in(setup.project)),
             max_calls_per_hour=("--calls", asked.calls),
             timeout_minutes=("--timeout", None if asked.timeout is None else str(math.ceil(asked.timeout))),
+            retry_seconds=("--retry-delay", None if asked.retry_delay is None else f"{asked.retry_delay:g}"),
+            retry_limit=("--max-failures", None if asked.max_failures is None else str(asked.max_failures)),
             session_continuity=("--no-continue", "false" if asked.no_continue else None),
         ),
         live=asked.live,
@@ -145,10 +157,9 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
 
 
 def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
-    from bridge.cli._scripts import driver_of
-    from bridge.loop.decide import Limits
+    from bridge.cli._run_plain import run_plain
     from bridge.loop.prompt import find_prompt
-    from bridge.loop.runner import LoopSettings
+    from bridge.setups.plain.settings import TURN_MINUTES, PlainSettings
 
     refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
     if asked.words:
@@ -156,59 +167,21 @@ def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
             f"{asked.words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context
         )
     refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
-    loop = LoopSettings(
-        project=folder,
+    given = PlainSettings(
         prompt=os_text(find_prompt(folder, asked.prompt_in(folder))),
-        limits=Limits(max_iterations=asked.max_iterations or 50, max_seconds=asked.max_seconds),
+        max_iterations=asked.max_iterations or 50,
+        max_seconds=asked.max_seconds,
+        max_failures=asked.max_failures or 0,
+        retry_seconds=asked.retry_delay,
         live=asked.live,
         promise=asked.completion_promise,
-        timeout=asked.run_seconds,
+        timeout=TURN_MINUTES * 60 if asked.run_seconds is None else asked.run_seconds,
         resume=not asked.no_continue,
     )
-    with driver_of(folder, asked.driver, asked.settings) as script:
-        return _dry_run(script, loop) if asked.dry_run else _loop(script, loop, quiet=asked.quiet)
+    return run_plain(folder, given, asked.driver, asked.settings, dry_run=asked.dry_run, quiet=asked.quiet)
 
 
 def _options(**given: tuple[str, str | None]) -> dict[str, Given]:
     from bridge.setups.bmalph.settings import Given
 
     return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}
-
-
-def _dry_run(script: Driver, settings: LoopSettings) -> int:
-    from bridge.loop.commands import prepare_command, stdin_of
-    from bridge.loop.decide import State
-    from bridge.loop.runner import context_for
-    from bridge.loop.state import ProjectFiles
-
-    files = ProjectFiles(settings.project)
-    session = None
-    if settings.resume and script.supports_sessions():
-        session, _ = files.read_session()
-    context = context_for(State(), files.read_plan(), resumed=session is not None)
-    argv, _ = prepare_command(script, settings, context=context, session_id=session)
-    write(shell_line(argv, stdin_of(script)))
-    return 0
-
-
-def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
-    from bridge.cli._render import Renderer
-    from bridge.loop.decide import Verdict
-    from bridge.loop.events import LoopEnded
-    from bridge.loop.runner import run_loop
-
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    most = settings.limits.max_iterations
-    if not quiet:
-        say(
-            f"{script.display_name()} · driver {script.script} · prompt {settings.prompt}"
-            f" · at most {most} iterations"
-        )
-    renderer = Renderer(max_iterations=most, quiet=quiet)
-    verdict = Verdict.INCOMPLETE
-    with closing(run_loop(script, settings)) as events:
-        for event in events:
-            renderer.show(event)
-            if isinstance(event, LoopEnded):
-                verdict = event.verdict
-    return 0 if verdict is Verdict.COMPLETE else 1

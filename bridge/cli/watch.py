@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderResult
 
+    from bridge.loop.follow import Follower
     from bridge.setups.bmalph.folder import Folder
-    from bridge.setups.bmalph.follow import Follower
 
 __all__ = ["watch"]
 
@@ -68,7 +68,7 @@ def _refuse_ralph_loop(folder: Path) -> None:
 
 def _once(folder: Folder) -> int:
     from bridge.cli.status import status_lines
-    from bridge.setups.bmalph.follow import Follower
+    from bridge.loop.follow import Follower
     from bridge.setups.bmalph.overview import overview
 
     now = time.time()
@@ -82,7 +82,7 @@ def _once(folder: Folder) -> int:
 
 
 def _follow(folder: Folder, interval: float) -> int:
-    from bridge.setups.bmalph.follow import Follower
+    from bridge.loop.follow import Follower
     from bridge.setups.bmalph.overview import overview
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -170,6 +170,6 @@ def _lively() -> bool:
 
 
 def _said(follower: Follower, *, rest: bool) -> list[str]:
-    from bridge.setups.bmalph.follow import said
+    from bridge.loop.follow import said
 
     return [tame(shown, keep="\t") for line in follower.lines(rest=rest) for shown in said(line)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bridge.demo.standin import CLIS, TASKS
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.git.fresh import begin_repository
+from bridge.setups.plain.own import IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,6 @@ You are working on a small shell project in an autonomous loop.
 2. Tick its box and commit.
 3. Close with a RALPH_STATUS block. EXIT_SIGNAL is true only when every box is ticked.
 """
-_GITIGNORE = ".ralph/logs/\n.ralph/status.json\n.ralph/.claude_session_id\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0
     plan = "# Fix plan\n\n" + "".join(f"- [ ] {task}\n" for task in tasks)
     (folder / ".ralph" / "@fix_plan.md").write_text(plan)
     (folder / ".ralph" / "PROMPT.md").write_text(_PROMPT)
-    (folder / ".gitignore").write_text(_GITIGNORE)
+    (folder / ".gitignore").write_text("".join(f"{pattern}\n" for pattern in IGNORED))
     # A GIT_DIR of the caller (a hook, say) would lead every git here to the caller's repository.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     begin_repository(

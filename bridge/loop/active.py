@@ -47,7 +47,7 @@ class ActiveRun:
         self._folder = folder
         self._project = project
         self._command = command
-        self._tool = tool
+        self.tool = tool
         self._others = others
         self._now = now
         self._held = ExitStack()
@@ -70,7 +70,7 @@ class ActiveRun:
         try:
             before = self.before = runs.read_run(self._folder)
             self.notices = (*_taken_over(before), *runs.end_leftovers(self._project, before))
-            self._run = runs.begin_run(self._folder, command=self._command, now=self._now(), tool=self._tool)
+            self._run = runs.begin_run(self._folder, command=self._command, now=self._now(), tool=self.tool)
         except BaseException:
             self._held.close()
             raise

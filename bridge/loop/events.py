@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.loop.turn_records import NO_TURNS, Totals
+
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
     from bridge.loop.decide import Decision, Outcome, State, Verdict
     from bridge.loop.plan import Plan
+    from bridge.loop.turn_records import TurnRecord
 
 __all__ = [
     "IterationEnded",
@@ -99,6 +102,7 @@ class IterationEnded:
         state: where the loop stands now.
         stderr: its stderr, or None.
         sessions: sessions are resumed in this loop.
+        turn: the same, summed up for the records.
     """
 
     iteration: int
@@ -109,6 +113,7 @@ class IterationEnded:
     state: State
     stderr: Path | None = None
     sessions: bool = False
+    turn: TurnRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +168,7 @@ class ReviewEnded:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnded:
-    """The loop is over: complete, or incomplete for `reason`."""
+    """The loop is over: complete, or incomplete for `reason`; `totals` sums its turns up."""
 
     verdict: Verdict
     reason: str
@@ -171,6 +176,7 @@ class LoopEnded:
     iterations: int
     seconds: float
     state: State
+    totals: Totals = NO_TURNS
 
 
 @dataclass(frozen=True, slots=True)

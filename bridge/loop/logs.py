@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
@@ -14,8 +15,9 @@ from bridge.records import usable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+    from typing import BinaryIO
 
-__all__ = ["Level", "append_line", "bound_logs", "log_line"]
+__all__ = ["Level", "LiveLog", "append_line", "bound_logs", "log_line"]
 
 Level = Literal["INFO", "WARN", "ERROR", "SUCCESS", "LOOP", "DEBUG"]
 
@@ -59,6 +61,43 @@ def _rotate(path: Path, keep: int) -> None:
         newer = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
         with suppress(FileNotFoundError):
             os.replace(newer, older)
+
+
+class LiveLog:
+    """What the tool says while it says it: one file, begun anew with each turn, that ``watch`` follows.
+
+    Args:
+        path: the file.
+        now: the time, in seconds since the epoch.
+    """
+
+    def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._now = now
+        self._file: BinaryIO | None = None
+
+    def begin(self, title: str) -> None:
+        """Begin it anew."""
+        self.close()
+        path = self._path
+        with usable(path):
+            if path.exists() and not path.is_file():
+                path.unlink()  # a FIFO would hold us for ever
+            path.write_bytes(f"\n\n=== {title} - {stamps.local(self._now())} ===\n".encode())
+            # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+        if self._file is not None:
+            with usable(self._path):
+                self._file.write(data)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 def bound_logs(turns: Iterable[Iterable[Path]], *, max_bytes: int, say: Callable[[str], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -37,14 +38,16 @@ from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.ports import LoopDriver, WallClock
 from bridge.loop.review import ReviewFacts, review_due
 from bridge.loop.reviewing import review
-from bridge.loop.state import ProjectFiles
 from bridge.loop.turn import keep_stream, not_started
+from bridge.loop.turn_records import Tally, TurnRecord
 from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
     from bridge.loop.ports import Clock, RunLogs, Store
+    from bridge.loop.turn_records import Result
 
 __all__ = [
     "GateSettings",
@@ -62,7 +65,7 @@ _SLICE = 1.0
 
 
 def run_loop(
-    driver: LoopDriver, settings: LoopSettings, *, store: Store | None = None, clock: Clock | None = None
+    driver: LoopDriver, settings: LoopSettings, *, store: Store, clock: Clock | None = None
 ) -> Generator[LoopEvent, None, None]:
     """Run the loop to its end, yielding what happens; the last event is a :class:`LoopEnded`.
 
@@ -71,14 +74,13 @@ def run_loop(
     Args:
         driver: the tool.
         settings: how to run it.
-        store: the project's files; None for those of a folder without any setup.
+        store: the project's files.
         clock: the time; None for the real one.
 
     Raises:
         bridge.errors.BridgeError: the driver failed, the CLI can't be started, a file can't be written.
     """
-    files = store if store is not None else ProjectFiles(settings.project, resume=settings.resume)
-    yield from _Loop(driver, settings, files, clock or WallClock()).run()
+    yield from _Loop(driver, settings, store, clock or WallClock()).run()
 
 
 class _Loop:
@@ -95,6 +97,7 @@ class _Loop:
         self.repository: Repository | None = None
         if settings.measure:
             self.repository = Repository(settings.project, settings.files, env=settings.env)
+        self.tally = Tally()
         self.launcher = Launcher(driver, settings, store)
 
     def run(self) -> Generator[LoopEvent, None, None]:
@@ -111,6 +114,7 @@ class _Loop:
                 self.state.iteration,
                 self._elapsed(),
                 self.state,
+                self.tally.totals,
             )
             self.store.record(end)
         except BaseException as error:
@@ -203,14 +207,38 @@ class _Loop:
             elapsed=self._elapsed(),
         )
         seconds = self.clock.monotonic() - began
+        analysis = outcome.analysis
+        turn = self.tally.add(
+            self._turn_record(iteration, outcome, seconds, logs.output), analysis.usage if analysis else None
+        )
         yield self._told(
             IterationEnded(
-                iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions
+                iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions, turn
             )
         )
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
             yield from self._review(iteration, outcome)
         return decision
+
+    def _turn_record(self, iteration: int, outcome: Outcome, seconds: float, log: Path) -> TurnRecord:
+        failure = failure_of(outcome)
+        result: Result = "failed" if failure else "success"
+        if outcome.timed_out or outcome.idle:
+            result = "timeout"
+        elif failure and outcome.limit is not None:
+            result = "limit"
+        return TurnRecord(
+            turn=iteration,
+            began=self.clock.now().timestamp() - seconds,
+            seconds=seconds,
+            result=result,
+            status=outcome.status,
+            error=failure,
+            session=outcome.session_id,
+            files_changed=outcome.files_changed if outcome.changes else None,
+            committed=outcome.changes.committed if outcome.changes else None,
+            log=os.path.relpath(log, self.settings.project),
+        )
 
     def _with_session(self, outcome: Outcome, logs: RunLogs) -> Outcome:
         """Find the session that the run left behind; also of one that was ended, whose work goes on (trap T20)."""

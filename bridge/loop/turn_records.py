@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bridge.stream.events.details import Usage
 
-__all__ = ["FILE", "Result", "Totals", "TurnRecord", "TurnRecords"]
+__all__ = ["FILE", "NO_TURNS", "Result", "Tally", "Totals", "TurnRecord", "TurnRecords"]
 
 FILE = "turns.jsonl"
 _MOST = 8 * 1024 * 1024
@@ -88,6 +88,38 @@ class Totals:
         )
 
 
+NO_TURNS = Totals()
+
+
+class Tally:
+    """Adds up the turns of one run. Pure."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, tuple[float, float]] = {}
+        self.totals = Totals()
+
+    def add(self, record: TurnRecord, usage: Usage | None = None) -> TurnRecord:
+        """Count a turn; return its record with what it used.
+
+        Args:
+            record: the turn's.
+            usage: what the tool says. Of a count that grows over a whole session (codex), only what has been added
+                since the session's last turn is this turn's.
+        """
+        if usage is not None:
+            record = self._used(record, usage)
+        self.totals = self.totals.with_turn(record)
+        return record
+
+    def _used(self, record: TurnRecord, usage: Usage) -> TurnRecord:
+        given, made = usage.input_tokens, usage.output_tokens
+        if usage.cumulative and record.session and given is not None and made is not None:
+            before = self._sessions.get(record.session, (0.0, 0.0))
+            self._sessions[record.session] = (given, made)
+            given, made = max(given - before[0], 0), max(made - before[1], 0)
+        return replace(record, input_tokens=given, output_tokens=made, cost_usd=usage.total_cost_usd)
+
+
 class TurnRecords:
     """Writes the records of one run.
 
@@ -100,36 +132,13 @@ class TurnRecords:
     def __init__(self, folder: Path, *, run_id: str, tool: str) -> None:
         self._path = folder / FILE
         self._head = {"schema": 1, "run": run_id, "tool": tool}
-        self._sessions: dict[str, tuple[float, float]] = {}
-        self.totals = Totals()
 
-    def add(self, record: TurnRecord, usage: Usage | None = None) -> TurnRecord:
-        """Write one record.
-
-        Args:
-            record: the turn's.
-            usage: what the tool says that it used. Of a count that grows over a whole session (codex), only what
-                has been added since the session's last turn is this turn's.
+    def write(self, record: TurnRecord) -> None:
+        """Append one record.
 
         Raises:
             bridge.errors.ProjectUnusable: the file can't be written.
         """
-        if usage is not None:
-            record = self._used(record, usage)
-        line = {
-            **self._head,
-            **asdict(record),
-            "began": stamps.iso(record.began),
-            "seconds": round(record.seconds, 3),
-        }
+        times = {"began": stamps.iso(record.began), "seconds": round(record.seconds, 3)}
+        line = {**self._head, **asdict(record), **times}
         append_line(self._path, to_json(line, compact=True), max_bytes=_MOST, keep=_KEPT)
-        self.totals = self.totals.with_turn(record)
-        return record
-
-    def _used(self, record: TurnRecord, usage: Usage) -> TurnRecord:
-        given, made = usage.input_tokens, usage.output_tokens
-        if usage.cumulative and record.session and given is not None and made is not None:
-            before = self._sessions.get(record.session, (0.0, 0.0))
-            self._sessions[record.session] = (given, made)
-            given, made = max(given - before[0], 0), max(made - before[1], 0)
-        return replace(record, input_tokens=given, output_tokens=made, cost_usd=usage.total_cost_usd)

@@ -20,9 +20,11 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
+from bridge.loop.logs import LiveLog
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.ports import RunLogs
 from bridge.loop.runs import Pause
+from bridge.loop.turn_records import TurnRecords
 from bridge.setups.bmalph.files import breaker, counters, crash, logs, results, sessions, status
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.recording import Recorder
@@ -30,7 +32,6 @@ from bridge.setups.places import other_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import BinaryIO
 
     from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
@@ -71,7 +72,7 @@ class BmalphStore:
         self._on_log = on_log
         self._now = now
         self._held = ExitStack()
-        self._live_log: BinaryIO | None = None
+        self._live_log = LiveLog(folder / "live.log", now=now)
         self._run = ActiveRun(
             folder.path,
             folder.project,
@@ -153,9 +154,7 @@ class BmalphStore:
 
     def show(self, data: bytes) -> None:
         """Append to ``live.log``."""
-        if self._live_log is not None:
-            with records.usable(self.folder / "live.log"):
-                self._live_log.write(data)
+        self._live_log.write(data)
 
     def record(self, event: LoopEvent) -> None:
         """Write what follows from an event."""
@@ -163,7 +162,7 @@ class BmalphStore:
         match event:
             case IterationStarted():
                 self._run.turn(event.iteration)
-                self._open_live_log(event.iteration, now)
+                self._live_log.begin(f"Loop #{event.iteration}")
                 self._recorder.started_run(event, now)
             case RunProgress():
                 self._run.renew()
@@ -173,8 +172,10 @@ class BmalphStore:
                 if self.settings.verbose:
                     self.log("INFO", f"{int(event.elapsed)} s: {event.tool or event.last_line}"[:300])
             case IterationEnded():
-                self._close_live_log()
+                self._live_log.close()
                 self._recorder.ended_run(event, now)
+                if event.turn is not None:
+                    TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(event.turn)
             case Waiting():
                 self._run.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 self._recorder.waiting(event, now)
@@ -186,14 +187,14 @@ class BmalphStore:
                 self._run.over(event.reason)
                 self._recorder.ended(event, now)
             case LoopInterrupted():
-                self._close_live_log()
+                self._live_log.close()
                 if event.action == "interrupted":
                     self._run.over(event.reason)
                 self._recorder.interrupted(event, now)
 
     def end(self) -> None:
         """Let go of the project."""
-        self._close_live_log()
+        self._live_log.close()
         try:
             if groups := self._run.end_leftovers():
                 counted = f"{groups} process group{'s' * (groups > 1)}"
@@ -208,18 +209,6 @@ class BmalphStore:
     def _write_log(self, level: Level, message: str) -> str:
         most = self.settings.log_max_mb * 1024 * 1024
         return logs.log(self.folder, level, message, self._now(), max_bytes=most, keep=self.settings.log_keep)
-
-    def _open_live_log(self, iteration: int, now: float) -> None:
-        self._close_live_log()
-        path = logs.start_live_log(self.folder, iteration, now)
-        with records.usable(path):
-            # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
-            self._live_log = open(path, "ab", buffering=0)  # noqa: SIM115
-
-    def _close_live_log(self) -> None:
-        if self._live_log is not None:
-            self._live_log.close()
-            self._live_log = None
 
 
 def command_line() -> list[str]:

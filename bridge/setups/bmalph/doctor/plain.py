@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.loop.prompt import find_prompt
-from bridge.loop.state import ProjectFiles
 from bridge.setups.diagnosis import Answer, machine, passed, warned
+from bridge.setups.plain.store import PlainFiles
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
@@ -33,7 +33,7 @@ def prompt(case: Case) -> Answer:
 
 def plan(case: Case) -> Answer:
     """There are tasks, and some are open; the loop ends by a signal or a promise, too."""
-    found = ProjectFiles(case.project).read_plan()
+    found = PlainFiles(case.project).read_plan()
     if found is None:
         return passed("none: the loop ends by the exit signal, the promise or --max-iterations")
     if not found.total:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["Level", "RunLogs", "append_metrics", "log", "new_run_logs", "prune_run_logs", "start_live_log"]
+__all__ = ["Level", "RunLogs", "append_metrics", "log", "new_run_logs", "prune_run_logs"]
 
 _RUN_LOG = re.compile(r"claude_(?:output|stderr)_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(?:-\d+)?)(?:_stream)?\.log")
 
@@ -70,16 +70,6 @@ def prune_run_logs(folder: Folder, keep: int) -> int:
         with usable(path):
             path.unlink(missing_ok=True)
     return len(gone)
-
-
-def start_live_log(folder: Folder, loop: int, now: float) -> Path:
-    """Begin ``live.log`` anew for a run and return it; what the agent says is appended to it."""
-    path = folder / "live.log"
-    with usable(path):
-        if path.exists() and not path.is_file():
-            path.unlink()  # a FIFO would hold us for ever
-        path.write_bytes(f"\n\n=== Loop #{loop} - {stamps.local(now)} ===\n".encode())
-    return path
 
 
 def append_metrics(folder: Folder, record: dict[str, object]) -> None:

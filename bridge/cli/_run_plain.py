@@ -1,0 +1,82 @@
+"""``run`` in a folder without a setup."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from bridge.cli._scripts import driver_of
+from bridge.cli._terminal import say
+from bridge.cli.common import shell_line, write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from bridge.driver import Driver
+    from bridge.loop.options import LoopSettings
+    from bridge.setups.plain.settings import PlainSettings
+
+__all__ = ["run_plain"]
+
+
+def run_plain(
+    folder: Path, given: PlainSettings, driver: str | None, extra: Mapping[str, str], *, dry_run: bool, quiet: bool
+) -> int:
+    """Run the loop: 0 complete, 1 ended incomplete.
+
+    Args:
+        folder: the project.
+        given: how to run it.
+        driver: named by ``--driver``, or None.
+        extra: more globals, from ``--set``.
+        dry_run: print what would run, and stop.
+        quiet: no line per step.
+    """
+    from bridge.setups.plain.settings import loop_settings
+
+    settings = loop_settings(folder, given)
+    with driver_of(folder, driver, extra) as script:
+        return _dry_run(script, settings) if dry_run else _loop(script, settings, quiet=quiet)
+
+
+def _dry_run(script: Driver, settings: LoopSettings) -> int:
+    from bridge.loop.commands import prepare_command, stdin_of
+    from bridge.loop.decide import State
+    from bridge.loop.runner import context_for
+    from bridge.setups.plain.store import PlainFiles
+
+    files = PlainFiles(settings.project)
+    session = None
+    if settings.resume and script.supports_sessions():
+        session, _ = files.read_session()
+    context = context_for(State(), files.read_plan(), resumed=session is not None)
+    argv, _ = prepare_command(script, settings, context=context, session_id=session)
+    write(shell_line(argv, stdin_of(script)))
+    return 0
+
+
+def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
+    from bridge.cli._render import Renderer
+    from bridge.loop.decide import Verdict
+    from bridge.loop.events import LoopEnded
+    from bridge.loop.runner import run_loop
+    from bridge.setups.plain.store import PlainStore
+
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    most = settings.limits.max_iterations
+    if not quiet:
+        say(
+            f"{script.display_name()} · driver {script.script} · prompt {settings.prompt}"
+            f" · at most {most} iterations"
+        )
+    renderer = Renderer(max_iterations=most, quiet=quiet)
+    store = PlainStore(settings.project, tool=f"driver {script.script.stem}", resume=settings.resume)
+    verdict = Verdict.INCOMPLETE
+    with closing(run_loop(script, settings, store=store)) as events:
+        for event in events:
+            renderer.show(event)
+            if isinstance(event, LoopEnded):
+                verdict = event.verdict
+    return 0 if verdict is Verdict.COMPLETE else 1
