@@ -51,6 +51,9 @@ def run_in_setup(context: click.Context, setup: Setup) -> int:
         settings={name: os_text(value) for name, value in given["settings"].items()},
         strict=given["strict_compat"],
         lift=not given["no_lift"],
+        max_seconds=None if given["max_minutes"] is None else given["max_minutes"] * 60,
+        turn_seconds=None if given["timeout"] is None else given["timeout"] * 60,
+        retry_delay=given["retry_delay"],
     )
     return start(setup, request, words, options, dry_run=given["dry_run"], quiet=quiet)
 
@@ -125,13 +128,17 @@ def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool,
     from bridge.setups.ralph_loop.start import ready
 
     renderer = _Renderer(quiet=quiet)
-    with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (agent, session):
+    with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (
+        agent,
+        session,
+        active,
+    ):
         if dry_run:
             job, most = session.job, session.limits.max_iterations
             say(f"mode: {job.mode}  agent: {agent.script}  prompt: {job.shown}  iterations: {most}")
             write(first_prompt(agent.shell, session))
             return 0
-        with closing(run_session(agent, session)) as events:
+        with closing(run_session(agent, session, active)) as events:
             return _drive(events, renderer)
 
 

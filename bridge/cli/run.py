@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "timeout", "no_continue")
+_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue")
 _BMALPH_ONLY = ("calls",)
 _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 

@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError
-from bridge.setups import lock, standin
+from bridge.loop.standing import standing
+from bridge.setups import standin
 from bridge.setups.diagnosis import Answer, Check, NotLookedAt, ask, cli, failed, machine, passed, told, warned
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import Request
@@ -200,8 +201,10 @@ def _ignored(case: Case) -> Answer:
 
 
 def _lock(case: Case) -> Answer:
-    pid = lock.holder(case.home / "logs")
-    return passed("no loop is at work" if pid is None else f"a loop is at work: process {pid or 'unknown'}")
+    where = standing(case.home / "logs")
+    if not where.running:
+        return passed("no loop is at work")
+    return passed(f"a loop is at work: process {where.run.pid if where.run else 'unknown'}")
 
 
 def _last(case: Case) -> Answer:
@@ -209,7 +212,7 @@ def _last(case: Case) -> Answer:
     if session is None:
         return passed("none yet")
     seen = f"{case.name_of(session.log)}: {session.ending or 'not ended in order'}"
-    if session.ending or lock.holder(case.home / "logs") is not None:
+    if session.ending or standing(case.home / "logs").running:
         return passed(seen)
     return warned(seen, f"tail {case.name_of(session.log)}")
 

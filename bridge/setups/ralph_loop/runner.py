@@ -7,32 +7,44 @@ import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, HookError, HookExited
+from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
 from bridge.loop.backoff import back_off
+from bridge.loop.runs import Pause
+from bridge.loop.turn_records import Tally, TurnRecord, TurnRecords
 from bridge.setups.ralph_loop import decide, logs
 from bridge.setups.ralph_loop.decide import Attempt, Context, Ending
 from bridge.setups.ralph_loop.events import Display, Ended, HookText, Line, Notice
 from bridge.setups.ralph_loop.plan import plan_command
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompts import Prompts, slices
+from bridge.turn.agent import AgentEnd, run_agent, watched
+from bridge.turn.output import analyse
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from bridge.agent import Agent
+    from bridge.loop.active import ActiveRun
     from bridge.setups.ralph_loop.events import SessionEvent
     from bridge.setups.ralph_loop.session import Session
     from bridge.shell import Reply
+    from bridge.stream.analysis import Limit
 
     Events = Generator[SessionEvent, None, None]
 
 __all__ = ["run_session"]
 
+_LONG = 10.0
+"""Seconds after which a hook is named that is still running."""
+_LIMIT_MARGIN = 5.0
+"""Seconds: a provider's clock and ours differ."""
 
-def run_session(agent: Agent, session: Session) -> Events:
+
+def run_session(agent: Agent, session: Session, active: ActiveRun | None = None) -> Events:
     """Run a session to its end; the last event is `Ended`, with the exit code.
 
     Ctrl-C (KeyboardInterrupt) and what the command line makes of TERM and HUP (SystemExit) may be thrown in: the
@@ -41,19 +53,28 @@ def run_session(agent: Agent, session: Session) -> Events:
     Args:
         agent: loaded into a bash with the variables of ``config``.
         session: what to do.
+        active: holds the setup's lock and record; None: nobody else knows of this session.
 
     Raises:
         bridge.errors.ProjectUnusable: the log can't be made.
     """
-    run = _Run(agent, session)
+    run = _Run(agent, session, active)
     with closing(run.log):
         yield from run.run()
 
 
 class _Run:
-    def __init__(self, agent: Agent, session: Session) -> None:
+    def __init__(self, agent: Agent, session: Session, active: ActiveRun | None) -> None:
         self.agent = agent
         self.session = session
+        self.active = active
+        self.records: TurnRecords | None = None
+        if active is not None:
+            self.records = TurnRecords(session.home / "logs", run_id=active.run_id, tool=active.tool)
+        self.tally = Tally()
+        self.ends_at: float | None = None
+        if session.limits.max_seconds is not None:
+            self.ends_at = time.monotonic() + session.limits.max_seconds
         self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now())
         self.began = int(time.time())
         self.iterations = self.successful = self.failed = 0
@@ -80,6 +101,11 @@ class _Run:
             if self.session.strict:
                 yield Ended(ending.code, ending.reason)
                 return
+        if self.active is not None:
+            if groups := self.active.end_leftovers():
+                counted = f"{groups} process group{'s' * (groups > 1)}"
+                yield Notice(f"What the agent had left running was ended: {counted}")
+            self.active.over(ending.reason)
         yield from self._lines(self._summary(ending))
         yield Ended(ending.code, ending.reason)
 
@@ -94,7 +120,12 @@ class _Run:
                 ending = yield from self._cut_plan(prompts)
                 if ending is not None:
                     return ending
+            if self._time_is_up():
+                return decide.ENDED_IN_TIME
             self.iterations = iteration
+            if self.active is not None:
+                self.active.renew()
+                self.active.turn(iteration)
             self.agent.reset_context()
             attempt = yield from self._iterate(prompts, iteration)
             self.successful += attempt.succeeded
@@ -129,12 +160,18 @@ class _Run:
         repeated = 0
         while True:
             attempt = yield from self._attempt(prompts, iteration, repeated)
-            if not decide.retries(attempt, repeated, limits.max_retries):
+            if attempt.limit is not None and not self.session.strict and not self._time_is_up():
+                # A provider's limit is no failure of the agent's: it is waited out, and costs no retry.
+                yield from self._wait_for(attempt.limit)
+                continue
+            if not decide.retries(attempt, repeated, limits.max_retries) or self._time_is_up():
                 return attempt
             repeated += 1
             yield from self._lines([logs.retry(repeated, limits.max_retries)])
             if pause := back_off(limits.retry_delay, repeated):
-                time.sleep(pause)
+                yield from self._pause(
+                    "retry", f"the agent failed, {repeated} of {limits.max_retries} retries", pause
+                )
 
     def _attempt(self, prompts: Prompts, iteration: int, repeated: int) -> Generator[SessionEvent, None, Attempt]:
         job, began = self.session.job, int(time.time())
@@ -144,32 +181,116 @@ class _Run:
             shell.update(
                 {"iteration": iteration, "retry": repeated, "iter_start": began, "tmp_prompt": path, "agent_rc": 0}
             )
-            yield from self._hook(self.agent.pre_iteration(host_streams=True))
-            status = yield from self._pipeline(path)
+            yield from self._beside("agent_pre_iteration")
+            status, timed_out = yield from self._pipeline(path)
+        if timed_out:
+            yield from self._lines([f"⚠ Agent ran for too long and was ended ({self._shown_limit()})"])
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
-        attempt = Attempt(status, response)
+        attempt = self._judged(iteration, began, status, response, timed_out=timed_out)
         if attempt.empty:
             yield from self._lines([logs.NO_RESPONSE])
         yield from self._lines(logs.done(iteration, int(time.time()) - began))
         shell["agent_rc"] = status or int(attempt.empty)
-        yield from self._hook(self.agent.post_iteration(host_streams=True))
+        yield from self._beside("agent_post_iteration")
         yield from self._lines([logs.RULE])
         return attempt
 
-    def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, int]:
-        """The agent, through its own display filter; the status is that of the rightmost stage that failed."""
+    def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, AgentEnd]:
+        """The agent, through its own display filter."""
         whole = not self.session.strict
+        limits = self.session.limits
+        bounds = [each for each in (limits.turn_seconds, self._left()) if each is not None]
         with usable("last_agent_output"):
             capture = open(self._capture(), "wb", buffering=0)  # noqa: SIM115
         with (
             capture as raw,
-            self.agent.invoke(prompt, tee=raw, end_line=whole) as running,
-            self.agent.format_display(running, end_line=whole) as display,
+            closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=min(bounds, default=None))) as texts,
         ):
-            for text in display:
+            while True:
+                try:
+                    text = next(texts)
+                except StopIteration as stop:
+                    end: AgentEnd = stop.value
+                    return end
                 self._logged(text)
                 yield Display(text)
-        return display.status or running.status or 0
+
+    def _judged(self, iteration: int, began: int, status: int, response: str, *, timed_out: bool) -> Attempt:
+        """What an attempt came to, written down as a record of the turn."""
+        analysis = analyse(Path(self._capture()), status)
+        attempt = Attempt(status, response, analysis.limit if analysis and status else None)
+        failed = "timeout" if timed_out else "limit" if attempt.limit else "failed"
+        record = self.tally.add(
+            TurnRecord(
+                turn=iteration,
+                began=began,
+                seconds=time.time() - began,
+                result="success" if attempt.succeeded else failed,  # type: ignore[arg-type]
+                status=status,
+                error=None if attempt.succeeded else f"exit status {status}" if status else "no response",
+                log=os.path.relpath(self.log.path, self.session.folder),
+            ),
+            analysis.usage if analysis else None,
+        )
+        if self.records is not None:
+            self.records.write(record)
+        return attempt
+
+    def _beside(self, hook: str) -> Events:
+        """A hook before or after the agent; one that hangs is named, and ended at its deadline."""
+        call = self.agent.pre_iteration if hook == "agent_pre_iteration" else self.agent.post_iteration
+        told: list[str] = []
+
+        def say(text: str) -> None:
+            told.append(text)
+            self._logged(text + "\n")
+
+        try:
+            with watched(hook, _LONG, say):
+                reply = call(host_streams=True)
+        except HookTimeout as error:
+            yield from map(Notice, told)
+            yield Notice(f"{hook} was ended: it took longer than {self.session.limits.hook_seconds:g} s")
+            yield from self._hook_said(error.stdout, error.stderr)
+            return
+        yield from map(Notice, told)
+        yield from self._hook(reply)
+
+    # -- time ----------------------------------------------------------------------------------------
+
+    def _left(self) -> float | None:
+        return None if self.ends_at is None else max(0.0, self.ends_at - time.monotonic())
+
+    def _time_is_up(self) -> bool:
+        return self.ends_at is not None and time.monotonic() >= self.ends_at
+
+    def _shown_limit(self) -> str:
+        limits = self.session.limits
+        if self._time_is_up() and limits.max_seconds is not None:
+            return f"the session's {limits.max_seconds / 60:g} minutes are over"
+        return f"{(limits.turn_seconds or 0) / 60:g} minutes"
+
+    def _wait_for(self, limit: Limit) -> Events:
+        seconds = self.session.limits.limit_seconds
+        if limit.resets_at is not None:
+            seconds = max(limit.resets_at - time.time() + _LIMIT_MARGIN, self.session.limits.retry_delay)
+        until = datetime.fromtimestamp(time.time() + seconds)
+        said = limit.text or f"the provider's {limit.kind} limit"
+        yield from self._lines([f"API limit: {said}; waiting until {until:%Y-%m-%d %H:%M:%S}"])
+        yield from self._pause("api_limit", said, seconds)
+
+    def _pause(self, reason: str, detail: str, seconds: float) -> Events:
+        """Wait, at most until the session's end."""
+        left = self._left()
+        seconds = seconds if left is None else min(seconds, left)
+        if self.active is not None:
+            self.active.waiting(Pause(reason, detail, time.time() + seconds))
+        until = time.monotonic() + seconds
+        while (more := until - time.monotonic()) > 0:
+            time.sleep(min(more, 1.0))
+        if self.active is not None:
+            self.active.waiting(None)
+        yield from ()
 
     def _capture(self) -> str:
         return str(self.session.home / "last_agent_output")

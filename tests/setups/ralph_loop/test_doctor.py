@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.loop.active import ActiveRun
 from bridge.setups.diagnosis import examine
-from bridge.setups.lock import one_loop
 from bridge.setups.ralph_loop import detect
 from bridge.setups.ralph_loop.doctor import CHECKS, Case
 
@@ -112,7 +112,7 @@ def test_status_and_the_last_session(ralph: Ralph) -> None:
     log.write_text(log.read_text().partition("SESSION SUMMARY")[0])  # as a kill leaves it
     assert "it crashed" in ralph.run("status").stdout
     assert look(ralph, "last-session")["last-session"][0] == "warning"
-    with one_loop(ralph.home / "logs"):
+    with ActiveRun(ralph.home / "logs", ralph.folder, command=["x"]):
         assert "at work: process" in ralph.run("status").stdout
         assert look(ralph, "last-session")["last-session"][0] == "passed"
 

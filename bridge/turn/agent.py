@@ -1,0 +1,103 @@
+"""An agent script's program, shown through its own filter, until it ends or its time is up."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Generator, Iterator
+    from typing import IO
+
+    from bridge.agent import Agent
+    from bridge.shell.jobs import Job
+    from bridge.shell.launch import Input
+
+__all__ = ["AgentEnd", "run_agent", "watched"]
+
+
+class AgentEnd(NamedTuple):
+    """How it ended.
+
+    Attributes:
+        status: of the rightmost stage that failed: the filter's, else the program's.
+        timed_out: it was ended because it ran for too long.
+    """
+
+    status: int
+    timed_out: bool = False
+
+
+def run_agent(
+    agent: Agent,
+    prompt_file: str | os.PathLike[str],
+    capture: IO[bytes],
+    *,
+    stdin: Input = 0,
+    end_line: bool = True,
+    timeout: float | None = None,
+) -> Generator[str, None, AgentEnd]:
+    """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
+
+    Args:
+        agent: the script.
+        prompt_file: path of the prompt, as the script shall see it.
+        capture: gets every byte that the program prints.
+        stdin: see :meth:`bridge.agent.Agent.invoke`, as the next.
+        end_line: see there.
+        timeout: seconds that it may take; None: any number.
+
+    Raises:
+        bridge.errors.BridgeError: it can't be started.
+    """
+    with (
+        agent.invoke(prompt_file, stdin=stdin, tee=capture, end_line=end_line) as running,
+        _ended_after(timeout, running) as over,
+        agent.format_display(running, end_line=end_line) as display,
+    ):
+        yield from display
+    status = display.status or running.status or 0
+    return AgentEnd(status or 124, True) if over.is_set() else AgentEnd(status)
+
+
+@contextmanager
+def watched(what: str, seconds: float, say: Callable[[str], None]) -> Iterator[None]:
+    """Say that `what` is taking its time when the block takes longer than some seconds, once.
+
+    Args:
+        what: such as ``agent_post_iteration``.
+        seconds: after how many.
+        say: is called from a thread of its own.
+    """
+    timer = threading.Timer(seconds, say, [f"{what} has been running for {seconds:g} s"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+@contextmanager
+def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
+    """End a job that runs for longer; the event says that it did."""
+    over = threading.Event()
+    if seconds is None:
+        yield over
+        return
+
+    def end() -> None:
+        over.set()
+        job.terminate()
+
+    timer = threading.Timer(max(seconds, 0.0), end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
+        timer.join()
