@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from hypothesis import HealthCheck
 
 from bridge import Shell
 from tests.jqs import NO_JQ
+from tests.machine import hear_signals, same_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,23 +50,11 @@ hypothesis.settings.register_profile("random", COMMON, derandomize=False)
 hypothesis.settings.load_profile("same")
 
 
-def hear_signals() -> None:
-    """Undo what a start in the background does to signals, as ``nohup make test &`` of a script does.
-
-    An ignored signal stays ignored in every child, so nothing that a test starts would hear Ctrl-C; a handled one
-    is back at its default there. This process itself goes on not ending at what nohup keeps from it.
-    """
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
-        if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, lambda *_: None)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first one listed."""
     hear_signals()
+    same_environment()
+    # Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first bash listed.
     if listed():
         folder = tempfile.mkdtemp(prefix="first-bash-")
         os.symlink(listed()[0], f"{folder}/bash")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ for name in {names}:
 """
 PARENT = """
 import subprocess, sys
-from tests.conftest import hear_signals
+from tests.machine import hear_signals
 hear_signals()
 subprocess.run([sys.executable, "-c", {child!r}], check=True)
 """
@@ -85,3 +86,30 @@ def test_a_scripts_in_plain_bash_have_a_jq_on_every_machine(
     folder = jqs.one_for_scripts(tmp_path / "jq")
     done = subprocess.run([f"{folder}/jq", "-c", ".a"], input=b'{"a":[1]}', capture_output=True, check=True)
     assert done.stdout == b"[1]\n"
+
+
+def test_a_what_steers_the_programs_under_test_is_gone() -> None:
+    """Variables of whoever starts the suite: of a git hook, of an agent's own session, of a terminal."""
+    given = {
+        "GIT_DIR": "/nonexistent",
+        "CLAUDE_OUTPUT_FORMAT": "text",
+        "MAX_CALLS_PER_HOUR": "1",
+        "RALPH_MAX_ITERATIONS": "1",
+        "BASH_ENV": "/nonexistent",
+        "POSIXLY_CORRECT": "1",
+        "COLUMNS": "20",
+        "LC_ALL": "de_DE.UTF-8",
+    }
+    kept = {"RALPH_BRIDGE_CI": "1", "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+    code = "import os; from tests.machine import same_environment; same_environment(); print(dict(os.environ))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=HERE.parent,
+        env=given | kept,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    left = ast.literal_eval(done.stdout)
+    assert not given.keys() & left.keys()
+    assert kept.items() <= left.items()
