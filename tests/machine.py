@@ -1,10 +1,11 @@
-"""What the machine and the start of the suite would decide otherwise: signals, the environment, git's settings."""
+"""What the machine and the start of the suite would decide: signals, the environment, the hour, git's settings."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+import time
 
 from bridge.contract import driver_contract
 from bridge.setups.bmalph.keys import KEYS
@@ -33,9 +34,11 @@ def same_environment() -> None:
     os.environ.update(
         LANG="C.UTF-8",
         TERM="xterm",
+        TZ="UTC",  # a test and the program that it starts have to mean the same hour
         GIT_CONFIG_GLOBAL="/dev/null",  # signed commits, hooks, another name for the first branch
         GIT_CONFIG_NOSYSTEM="1",
     )
+    time.tzset()
 
 
 def hear_signals() -> None:

@@ -100,12 +100,13 @@ def test_a_what_steers_the_programs_under_test_is_gone() -> None:
         "COLUMNS": "20",
         "LC_ALL": "de_DE.UTF-8",
     }
+    changed = {"TZ": "Asia/Kolkata", "GIT_CONFIG_GLOBAL": "/nonexistent"}
     kept = {"RALPH_BRIDGE_CI": "1", "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     code = "import os; from tests.machine import same_environment; same_environment(); print(dict(os.environ))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=HERE.parent,
-        env=given | kept,
+        env=given | kept | changed,
         capture_output=True,
         text=True,
         check=True,
@@ -113,3 +114,4 @@ def test_a_what_steers_the_programs_under_test_is_gone() -> None:
     left = ast.literal_eval(done.stdout)
     assert not given.keys() & left.keys()
     assert kept.items() <= left.items()
+    assert {"TZ": "UTC", "GIT_CONFIG_GLOBAL": "/dev/null"}.items() <= left.items()
