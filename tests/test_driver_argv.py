@@ -10,7 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge import Driver, resources
@@ -129,9 +129,6 @@ calls = st.lists(
     min_size=1,
     max_size=3,
 )
-thorough = settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
 
 
 def text(data: bytes) -> str:
@@ -213,7 +210,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", DRIVERS)
-@settings(thorough, max_examples=40)
+@settings(max_examples=40)
 @given(sequence=calls, prompt=texts, locale=st.sampled_from(LOCALES))
 def test_shipped_drivers(
     bash: str, folder: Path, name: str, sequence: list[Call], prompt: bytes, locale: str
@@ -230,7 +227,7 @@ def script_of(folder: Path, pieces: Sequence[str], ending: str) -> Path:
     return path
 
 
-@settings(thorough, max_examples=150)
+@settings(max_examples=150)
 @given(
     pieces=st.lists(st.sampled_from(list(PIECES.values())), min_size=1, max_size=6),
     ending=st.sampled_from(ENDINGS),
@@ -250,7 +247,7 @@ def test_each_way_alone_with_every_odd_text(bash: str, folder: Path, piece: str)
     check(bash, script, folder / "PROMPT.md", sequence, "C.UTF-8", folder)
 
 
-@settings(thorough, max_examples=30)
+@settings(max_examples=30)
 @given(pieces=st.lists(st.sampled_from(list(PIECES.values())), min_size=1, max_size=4), sequence=calls)
 @example(pieces=["CLAUDE_CMD_ARGS+=(more)"], sequence=[Call(b"", b"", [], {})])
 def test_an_array_that_is_filled_while_loading_is_where_each_call_starts(

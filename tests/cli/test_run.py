@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-pytest.importorskip("bridge.driver")
-pytest.importorskip("bridge.stream.events")
-
 if TYPE_CHECKING:
     from tests.cli.conftest import Project
 

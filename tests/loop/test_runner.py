@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("bridge.stream.events")
-
 from bridge.errors import ArgumentTooLong, ProgramNotFound
 from bridge.loop.decide import Limits, Verdict
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
