@@ -14,14 +14,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import TextIO
 
-__all__ = ["Flow", "Page", "Row", "columns", "cut", "erase", "flows", "rows_to_write"]
+__all__ = ["Flow", "Page", "Row", "columns", "cut", "erase", "flows", "rows_to_write", "steers"]
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;:]*m)")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")
 _BEGUN = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)|\r)\Z")
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;:]*m)")
 _SIGNS = re.compile(r"\x1b\[[0-9;:]*m|.", re.DOTALL)
 _MOST_HELD = 1000  # characters of a sequence that doesn't end: then it is no sequence
 _RESET = "\x1b[0m"
@@ -60,8 +61,8 @@ class Flow:
             width: cells that a row has now.
 
         >>> flow = Flow(colours=False)
-        >>> flow.add("the quick brown f", 16), flow.row
-        ([], 'the quick brown ')
+        >>> flow.add("the quick bro", 12), flow.row, flow.add("wn fox", 12), flow.row
+        ([Row(text='the quick', soft=False)], 'bro', [], 'brown fox')
         """
         text, self._held = _apart(self._held + text)
         found: list[Row] = []
@@ -88,10 +89,12 @@ class Page:
 
     Args:
         stream: the terminal.
+        write: writes to it at once; None: the stream does.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, write: Callable[[str], None] | None = None) -> None:
         self._stream = stream
+        self._out = write or self._write
         self._flow = Flow(colours=not os.environ.get("NO_COLOR"))
 
     def write(self, text: str) -> None:
@@ -111,7 +114,7 @@ class Page:
         if row := self._flow.end():
             self._out((_RESET if _colour_at_end(row) else "") + "\n")
 
-    def _out(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
 
@@ -119,6 +122,15 @@ class Page:
 def flows(stream: TextIO) -> bool:
     """Whether a stream is a terminal on which rows can be made anew."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def steers(text: str) -> bool:
+    """Whether a text does more to a terminal than to write and colour: moves the cursor, rings the bell.
+
+    >>> steers("50 %\\r"), steers("\\x1b[31mred\\x1b[0m\\n")
+    (True, False)
+    """
+    return _STEERING.search(text) is not None
 
 
 def columns(stream: TextIO) -> int:
