@@ -14,6 +14,7 @@ from bridge.contract import driver_contract
 from bridge.errors import HookExited, HookFailed, UnknownDriver
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell
+from bridge.shell.protocol import quote
 from bridge.shell.script import absolute
 from bridge.stream.jq_provided import COMMANDS
 
@@ -67,8 +68,11 @@ class Driver(LoadedScript):
         strict: bool = True,
         provide_jq: bool = True,
     ) -> Self:
-        """Load a driver in the sequence of the contract: default stubs, the script, then valid tools, CLI
-        binary and display name into their globals.
+        """Load a driver in the sequence of the contract: defaults of the globals, default stubs, the script, then
+        valid tools, CLI binary and display name into their globals.
+
+        A default is for a global that the environment doesn't set, or sets to nothing, as the controllers have it;
+        what the script or `settings` say is stronger.
 
         Args:
             script: a path (anything with a ``/`` or a ``.sh``), or the name of a driver, looked for in
@@ -89,6 +93,7 @@ class Driver(LoadedScript):
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
+            shell.execute(_defaults(contract))
             for name, hook in contract.hooks.items():
                 if hook.default_stub is not None:
                     shell.execute(f"{name}() {{\n: {GIVEN}\n{hook.default_stub}\n}}")
@@ -258,6 +263,15 @@ class Driver(LoadedScript):
             stdout = left.stdout  # controllers call it in $( ), where exit ends nothing else
         found = _text(stdout)
         return found if found not in ("", "null") else None
+
+
+def _defaults(contract: Contract) -> str:
+    """Code that sets what the environment leaves unset or empty. Keywords only: functions may come with it, too."""
+    return "\n".join(
+        f"case ${{{name}-}} in '') {name}={quote(entry.default)} ;; esac"
+        for name, entry in contract.globals.items()
+        if entry.default is not None
+    )
 
 
 def _text(stdout: str) -> str:

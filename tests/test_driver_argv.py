@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = ("CLAUDE_OUTPUT_FORMAT", "CLAUDE_PERMISSION_MODE", "CLAUDE_ALLOWED_TOOLS", "CLAUDE_USE_CONTINUE")
+DEFAULTS = (
+    b"CLAUDE_OUTPUT_FORMAT=json CLAUDE_PERMISSION_MODE=bypassPermissions CLAUDE_ALLOWED_TOOLS='' "
+    b"CLAUDE_USE_CONTINUE=true"
+)
 LOCALES = ("C", "C.UTF-8")
 ODD = [
     b"",
@@ -147,7 +151,7 @@ def of_bash(
     Before the second and later ones the array is emptied, and nothing else. A call that ends bash, such as one
     that comes upon an unset variable under `set -u`, is the last.
     """
-    lines = [b'exec 3>&1 >/dev/null 2>&1; source "$1"; driver_valid_tools']
+    lines = [b"exec 3>&1 >/dev/null 2>&1", DEFAULTS, b'source "$1"; driver_valid_tools']
     for number, call in enumerate(sequence):
         if number:
             lines.append(b"CLAUDE_CMD_ARGS=()")

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, duration, say
 from bridge.loop.decide import Verdict, failure_of
 from bridge.loop.events import (
@@ -41,25 +42,32 @@ class Renderer:
         self._of = max_iterations
         self._quiet = quiet
         self._style = Style(sys.stderr)
+        self._page = Page(sys.stdout) if flows(sys.stdout) else None
         self._line_open = False
 
     def show(self, event: LoopEvent) -> None:
         """Print one event."""
         if isinstance(event, OutputText):
+            if self._page is not None:
+                self._page.write(event.text)
+                return
             sys.stdout.write(event.text)
             sys.stdout.flush()
             self._line_open = not event.text.endswith("\n")
             return
         if isinstance(event, RunProgress):
             return
-        self._finish_line()
+        self.finish_line()
         if isinstance(event, LoopEnded):
             self._loop_ended(event)
         elif not self._quiet:
             self._step(event)
 
-    def _finish_line(self) -> None:
-        if self._line_open:
+    def finish_line(self) -> None:
+        """End the line of the text that is open, if one is."""
+        if self._page is not None:
+            self._page.end()
+        elif self._line_open:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._line_open = False

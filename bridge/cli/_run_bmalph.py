@@ -90,12 +90,14 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     Raises:
         bridge.errors.BridgeError: it did not start, or the environment failed it.
     """
+    from bridge.cli._flow import Page, flows
     from bridge.cli._mouth import Mouth
     from bridge.cli._terminal import Style
     from bridge.loop.events import OutputText
     from bridge.setups.bmalph.start import ready
 
     out, err = Mouth(sys.stdout), Mouth(sys.stderr)
+    page = Page(sys.stdout, out.say) if flows(sys.stdout) else None
     style = Style(sys.stderr)
     colours = {"ERROR": "red", "WARN": "yellow", "SUCCESS": "green", "LOOP": "cyan"}
     settings = ready(folder, env=os.environ, options=wanted.options)
@@ -105,12 +107,14 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
         _check_settings(script, settings, wanted, lambda line: err.say(f"Warning: {line}\n"))
 
         def on_log(level: str, line: str) -> None:
+            if page is not None:
+                page.end()
             colour = colours.get(level)
             err.say((style(line, colour) if colour else line) + "\n")
 
         def show(event: LoopEvent) -> None:
             if isinstance(event, OutputText) and wanted.live:
-                out.say(event.text)
+                (page.write if page is not None else out.say)(event.text)
 
         store = _store(folder, settings, script, wanted, on_log)
         end = _run(script, _loop_settings(folder, settings, wanted), store, show)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge import resources
 from bridge.cli._terminal import say
 from bridge.cli.common import os_text
-from bridge.errors import UnknownAgent, UnknownDriver
+from bridge.errors import ConfigurationError, UnknownAgent, UnknownDriver
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
@@ -21,12 +21,21 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
 
-__all__ = ["as_given", "driver_of", "is_agent", "load", "open_driver"]
+__all__ = ["as_given", "driver_folders", "driver_of", "is_agent", "load", "open_driver"]
 
 
 def as_given(script: str) -> str:
     """A name as it is; a path so that it leads to the same file from anywhere."""
     return script if resources.is_name(script) else os.path.abspath(script)
+
+
+def driver_folders() -> tuple[Path, ...]:
+    """Where the project in the working folder has drivers of its own, which a name may mean."""
+    from bridge.setups.bmalph.folder import locate
+
+    with suppress(ConfigurationError, OSError):  # RALPH_DIR is odd; the working folder has been removed
+        return locate().drivers
+    return ()
 
 
 def is_agent(script: str) -> bool:
@@ -38,7 +47,7 @@ def is_agent(script: str) -> bool:
     from bridge.driver import find
 
     with suppress(UnknownDriver):
-        find(script)
+        find(script, driver_folders())
         return False
     from bridge import agent
 
@@ -64,7 +73,7 @@ def load(
         return agent
     from bridge.driver import Driver
 
-    driver = Driver.load(script, strict=False, timeout=timeout)
+    driver = Driver.load(script, folders=driver_folders(), strict=False, timeout=timeout)
     try:
         driver.shell.update(settings or {})
     except BaseException:
@@ -90,17 +99,19 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) ->
     from bridge.driver import NOT_DRIVERS, Driver
 
     name = settings.platform_driver
-    own = sorted(each.stem for each in (folder / "drivers").glob("*.sh") if each.stem not in NOT_DRIVERS)
+    own = resources.scripts_in(folder.drivers, without=NOT_DRIVERS)
     source = settings.sources["platform_driver"]
     if own and name not in own and "/" not in name and source.kind != "option":
+        places = ", ".join(folder.name_of(each) for each in folder.drivers)
         raise UnknownDriver(
             f"the driver {name} ({source.name} {source.where}) is not there: {folder.shown}/drivers/{name}.sh\n"
-            f"  expected one of: {', '.join(own)}\n"
+            f"  searched: {places}\n"
+            f"  expected one of: {', '.join(own)}.{resources.likely(name, own)}\n"
             f"  next: correct the name, or get the driver back (`bmalph upgrade`)"
         )
     return Driver.load(
         settings.platform_driver,
-        folders=[folder / "drivers"],
+        folders=folder.drivers,
         cwd=folder.project,
         settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
     )

@@ -175,7 +175,6 @@ class _View:
         self._as_json = as_json
         self._style = Style(sys.stderr)
         self._renderer = Renderer(max_iterations=state.max_iterations or None, quiet=quiet)
-        self._line_open = False
 
     def show(self, event: OuterEvent) -> None:
         """Print one event."""
@@ -184,13 +183,10 @@ class _View:
 
         if isinstance(event, OutputText):
             if not self._as_json:
-                self._line_open = not event.text.endswith("\n")
                 self._renderer.show(event)
             return
-        if isinstance(event, TurnStarted | TurnEnded | Ended) and self._line_open:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-            self._line_open = False
+        if isinstance(event, TurnStarted | TurnEnded | Ended):
+            self._renderer.finish_line()
         if isinstance(event, TurnStarted):
             self._started(event.state)
         elif isinstance(event, TurnEnded):

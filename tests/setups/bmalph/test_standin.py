@@ -118,6 +118,22 @@ def test_what_is_missing_before_a_loop(adopted: Project, change: str, said: str)
     assert (done.returncode, said in done.stderr) == (1, True), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "loops", "reason"),
+    [
+        (["--max-iterations", "2"], [2], "max_iterations"),
+        (["--max-minutes", "0.0001"], [0, 1], "max_minutes"),
+        (["--max-iterations", "1", "--live", "--max-minutes", "60"], [1], "max_iterations"),
+    ],
+)
+def test_c7_it_ends_when_it_is_told_to(adopted: Project, words: list[str], loops: list[int], reason: str) -> None:
+    adopted.cli("claude", """echo '{"type":"result","result":"going on","session_id":"s"}'""")
+    done = adopted.controller(*words, RALPH_BRIDGE_PAUSE_SECONDS="0")
+    status = json.loads(adopted.read(".ralph/status.json"))
+    assert (done.returncode, status["exit_reason"]) == (0, reason), done.stderr
+    assert status["loop_count"] in loops
+
+
 def test_status(adopted: Project) -> None:
     assert "No status" in adopted.controller("--status").stdout
     adopted.write(".ralph/status.json", '{"loop_count":3,"status":"running"}')
