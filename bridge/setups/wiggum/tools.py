@@ -60,7 +60,8 @@ class DriverTool:
                     outcome = event.outcome
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
-                    reply = Reply(said, failure_of(outcome), outcome.timed_out)
+                    mute = outcome.silent and not outcome.status and not outcome.is_error
+                    reply = Reply(said, failure_of(outcome), outcome.timed_out or mute)
                 elif not isinstance(event, LoopEnded):
                     yield event
         return reply
