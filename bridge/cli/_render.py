@@ -90,8 +90,8 @@ class Renderer:
             task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""
             if style.terminal and event.iteration > 1:
                 say("")
-            program = os.path.basename(event.argv[0]) if event.argv else "no command"
-            say(f"{where} {program} started · {session}{task}")
+            if event.argv:  # else there is nothing to start, which the end of the iteration tells
+                say(f"{where} {os.path.basename(event.argv[0])} started · {session}{task}")
             return
         took = duration(event.seconds)
         if failure_of(event.outcome):

@@ -93,8 +93,8 @@ class Outcome:
 def failure_of(outcome: Outcome) -> str | None:
     """Say why a run counts as failed, or None.
 
-    Status 0 alone is no success: a CLI that can't reach its provider may exit with 0 and print nothing. Status 0 with
-    words of the assistant is one, whether or not the event came that closes a turn: which event that is differs from
+    Status 0 alone is no success: a CLI that can't reach its provider may exit with 0 and print nothing. With words
+    of the assistant it is one, whether or not the event came that closes a turn: which event that is differs from
     version to version of a CLI, and a loop that waits for the wrong one repeats its first run for ever.
     """
     said = f": {outcome.error}" if outcome.error else ""

@@ -57,6 +57,38 @@ def test_a_loop_to_its_end(project: Project) -> None:
     assert status_of(project)["status"] == "completed"
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (None, "my-cli was not found on PATH"),
+        ("#!/no/such/interpreter\n", "wants the interpreter /no/such/interpreter"),
+    ],
+)
+@pytest.mark.parametrize("setup", ["plain", "bmalph"])
+def test_c8_nothing_is_said_to_start_that_cannot(project: Project, setup: str, code: str | None, why: str) -> None:
+    if setup == "bmalph":
+        project.repository()
+        project.write(".ralph/@fix_plan.md", "- [ ] one\n")
+    if code is not None:
+        project.write("bin/my-cli", code, 0o755)
+    driver = str(project.write("mine.sh", MINE))
+    done = project.run("run", "--driver", driver)
+    assert done.returncode == 4, done.stderr
+    assert why in done.stderr
+    assert "started" not in done.stderr
+    log = project.folder / ".ralph/logs/ralph.log"
+    assert "Calling the agent" not in (log.read_text() if log.exists() else "")
+
+
+def test_c8_nor_when_the_cli_vanishes_in_the_middle(project: Project) -> None:
+    driver = str(project.write("mine.sh", MINE))
+    project.cli("my-cli", 'echo worked; rm "$0"')
+    done = project.run("run", "--driver", driver, "--max-iterations", "2")
+    assert done.stderr.count("started") == 1, done.stderr
+    assert "[2/50] my-cli started" not in done.stderr
+    assert "exit status 127: my-cli was not found on PATH" in done.stderr
+
+
 def test_the_promise_ends_it_too(project: Project) -> None:
     project.cli("claude", CLAUDE + 'answer "<promise>ALL DONE</promise>"')
     assert project.run("run", "--completion-promise", "ALL DONE").returncode == 0
