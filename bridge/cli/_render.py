@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.cli._terminal import Style, duration, say
 from bridge.loop.decide import Verdict, failure_of
 from bridge.loop.events import (
+    DenialHelp,
     IterationEnded,
     IterationStarted,
     LoopEnded,
@@ -42,6 +43,7 @@ class Renderer:
         self._quiet = quiet
         self._style = Style(sys.stderr)
         self._line_open = False
+        self._advice: set[str] = set()
 
     def show(self, event: LoopEvent) -> None:
         """Print one event."""
@@ -53,7 +55,9 @@ class Renderer:
         if isinstance(event, RunProgress):
             return
         self._finish_line()
-        if isinstance(event, LoopEnded):
+        if isinstance(event, DenialHelp):
+            self._denial_help(event)
+        elif isinstance(event, LoopEnded):
             self._loop_ended(event)
         elif not self._quiet:
             self._step(event)
@@ -78,6 +82,16 @@ class Renderer:
             say(f"{self._where(event.iteration)} review {'has findings' if event.findings else 'has no findings'}")
         elif isinstance(event, IterationStarted | IterationEnded):
             self._iteration(event)
+
+    def _denial_help(self, event: DenialHelp) -> None:
+        """Show advice once: where each turn is a loop of its own, every one of them gives it."""
+        if not event.text or event.text in self._advice:
+            return
+        self._advice.add(event.text)
+        refused = ", ".join(event.refused[:5]) or "a tool"
+        say(f"{self._where(event.iteration)} {self._style('permission denied', 'yellow')} for {refused}")
+        for line in event.text.split("\n"):
+            say(f"  {line}")
 
     def _where(self, iteration: int) -> str:
         return self._style(f"[{iteration}/{self._of}]" if self._of else f"[{iteration}]", "cyan", "bold")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.cli._scripts import open_driver
 from bridge.cli._terminal import say
 from bridge.cli.common import shell_line, write
-from bridge.errors import ConfigurationError, HookError
+from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,7 +92,7 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     """
     from bridge.cli._mouth import Mouth
     from bridge.cli._terminal import Style
-    from bridge.loop.events import OutputText
+    from bridge.loop.events import DenialHelp, OutputText
     from bridge.setups.bmalph.start import ready
 
     out, err = Mouth(sys.stdout), Mouth(sys.stderr)
@@ -111,6 +111,8 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
         def show(event: LoopEvent) -> None:
             if isinstance(event, OutputText) and wanted.live:
                 out.say(event.text)
+            elif isinstance(event, DenialHelp) and event.text:
+                out.say(event.text + "\n")
 
         store = _store(folder, settings, script, wanted, on_log)
         end = _run(script, _loop_settings(folder, settings, wanted), store, show)
@@ -208,11 +210,6 @@ def _check_settings(script: Driver, settings: Settings, wanted: Wanted, warn: Ca
 
 
 def _explain(script: Driver, settings: Settings, end: LoopEnded, tell: Callable[[str], None]) -> None:
-    """Say what people can do about refused tools."""
-    if end.reason != "permission_denied":
-        return
-    with suppress(HookError):
-        for line in script.permission_denial_help().rstrip("\n").split("\n"):
-            tell(line)
-    if script.supports_tool_allowlist():
+    """Name the list of tools that a loop ended by a refused one had; what to do about it was said before."""
+    if end.reason == "permission_denied" and script.supports_tool_allowlist():
         tell(f"ALLOWED_TOOLS now: {settings.allowed_tools}")

@@ -83,8 +83,8 @@ def heard(
         ticked=_ticked(plans),
     )
     if outcome.resumed and failure_of(outcome):
-        said = run.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if run.status else ""
-        outcome = replace(outcome, dead_session=is_dead_session(*said))
+        words = run.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if run.status else ""
+        outcome = replace(outcome, dead_session=is_dead_session(*words))
     if settings.track and failure_of(outcome) is None:
         before = plans[0].done if plans[0] else 0
         after = plans[1].done if plans[1] else before

@@ -271,3 +271,35 @@ def test_a_driver_that_builds_no_command(project: Project, code: str) -> None:
     done = project.run("run", "--driver", "mine")
     assert done.returncode == 2
     assert "driver_build_command left CLAUDE_CMD_ARGS empty" in done.stderr
+
+
+REFUSED = (
+    '{"type":"result","subtype":"success","is_error":false,"result":"I could not.","session_id":"s-1",'
+    '"permission_denials":[{"tool_name":"Bash","tool_input":{"command":"git push"}}]}'
+)
+HELP = "Give the tool to My Own in"
+ADVISING = (
+    MINE
+    + f"""
+driver_permission_denial_help() {{ echo "{HELP} $RALPHRC_FILE"; echo "  then start again"; return 1; }}
+"""
+)
+
+
+@pytest.mark.parametrize("setup", ["plain", "bmalph", "wiggum"])
+def test_c5_every_loop_shows_the_help_for_refused_tools_once(project: Project, setup: str) -> None:
+    driver = str(project.write("mine.sh", ADVISING))
+    project.repository()
+    project.cli("my-cli", f"echo '{REFUSED}'")
+    words = ["run"]
+    if setup == "bmalph":
+        project.write(".ralph/@fix_plan.md", "- [ ] one\n")
+    if setup == "wiggum":
+        words = ["wiggum", "start", "--retry-delay", "0", "Do it"]
+    done = project.run(*words, "--driver", driver, "--max-iterations", "2", RALPH_BRIDGE_PAUSE_SECONDS="0")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count(HELP) == 1, done.stderr
+    assert f"  {HELP} .ralph/.ralphrc\n    then start again\n" in done.stderr
+    assert "permission denied for Bash(git push)" in done.stderr
+    if setup == "bmalph":
+        assert f"[WARN] {HELP}" in (project.folder / ".ralph/logs/ralph.log").read_text()
