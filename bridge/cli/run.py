@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "timeout", "no_continue")
+_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "timeout", "no_continue", "allowed_tools")
 _BMALPH_ONLY = ("calls",)
 _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 
@@ -47,6 +47,7 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
+@click.option("--allowed-tools", metavar="LIST", help='Tools that the agent may use: "Read, Bash(make *)".')
 @click.option("--agent", metavar="NAME|PATH", help="Agent script of a ralph-loop setup.  [default: its AGENT]")
 @click.option("--process", is_flag=True, help="With plan: from the process specifications.")
 @click.option("--strict-compat", is_flag=True, help="With the original controller's warts that show.")
@@ -96,6 +97,7 @@ class _Asked:
     completion_promise: str | None
     timeout: float | None
     no_continue: bool
+    allowed_tools: str | None
     dry_run: bool
     quiet: bool
     settings: dict[str, str]
@@ -131,6 +133,7 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
             max_calls_per_hour=("--calls", asked.calls),
             timeout_minutes=("--timeout", None if asked.timeout is None else str(math.ceil(asked.timeout))),
             session_continuity=("--no-continue", "false" if asked.no_continue else None),
+            allowed_tools=("--allowed-tools", asked.allowed_tools),
         ),
         live=asked.live,
         max_iterations=asked.max_iterations,
@@ -165,7 +168,7 @@ def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
         timeout=asked.run_seconds,
         resume=not asked.no_continue,
     )
-    with driver_of(folder, asked.driver, asked.settings) as script:
+    with driver_of(folder, asked.driver, asked.settings, allowed_tools=asked.allowed_tools) as script:
         return _dry_run(script, loop) if asked.dry_run else _loop(script, loop, quiet=asked.quiet)
 
 
