@@ -66,9 +66,10 @@ class Driver(LoadedScript):
         timeout: float | None = DEFAULT_TIMEOUT,
         strict: bool = True,
         provide_jq: bool = True,
+        log: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Load a driver in the sequence of the contract: default stubs, the script, then valid tools, CLI
-        binary and display name into their globals.
+        """Load a driver in the sequence of the contract: default stubs and the loop's functions, the script, then
+        valid tools, CLI binary and display name into their globals.
 
         Args:
             script: a path (anything with a ``/`` or a ``.sh``), or the name of a driver, looked for in
@@ -79,6 +80,7 @@ class Driver(LoadedScript):
             strict: with False, missing required hooks and failing ones among the last three are tolerated
                 (to look at a script that is not to contract yet).
             provide_jq: where PATH has no jq, let the script find ours.
+            log: the file to which its ``log_status`` appends; None: to stderr only.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownDriver: nothing has run.
@@ -89,9 +91,9 @@ class Driver(LoadedScript):
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
-            for name, hook in contract.hooks.items():
-                if hook.default_stub is not None:
-                    shell.execute(f"{name}() {{\n: {GIVEN}\n{hook.default_stub}\n}}")
+            shell["RALPH_BRIDGE_LOG"] = "" if log is None else os.path.abspath(log)
+            for name, body in contract.provided.items():
+                shell.execute(f"{name}() {{\n: {GIVEN}\n{body}\n}}")
             reply = shell.source(path)
             driver = cls(path, shell, contract)
             driver._check(reply, strict=strict)

@@ -61,7 +61,8 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
     settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
     for notice in settings.notices:
         say(f"note: {notice}")
-    with open_driver(folder, settings, wanted.extra) as script:
+    log = None if wanted.dry_run else folder.logs / "ralph.log"
+    with open_driver(folder, settings, wanted.extra, log=log) as script:
         settings = _checked(script, settings, wanted, lambda line: say(f"note: {line}"))
         loop = _loop_settings(folder, settings, wanted)
         if wanted.dry_run:
@@ -100,7 +101,7 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
     for notice in settings.notices:
         err.say(f"Warning: {notice}\n")
-    with open_driver(folder, settings, wanted.extra) as script:
+    with open_driver(folder, settings, wanted.extra, log=folder.logs / "ralph.log") as script:
         settings = _checked(script, settings, wanted, lambda line: err.say(f"Warning: {line}\n"))
 
         def on_log(level: str, line: str) -> None:

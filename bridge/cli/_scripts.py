@@ -73,7 +73,7 @@ def load(
     return driver
 
 
-def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) -> Driver:
+def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:
     """Load the driver that the settings name: the project's own.
 
     The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
@@ -82,6 +82,7 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) ->
         folder: the loop's folder of the project.
         settings: of the project.
         extra: more globals, from ``--set``.
+        log: the log of the loop that it is loaded for, or None.
 
     Raises:
         bridge.errors.UnknownDriver: the project has drivers, and none of that name.
@@ -103,6 +104,7 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str]) ->
         folders=[folder / "drivers"],
         cwd=folder.project,
         settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
+        log=log,
     )
 
 

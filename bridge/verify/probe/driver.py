@@ -60,10 +60,9 @@ class DriverProbe(Probe):
     """A driver under observation."""
 
     def prepare(self, shell: Shell) -> None:
-        """The default stubs of the contract, and the settings as a host has them."""
-        for name, hook in driver_contract().hooks.items():
-            if hook.default_stub is not None:
-                shell.execute(f"{name}() {{\n: default_of_the_contract\n{hook.default_stub}\n}}")
+        """The default stubs of the contract, the loop's functions, and the settings as a host has them."""
+        for name, body in driver_contract().provided.items():
+            shell.execute(f"{name}() {{\n: default_of_the_contract\n{body}\n}}")
         shell.execute(
             Build().settings() + f"\nRALPHRC_FILE=.ralphrc\nPROMPT_FILE={PROMPT_FILE}\nVALID_TOOL_PATTERNS=()"
         )
