@@ -94,7 +94,9 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     from bridge.cli._terminal import Style
     from bridge.loop.events import DenialHelp, OutputText
     from bridge.setups.bmalph.start import ready
+    from bridge.setups.unserved import refuse
 
+    refuse(folder.project, os.environ, given=wanted.extra)
     out, err = Mouth(sys.stdout), Mouth(sys.stderr)
     style = Style(sys.stderr)
     colours = {"ERROR": "red", "WARN": "yellow", "SUCCESS": "green", "LOOP": "cyan"}

@@ -27,6 +27,11 @@ __all__ = ["run"]
 
 _DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "timeout", "no_continue", "allowed_tools")
 _BMALPH_ONLY = ("calls",)
+_FRANKBRIA = {
+    "sandbox": "SANDBOX_PROVIDER",
+    "github_issue": "GITHUB_ISSUE",
+    "agent_provider": "AGENT_PROVIDER",
+}
 _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 
 
@@ -52,6 +57,9 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @click.option("--process", is_flag=True, help="With plan: from the process specifications.")
 @click.option("--strict-compat", is_flag=True, help="With the original controller's warts that show.")
 @click.option("--no-lift", is_flag=True, help="Let bash run every filter of the agent.")
+@click.option("--sandbox", metavar="PROVIDER", hidden=True)  # frankbria's options, to be refused with the reason
+@click.option("--github-issue", metavar="REF", hidden=True)
+@click.option("--agent-provider", metavar="NAME", hidden=True)
 @click.option("--dry-run", is_flag=True, help="Print the command (or the prompt) that would run, and stop.")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
@@ -69,8 +77,13 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str, **gi
     ready, 130 and 143 after Ctrl-C and TERM. In a ralph-loop setup that of its controller: 0 complete
     or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
+    from bridge.setups.unserved import refuse
+
     with guarded():
         folder = project_folder(project)
+        theirs = {key: given.pop(name) for name, key in _FRANKBRIA.items()}
+        asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
+        refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
         setup = choose(folder, setup_name, given["words"])
         if setup is not None and setup.name == "ralph-loop":
             from bridge.cli.ralph_loop import run_in_setup
