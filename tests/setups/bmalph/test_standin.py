@@ -166,7 +166,7 @@ def test_c3_log_status_of_the_driver_reaches_the_log(adopted: Project) -> None:
     path.write_text(
         path.read_text()
         + 'log_status INFO "loaded"\n'
-        + 'driver_supports_sessions() { log_status WARN "no sessions today"; return 1; }\n'
+        + 'driver_cli_binary() { log_status WARN "here today"; echo claude; }\n'
     )
     adopted.cli("claude", "sed -i 's/- \\[ \\]/- [x]/' .ralph/@fix_plan.md; echo done")
     dry = adopted.run("run", "--dry-run")
@@ -179,7 +179,7 @@ def test_c3_log_status_of_the_driver_reaches_the_log(adopted: Project) -> None:
     lines = adopted.read(".ralph/logs/ralph.log").splitlines()
     assert [line[22:] for line in lines if "loaded" in line or "today" in line][:2] == [
         "[INFO] loaded",
-        "[WARN] no sessions today",
+        "[WARN] here today",
     ]
 
 
