@@ -86,8 +86,9 @@ class Outcome:
 
     @property
     def silent(self) -> bool:
-        """Whether it left nothing behind: no words, no changed file, no tick in the plan."""
-        return self.said is False and not self.files_changed and self.ticked <= 0
+        """Whether it ended by itself and left nothing behind: no words, no changed file, no tick in the plan."""
+        by_itself = self.status == 0 and not (self.timed_out or self.idle or self.is_error)
+        return by_itself and self.said is False and not self.files_changed and self.ticked <= 0
 
 
 def failure_of(outcome: Outcome) -> str | None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectUnusable
@@ -149,15 +148,15 @@ def _harmless(key: str, value: str, drivers: set[str]) -> bool:
 
 
 def _read(path: Path) -> str | None:
-    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        try:
-            if path.exists() and not path.is_file():
-                return None  # a FIFO would hold us for ever; whoever needs the settings refuses it
-            return path.read_bytes().decode("utf-8", "surrogateescape")
-        except PermissionError as error:
-            told = f"{path} can't be read: {error.strerror}\n  next: check its permissions"
-            raise ProjectUnusable(told) from error
-    return None
+    if path.exists() and not path.is_file():
+        return None  # a FIFO would hold us for ever; whoever needs the settings refuses it
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        told = f"{path} can't be read: {error.strerror}\n  next: check its permissions"
+        raise ProjectUnusable(told) from error
 
 
 def assignments(text: str, env: Mapping[str, str]) -> dict[str, _Found]:
