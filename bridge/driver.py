@@ -14,6 +14,7 @@ from bridge.contract import driver_contract
 from bridge.errors import HookExited, HookFailed, UnknownDriver
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell
+from bridge.shell.protocol import quote
 from bridge.shell.script import absolute
 from bridge.stream.jq_provided import COMMANDS
 
@@ -91,7 +92,8 @@ class Driver(LoadedScript):
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
-            shell["RALPH_BRIDGE_LOG"] = "" if log is None else os.path.abspath(log)
+            if log is not None:  # by a name that no snapshot shows
+                shell.execute(f"__rb_ralph_log={quote(os.path.abspath(log))}")
             for name, body in contract.provided.items():
                 shell.execute(f"{name}() {{\n: {GIVEN}\n{body}\n}}")
             reply = shell.source(path)

@@ -51,7 +51,7 @@ def test_c3_log_status_of_a_driver_appends_to_the_loop_s_log(bash: str, tmp_path
 def test_c3_without_a_loop_it_goes_to_stderr_and_breaks_nothing(bash: str, tmp_path: Path) -> None:
     script = tmp_path / "mine.sh"
     script.write_text(LOGGING)
-    env = os.environ | {"PATH": "/nowhere", "RALPH_BRIDGE_LOG": str(tmp_path / "not.ours")}
+    env = os.environ | {"PATH": "/nowhere"}
     with Driver.load(script, bash=bash, env=env) as driver:
         reply = driver.shell.call("driver_name")
         assert (reply.stdout, reply.stderr.endswith("] [INFO] in a subshell\n")) == ("mine\n", True)
