@@ -67,9 +67,10 @@ class Driver(LoadedScript):
         timeout: float | None = DEFAULT_TIMEOUT,
         strict: bool = True,
         provide_jq: bool = True,
+        log: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Load a driver in the sequence of the contract: defaults of the globals, default stubs, the script, then
-        valid tools, CLI binary and display name into their globals.
+        """Load a driver in the sequence of the contract: defaults of the globals, default stubs, the loop's functions,
+        the script, then valid tools, CLI binary and display name into their globals.
 
         A default is for a global that the environment doesn't set, or sets to nothing, as the controllers have it;
         what the script or `settings` say is stronger.
@@ -83,6 +84,7 @@ class Driver(LoadedScript):
             strict: with False, missing required hooks and failing ones among the last three are tolerated
                 (to look at a script that is not to contract yet).
             provide_jq: where PATH has no jq, let the script find ours.
+            log: the file to which its ``log_status`` appends; None: to stderr only.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownDriver: nothing has run.
@@ -94,9 +96,10 @@ class Driver(LoadedScript):
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
             shell.execute(_defaults(contract))
-            for name, hook in contract.hooks.items():
-                if hook.default_stub is not None:
-                    shell.execute(f"{name}() {{\n: {GIVEN}\n{hook.default_stub}\n}}")
+            if log is not None:  # by a name that no snapshot shows
+                shell.execute(f"__rb_ralph_log={quote(os.path.abspath(log))}")
+            for name, body in contract.provided.items():
+                shell.execute(f"{name}() {{\n: {GIVEN}\n{body}\n}}")
             reply = shell.source(path)
             driver = cls(path, shell, contract)
             driver._check(reply, strict=strict)

@@ -30,12 +30,15 @@ _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
     from bridge.setups.lock import one_loop
+    from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.overview import overview
     from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import prepare
 
     _check(given)
     request = _request(given)
+    if request.mode == "outer":
+        refuse(layout.project, os.environ, given=given["settings"], driver=given["driver"] or given["agent"])
     probe = Probe(layout.project)
     with one_loop(layout.folder):
         if request.mode == "hook":

@@ -67,11 +67,15 @@ def _seen_from(folder: Path, path: str) -> str:
 def controller(path: Path, words: Sequence[str]) -> int:
     """Do what the controller at `path` would, called with `words` in the working folder."""
     from bridge.setups.ralph_loop import at
+    from bridge.setups.unserved import refuse
 
     strict, unlifted = (bool(os.environ.get(f"RALPH_BRIDGE_{name}")) for name in ("STRICT_COMPAT", "NO_LIFT"))
     with guarded():
         setup = at(Path.cwd(), path)
-        return start(setup, parse(words), words, Options(strict=strict, lift=not unlifted))
+        request = parse(words)
+        if isinstance(request, Request) and request.mode in LOOP_MODES:
+            refuse(setup.project, os.environ)
+        return start(setup, request, words, Options(strict=strict, lift=not unlifted))
 
 
 def start(

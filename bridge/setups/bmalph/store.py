@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.events import (
+    DenialHelp,
     IterationEnded,
     IterationStarted,
     LoopEnded,
@@ -171,6 +172,9 @@ class BmalphStore:
             case IterationEnded():
                 self._close_live_log()
                 self._recorder.ended_run(event, now)
+            case DenialHelp():  # on a terminal it is shown as it is
+                for line in filter(None, event.text.split("\n")):
+                    self._write_log("WARN", line)
             case Waiting():
                 self._recorder.waiting(event, now)
             case ReviewEnded():

@@ -60,7 +60,8 @@ class DriverTool:
                     outcome = event.outcome
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
-                    reply = Reply(said, failure_of(outcome), outcome.timed_out)
+                    excused = outcome.timed_out or outcome.silent
+                    reply = Reply(said, failure_of(outcome), excused)
                 elif not isinstance(event, LoopEnded):
                     yield event
         return reply
