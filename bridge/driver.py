@@ -69,8 +69,8 @@ class Driver(LoadedScript):
         provide_jq: bool = True,
         log: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Load a driver in the sequence of the contract: defaults of the globals, default stubs, the loop's functions,
-        the script, then valid tools, CLI binary and display name into their globals.
+        """Load a driver in the sequence of the contract: defaults of the globals, default stubs, functions of the
+        loop, the script, then valid tools, CLI binary and display name into their globals.
 
         A default is for a global that the environment doesn't set, or sets to nothing, as the controllers have it;
         what the script or `settings` say is stronger.
