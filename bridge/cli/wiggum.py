@@ -42,9 +42,21 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option("--mode", type=click.Choice(["outer", "hook"]), default="outer", show_default=True),
-            click.option("--completion-promise", metavar="TEXT", help="Ends the loop.  [default: COMPLETE]"),
-            click.option("--max-iterations", type=click.IntRange(1), help="Turns of the agent.  [default: 50]"),
-            click.option("--max-minutes", type=click.FloatRange(0, min_open=True), help="No turn is begun later."),
+            click.option(
+                "--completion-promise",
+                metavar="TEXT",
+                help="Ends the loop.  [default: $RALPH_COMPLETION_PROMISE, else COMPLETE]",
+            ),
+            click.option(
+                "--max-iterations",
+                type=click.IntRange(1),
+                help="Turns of the agent.  [default: $RALPH_MAX_ITERATIONS, else 50]",
+            ),
+            click.option(
+                "--max-minutes",
+                type=click.FloatRange(0, min_open=True),
+                help="Ends the loop and the turn that is under way; in a session, at its next stop.",
+            ),
             click.option("--driver", metavar="NAME|PATH", help="Driver script.  [default: claude-code]"),
             click.option("--agent", metavar="NAME|PATH", help="Agent script, in a driver's stead."),
             click.option("--live/--no-live", default=True, help="Show output while it comes."),
@@ -177,7 +189,7 @@ def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
         from bridge.setups.wiggum.git import find_git
 
         layout = _layout(project)
-        state = files.load(layout)
+        state = files.last(layout)
         run = None if everything or state is None else state.run_id
         found = listed(find_git(layout.project), run)
         if as_json:

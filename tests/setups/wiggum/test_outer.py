@@ -37,7 +37,7 @@ class Scripted:
         self.replies = list(replies)
         self.work = work
 
-    def turn(self, layout: Layout, number: int) -> Generator[None, None, Reply]:
+    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[None, None, Reply]:
         if self.work:
             (layout.project / "work.txt").write_text(f"turn {number}\n")
         return self.replies.pop(0)
@@ -106,7 +106,7 @@ def turn(project: Project, script: str, timeout: float | None = None) -> Reply:
     )
     project.write(".claude/ralph/prompt.md", "Go.\n")
     with Agent.load(path, cwd=project.path) as agent:
-        run = AgentTool(agent, timeout).turn(project.layout, 1)
+        run = AgentTool(agent, timeout).turn(project.layout, 1, None)
         while True:
             try:
                 next(run)
