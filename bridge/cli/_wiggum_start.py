@@ -113,6 +113,9 @@ def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
         say(f"note: {notice}")
     if quiet:
         return
+    if state.outcome is not None:
+        say(f"complete: {state.reason}")
+        return
     most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
     owner = f"session {state.session_id}" if state.session_id else "the session that stops first here"
     say(f"ready: {layout.state}")

@@ -75,7 +75,7 @@ def filled_by(text: str, name: str = "PROMPT.md") -> dict[str, str] | None:
 
 
 def task_of(text: str) -> str:
-    """Give the task in the heading of a prompt, a plan or a progress file, if it has the templates'; '' without one."""
+    """Give the task that a prompt, a plan or a progress file is headed with, as the templates are; else ''."""
     found = _HEADING.search(text)
     return found[1].strip() if found else ""
 

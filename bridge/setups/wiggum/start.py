@@ -86,8 +86,11 @@ def prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Pr
 
 
 def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Prepared:
-    _check(layout, request)
+    _check(request)
     before, unreadable = _before(layout, request)
+    if before is not None and (over := _over(layout, before, request)):
+        return _saved(layout, probe, closed(before, "plan_complete", over, now), [], now, resumed=True)
+    _check_task(layout, request)
     state = None if before is None or request.fresh else _continued(layout, before, request, now)
     if state is None:
         most, promise, _ = request.environment
@@ -119,8 +122,6 @@ def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> P
             # A turn of the outer loop was killed. A session's may be under way: only its stop counts it.
             state, told = turns.recover(layout, probe, state, now)
         notices += [f"the loop goes on behind iteration {state.iteration}", *filter(None, [told])]
-        if state.outcome is None and (over := all_done(state, files.read_plan(layout))):
-            state = closed(state, "plan_complete", over, now)
     return _saved(layout, probe, state, notices, now, resumed=goes_on)
 
 
@@ -169,12 +170,22 @@ def _saved(
     return Prepared(state, tuple(notices), resumed)
 
 
-def _check(layout: Layout, request: Request) -> None:
+def _over(layout: Layout, before: State, request: Request) -> str:
+    """Say that the loop to go on with has come to its end already, though nobody has written that down; else ''."""
+    if before.outcome is not None or request.fresh:
+        return ""
+    return all_done(before, files.read_plan(layout)) if _same_task(layout, before, request) else ""
+
+
+def _check(request: Request) -> None:
     promise = request.promise
     if promise is not None and not is_promise(promise):
         raise ConfigurationError(f"--completion-promise {promise!r}: expected a text, such as DONE")
     if request.description is not None and not request.description.strip():
         raise ConfigurationError("the description is empty\n  next: describe the task, or leave it out")
+
+
+def _check_task(layout: Layout, request: Request) -> None:
     if request.description is None and not (files.read_text(layout.prompt) or "").strip():
         raise ConfigurationError(
             f"there is no task: {layout.prompt} is missing or empty\n"

@@ -95,7 +95,7 @@ def reset(layout: Layout) -> str:
         if state is None:
             raise ConfigurationError(f"there is no loop in {layout.project}\n  next: ralph-bridge wiggum start")
         after = breakers.reset(state.breaker)
-        if state.outcome is None or after != state.breaker:
+        if state.outcome is None or state.breaker.state is not breakers.Circuit.CLOSED:
             files.save(layout, replace(state, breaker=after))
     told = f"circuit breaker: {state.breaker.state} -> {after.state}, counters are 0"
     journal.note(layout, f"reset by hand; {told}")

@@ -124,8 +124,8 @@ def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | 
     if description and (asked.force or not text.strip() or not _is_for(description, text, made, before, goes_on)):
         if text.strip() and made is None and not asked.force:
             raise LoopRefused(
-                f"{layout.prompt} is the prompt of another task, and not as it was made: it is left alone\n"
-                "  next: leave the description out to run it as it is; --force writes it anew (the old one is kept)"
+                f"{layout.prompt} is of another task, and written or edited by hand: nothing is run\n"
+                "  next: --force writes it anew (the old one is kept); without a description it is run as it is"
             )
         prompt = filled(template("PROMPT.md"), values)
     elif description and " ".join(description.split()) not in " ".join(text.split()):

@@ -119,7 +119,7 @@ def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[
         updated_at=stamp(now),
     )
     if over:
-        after = closed(after, "plan_complete", f"{over} after {turn.number} iterations", now)
+        after = closed(after, "plan_complete", over, now)
     told = f"iteration {turn.number} was interrupted; its work is kept, the loop goes on behind it"
     return after, "; ".join(filter(None, (told, made.warning)))
 

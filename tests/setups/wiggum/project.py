@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[3]
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
-OURS: tuple[str, ...] = (
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP",
-    "CLAUDE_PROJECT_DIR",
-    "PLATFORM_DRIVER",
+OURS = (
+    *("CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "CLAUDE_PROJECT_DIR", "CLAUDE_TRANSCRIPT"),
+    *("PLATFORM_DRIVER", "RALPH_COMPLETION_PROMISE", "RALPH_MAX_ITERATIONS"),
 )
-OURS += ("CLAUDE_TRANSCRIPT", "RALPH_MAX_ITERATIONS", "RALPH_COMPLETION_PROMISE")
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
