@@ -247,6 +247,7 @@ def test_stuck(text: str, stuck: bool) -> None:
         ("The tests again failed because of connection refused on port 5432.", "connection refused on port N"),
         ("Tests still fail with connection refused on port 5433 (third try).", "connection refused on port N"),
         ("The compiler says error[E0308]: mismatched types", "error[EN]: mismatched types"),
+        ("Did a lot. " * 100 + "It fails with ValueError: no. " + "So be it. " * 100, "ValueError: no"),
         ("I keep hitting the same error again.", "I keep hitting the same error"),
         ("Fixed one, but still ValueError: bad input remains", "ValueError: bad input"),
         ("It crashed again: segmentation fault", "segmentation fault"),
