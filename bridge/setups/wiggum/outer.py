@@ -118,7 +118,7 @@ def run_outer(
         files.save(layout, state)
         yield TurnStarted(state)
         started = time.monotonic()
-        left = None if state.max_minutes is None else began + state.max_minutes * 60 - started
+        left = None if state.max_minutes is None else max(began + state.max_minutes * 60 - started, 0.0)
         reply = yield from _turn(layout, state, tool, left)
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())

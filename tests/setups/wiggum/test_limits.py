@@ -220,19 +220,18 @@ def test_f6_a_log_that_can_t_be_written_ends_no_loop(project: Project) -> None:
 # -- 14 F.7: minutes ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("timeout", [(), ("--timeout", "5")])
+@pytest.mark.parametrize("timeout", [(), ("--timeout", "9")])
 def test_f7_minutes_end_the_turn_that_is_under_way(project: Project, timeout: tuple[str, ...]) -> None:
-    mark = unique_seconds()
-    project.claude(f"work; sleep {mark}")
+    mark = f"6{unique_seconds()}"
+    project.claude(f"sleep {mark}")
     told = start(project, "--max-minutes", "0.02", *timeout, code=1)
     assert none_sleeps(mark)
     assert (project.state["outcome"], project.state["iteration"]) == ("max_minutes", 1)
-    assert project.commits[0] == "ralph: checkpoint iteration 1", "its work is kept"
     assert "its 0.02 minutes are over" in told
 
 
 def test_f7_an_agent_script_s_turn_too(project: Project) -> None:
-    mark = unique_seconds()
+    mark = f"6{unique_seconds()}"
     project.write("bin/my.sh", OWN + f"agent_invoke() {{ sh -c 'sleep {mark}; :'; }}\n")
     start(project, "--agent", "bin/my.sh", "--max-minutes", "0.02", code=1)
     assert none_sleeps(mark)
