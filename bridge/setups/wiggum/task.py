@@ -37,7 +37,8 @@ __all__ = ["Asked", "Task", "digest", "name_of", "settle", "write"]
 _NAME = 120
 # A prompt that hands out the items of a plan is of no task in particular.
 _OF_ANY = re.compile(
-    r"\bfix_plan\b|\bTODO\b|\b(?:next|first|top|(?:most|highest)[ -]\w+)[ \t]+(?:\w+[ \t]+)?(?:item|task|thing)\b",
+    r"\bfix_plan\b|\bTODO\.md\b|\b(?:next|most important|highest[ -]priority)[ \t]+"
+    r"(?:(?:open|unchecked|unticked|unfinished|incomplete|remaining)[ \t]+)?(?:item|task)\b",
     re.IGNORECASE,
 )
 _OF_ONE = re.compile(r"^#{1,3}[ \t]*(?:Task|Objective)\b|^Task:", re.IGNORECASE | re.MULTILINE)

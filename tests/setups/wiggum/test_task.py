@@ -113,6 +113,25 @@ def test_f1_one_s_own_prompt_of_the_same_task_is_run_as_it_is(bare: Project) -> 
     assert bare.turns == [OLD.rstrip()] * 2
 
 
+@pytest.mark.parametrize(
+    ("prompt", "runs"),
+    [
+        ("Study specs/ and fix_plan.md, do the most important item, then <promise>COMPLETE</promise>", True),
+        ("Do the next unchecked task. <promise>COMPLETE</promise>", True),
+        ("Build B, nothing else. <promise>COMPLETE</promise>", True),
+        ("Build Bazaar. <promise>COMPLETE</promise>", False),
+        ("Build a todo app. First thing: a database. <promise>COMPLETE</promise>", False),
+        ("# Task: Build A\nDo the next item of fix_plan.md. <promise>COMPLETE</promise>", False),
+        ("## Objective\nBuild A\nRead fix_plan.md. <promise>COMPLETE</promise>", False),
+        ("# Task: Build B\nWith care. <promise>COMPLETE</promise>", True),
+    ],
+)
+def test_f1_a_prompt_that_names_no_task_is_good_for_any(bare: Project, prompt: str, runs: bool) -> None:
+    bare.write("PROMPT.md", prompt)
+    start(bare, "Build B", code=0 if runs else 2)
+    assert bare.turns == [prompt] * runs
+
+
 def test_f1_people_may_refine_the_prompt_of_a_loop_that_was_left(bare: Project) -> None:
     bare.claude("work; [ $TURN != 1 ] || kill -9 $(ps -o ppid= -p $PPID); promise")
     start(bare, "Build A", code=-9)
