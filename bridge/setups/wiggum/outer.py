@@ -149,6 +149,9 @@ def _turn(
         journal.note(layout, f"iteration {state.iteration + 1} could not begin: {error}", "ERROR")
         files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count
         raise
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        journal.note(layout, f"iteration {state.iteration + 1} is interrupted; the next start ends it", "WARN")
+        raise
 
 
 def _wait(layout: Layout, seconds: float) -> None:
