@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DRIVER ?= claude-code
+# The cases of the properties in `make test-slow`; make prints the command, and so the seed.
+SEED   ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 # A test with a real CLI takes up to 1 GB and waits now and then: one more at a time than there are cores, where there
 # is memory for it.
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
@@ -16,8 +18,8 @@ demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVE
 test: $(VENV)/.dev lint   ## linters, then the tests (PYTEST_ARGS=-k... for some)
 	$(BIN)/python -m pytest -n auto -m "not slow and not real" $(PYTEST_ARGS)
 
-test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments, properties
-	$(BIN)/python -m pytest -n auto -m "slow and not real" $(PYTEST_ARGS)
+test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments; properties at random (SEED=... for the same)
+	$(BIN)/python -m pytest -n auto -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
 
 real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
 	vendor/install

@@ -14,6 +14,7 @@ from bridge.contract import driver_contract
 from bridge.errors import HookExited, HookFailed, UnknownDriver
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell
+from bridge.shell.protocol import quote
 from bridge.shell.script import absolute
 from bridge.stream.jq_provided import COMMANDS
 
@@ -66,9 +67,13 @@ class Driver(LoadedScript):
         timeout: float | None = DEFAULT_TIMEOUT,
         strict: bool = True,
         provide_jq: bool = True,
+        log: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Load a driver in the sequence of the contract: default stubs, the script, then valid tools, CLI
-        binary and display name into their globals.
+        """Load a driver in the sequence of the contract: defaults of the globals, default stubs, functions of the
+        loop, the script, then valid tools, CLI binary and display name into their globals.
+
+        A default is for a global that the environment doesn't set, or sets to nothing, as the controllers have it;
+        what the script or `settings` say is stronger.
 
         Args:
             script: a path (anything with a ``/`` or a ``.sh``), or the name of a driver, looked for in
@@ -79,6 +84,7 @@ class Driver(LoadedScript):
             strict: with False, missing required hooks and failing ones among the last three are tolerated
                 (to look at a script that is not to contract yet).
             provide_jq: where PATH has no jq, let the script find ours.
+            log: the file to which its ``log_status`` appends; None: to stderr only.
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownDriver: nothing has run.
@@ -89,9 +95,11 @@ class Driver(LoadedScript):
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
-            for name, hook in contract.hooks.items():
-                if hook.default_stub is not None:
-                    shell.execute(f"{name}() {{\n: {GIVEN}\n{hook.default_stub}\n}}")
+            shell.execute(_defaults(contract))
+            if log is not None:  # by a name that no snapshot shows
+                shell.execute(f"__rb_ralph_log={quote(os.path.abspath(log))}")
+            for name, body in contract.provided.items():
+                shell.execute(f"{name}() {{\n: {GIVEN}\n{body}\n}}")
             reply = shell.source(path)
             driver = cls(path, shell, contract)
             driver._check(reply, strict=strict)
@@ -258,6 +266,15 @@ class Driver(LoadedScript):
             stdout = left.stdout  # controllers call it in $( ), where exit ends nothing else
         found = _text(stdout)
         return found if found not in ("", "null") else None
+
+
+def _defaults(contract: Contract) -> str:
+    """Code that sets what the environment leaves unset or empty. Keywords only: functions may come with it, too."""
+    return "\n".join(
+        f"case ${{{name}-}} in '') {name}={quote(entry.default)} ;; esac"
+        for name, entry in contract.globals.items()
+        if entry.default is not None
+    )
 
 
 def _text(stdout: str) -> str:

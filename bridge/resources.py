@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.errors import ConfigurationError
 
-__all__ = ["find_script", "is_name", "shipped"]
+__all__ = ["find_script", "is_name", "likely", "scripts_in", "shipped"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -56,7 +56,19 @@ def find_script(
     for folder in places:
         if (found := folder / f"{name}.sh").is_file() and name not in without:
             return found
-    known = sorted({path.stem for folder in places for path in folder.glob("*.sh")} - set(without))
+    known = scripts_in(places, without=without)
+    raise unknown(
+        f"no {noun} is called {name!r}.{likely(name, known)} Known: {', '.join(known) or 'none'}\n"
+        f"  searched: {', '.join(map(str, places))}"
+    )
+
+
+def scripts_in(folders: Iterable[Path], *, without: Collection[str] = ()) -> list[str]:
+    """The names of all scripts in `folders`, but for those of files that are none."""
+    return sorted({path.stem for folder in folders for path in folder.glob("*.sh")} - set(without))
+
+
+def likely(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that was likely meant, if there is one."""
     close = difflib.get_close_matches(name, known, 1)
-    meant = f" Did you mean {close[0]}?" if close else ""
-    raise unknown(f"no {noun} is called {name!r}.{meant} Known: {', '.join(known) or 'none'}")
+    return f" Did you mean {close[0]}?" if close else ""

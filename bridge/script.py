@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from bridge.contract.loading import check_parses, missing_hooks
+from bridge.shell.protocol import quote
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from bridge.contract import Contract
+    from bridge.contract import Contract, Hook
     from bridge.shell import Reply, Shell
 
 __all__ = ["GIVEN", "LoadedScript"]
@@ -62,6 +63,19 @@ class LoadedScript:
         """Whether this function is defined: by the script, or by the host in its place."""
         return hook in self._defined
 
+    def provide(self, hook: str) -> bool:
+        """Define a hook that the script omits as what its absence means; False where the contract gives no answer.
+
+        Then it can be called like any other: in a subshell, for its globals, with its output somewhere else.
+        """
+        known = self.contract.hooks.get(hook)
+        body = None if known is None or self.has(hook) else _in_place_of(known)
+        if body is None:
+            return False
+        self.shell.execute(f"{hook}() {{\n: {GIVEN}\n{body}\n}}")
+        self._defined |= {hook}
+        return True
+
     def is_own(self, function: str) -> bool:
         """Whether the script itself defines this function: false for what the host provides."""
         return self.has(function) and GIVEN not in self.shell.call("declare", "-f", function).stdout
@@ -86,3 +100,17 @@ class LoadedScript:
             check_parses(self.script, self.shell.bash)
         if wrong and strict:
             raise wrong
+
+
+def _in_place_of(hook: Hook) -> str | None:
+    absent = hook.absent
+    if absent.status is not None:
+        return f"\\builtin return {absent.status}"
+    if absent.stdout is not None:
+        return f"\\builtin printf '%s\\n' {quote(absent.stdout)}"
+    if absent.copy is not None:
+        source, target = absent.copy
+        # As no more than its elements where the array is empty, which bash before 4.4 calls unset under nounset.
+        return f'{target}=(${{{source}[@]+"${{{source}[@]}}"}})'
+    # A step that is left out prints nothing and sets nothing; but it is neither true nor false.
+    return ":" if absent.skip is not None and "status" not in hook.answers else None

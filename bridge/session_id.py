@@ -69,8 +69,9 @@ def extract_session_id(lines: Iterable[bytes]) -> str | None:
 
     One object: the first of ``.sessionId``, ``.metadata.session_id``, ``.session_id``. An array: from its
     last element of type result, else from the others (system/init first). JSON lines: what the family
-    calls it, as ``thread_id`` of codex or ``sessionID`` of opencode (drift D5). Memory stays bounded:
-    text is not gathered, and what is no event is kept up to 64 MiB.
+    calls it, as ``thread_id`` of codex or ``sessionID`` of opencode (drift D5); of an unknown CLI, the three
+    keys, where all values agree. Memory stays bounded: text is not gathered, and what is no event is kept up to
+    64 MiB.
 
     Returns:
         The id without carriage returns, not validated; None when there is none.

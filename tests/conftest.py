@@ -8,21 +8,20 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import psutil
 import pytest
+from hypothesis import HealthCheck
 
 from bridge import Shell
+from tests.jqs import NO_JQ
+from tests.machine import hear_signals, same_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NO_JQ = "no jq command to compare with"
 ALLOWED_SKIPS: tuple[str, ...] = ("this bash has no associative arrays", NO_JQ)
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
-
-needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason=NO_JQ)
-"""For tests that hold something against the jq command."""
-
 
 _SYSTEM = shutil.which("bash")
 
@@ -38,8 +37,24 @@ def bashes() -> list[str]:
     return list(dict.fromkeys([_SYSTEM, *listed()]))
 
 
+# The same cases on every machine, unless --hypothesis-profile=random asks for others (make test-slow does).
+# Registered here and not in a hook: settings that test modules make are made from the profile loaded by then.
+# How fast the machine is decides nothing, and fixtures are shared by the cases of a property on purpose.
+COMMON = hypothesis.settings(
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+hypothesis.settings.register_profile("same", COMMON, derandomize=True, database=None)
+hypothesis.settings.register_profile("random", COMMON, derandomize=False)
+hypothesis.settings.load_profile("same")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first one listed."""
+    hear_signals()
+    same_environment()
+    # Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first bash listed.
     if listed():
         folder = tempfile.mkdtemp(prefix="first-bash-")
         os.symlink(listed()[0], f"{folder}/bash")

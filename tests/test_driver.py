@@ -167,6 +167,23 @@ def test_bad_settings_are_refused_and_leave_nothing_running(
         load(settings=settings)
 
 
+def test_c6_globals_have_the_contracts_defaults_before_the_script_and_after_a_death(load: Load) -> None:
+    names = [name for name, entry in driver_contract().globals.items() if entry.default is not None]
+    code = (
+        "".join(f'SEEN_{name}="${name}"\n' for name in names)
+        + "RALPHRC_FILE=; CLAUDE_USE_CONTINUE=no\ndie() { kill -9 $$; }"
+    )
+    driver = load(code, env={**os.environ, "CLAUDE_OUTPUT_FORMAT": "", "CLAUDE_PERMISSION_MODE": "plan"})
+    for _ in range(2):
+        seen = {name: driver.shell[f"SEEN_{name}"] for name in names}
+        assert seen == {name: driver_contract().globals[name].default for name in names} | {
+            "CLAUDE_PERMISSION_MODE": "plan"
+        }
+        assert (driver.shell["RALPHRC_FILE"], driver.shell["CLAUDE_USE_CONTINUE"]) == ("", "no")
+        with pytest.raises(ShellDied):
+            driver.shell.call("die")
+
+
 def test_environment_and_folder_are_those_given(load: Load, tmp_path: Path) -> None:
     driver = load('driver_name() { echo "$FROM_ENV in $PWD"; }', env={"FROM_ENV": "yes"}, cwd=tmp_path)
     assert driver.name() == f"yes in {tmp_path}"
@@ -281,8 +298,8 @@ def test_two_drivers_share_nothing(load: Load) -> None:
     with Driver.load("opencode") as other:
         driver = load()
         assert not driver.has("driver_fallback_session_id")
-        other.set("CLAUDE_USE_CONTINUE", value=True)
-        assert "CLAUDE_USE_CONTINUE" not in driver.shell
+        other.set("CLAUDE_USE_CONTINUE", value=False)
+        assert driver.shell["CLAUDE_USE_CONTINUE"] == "true"
 
 
 # -- hooks that print ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge import Driver, resources
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = ("CLAUDE_OUTPUT_FORMAT", "CLAUDE_PERMISSION_MODE", "CLAUDE_ALLOWED_TOOLS", "CLAUDE_USE_CONTINUE")
+DEFAULTS = (
+    b"CLAUDE_OUTPUT_FORMAT=json CLAUDE_PERMISSION_MODE=bypassPermissions CLAUDE_ALLOWED_TOOLS='' "
+    b"CLAUDE_USE_CONTINUE=true"
+)
 LOCALES = ("C", "C.UTF-8")
 ODD = [
     b"",
@@ -129,9 +133,6 @@ calls = st.lists(
     min_size=1,
     max_size=3,
 )
-thorough = settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
 
 
 def text(data: bytes) -> str:
@@ -150,7 +151,7 @@ def of_bash(
     Before the second and later ones the array is emptied, and nothing else. A call that ends bash, such as one
     that comes upon an unset variable under `set -u`, is the last.
     """
-    lines = [b'exec 3>&1 >/dev/null 2>&1; source "$1"; driver_valid_tools']
+    lines = [b"exec 3>&1 >/dev/null 2>&1", DEFAULTS, b'source "$1"; driver_valid_tools']
     for number, call in enumerate(sequence):
         if number:
             lines.append(b"CLAUDE_CMD_ARGS=()")
@@ -213,7 +214,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", DRIVERS)
-@settings(thorough, max_examples=40)
+@settings(max_examples=40)
 @given(sequence=calls, prompt=texts, locale=st.sampled_from(LOCALES))
 def test_shipped_drivers(
     bash: str, folder: Path, name: str, sequence: list[Call], prompt: bytes, locale: str
@@ -230,7 +231,7 @@ def script_of(folder: Path, pieces: Sequence[str], ending: str) -> Path:
     return path
 
 
-@settings(thorough, max_examples=150)
+@settings(max_examples=150)
 @given(
     pieces=st.lists(st.sampled_from(list(PIECES.values())), min_size=1, max_size=6),
     ending=st.sampled_from(ENDINGS),
@@ -250,7 +251,7 @@ def test_each_way_alone_with_every_odd_text(bash: str, folder: Path, piece: str)
     check(bash, script, folder / "PROMPT.md", sequence, "C.UTF-8", folder)
 
 
-@settings(thorough, max_examples=30)
+@settings(max_examples=30)
 @given(pieces=st.lists(st.sampled_from(list(PIECES.values())), min_size=1, max_size=4), sequence=calls)
 @example(pieces=["CLAUDE_CMD_ARGS+=(more)"], sequence=[Call(b"", b"", [], {})])
 def test_an_array_that_is_filled_while_loading_is_where_each_call_starts(

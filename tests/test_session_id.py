@@ -56,8 +56,43 @@ def test_one_document(document: object, session_id: str | None, indent: int | No
     assert extract_session_id(json.dumps(document, indent=indent).encode().splitlines(keepends=True)) == session_id
 
 
-def test_unknown_lines_have_none() -> None:
-    assert found({"session_id": "a"}, {"session_id": "b"}) is None
+@pytest.mark.parametrize(
+    ("documents", "session_id"),
+    [
+        ([{"kind": "begin", "session_id": "a"}, {"kind": "end", "session_id": "a"}], "a"),
+        (
+            [
+                {"kind": "begin", "sessionId": "a"},
+                {"kind": "word"},
+                {"kind": "end", "metadata": {"session_id": "a"}},
+            ],
+            "a",
+        ),
+        ([{"kind": "begin"}, {"kind": "end", "session_id": 17}], "17"),
+        ([{"session_id": "a"}, {"session_id": "b"}], None),
+        ([{"session_id": "a"}, {"session_id": "b"}, {"session_id": "a"}], None),
+        ([{"sessionId": "a", "session_id": "b"}, {"sessionId": "a", "session_id": "b"}], None),
+        ([{"session_id": ""}, {"session_id": None}, {"sessionId": ["a"]}], None),
+        ([{"session_id": "a"}, {"type": "assistant", "message": {"content": "claude's shape"}}], "a"),
+    ],
+)
+def test_c4_lines_of_an_unknown_cli_whose_ids_agree(documents: list[object], session_id: str | None) -> None:
+    assert found(*documents) == session_id
+
+
+def test_c4_a_cut_line_and_a_warning_cost_no_session_but_an_example_in_prose_gives_none() -> None:
+    lines = [b"warning: old\n", *samples.lines(*[{"n": n, "session_id": "a"} for n in range(3)]), b'{"n": 3, "sess']
+    assert extract_session_id(lines) == "a"
+    prose = [
+        b"So the file has\n",
+        b'{"session_id": "a"}\n',
+        b"and then\n",
+        b'{"session_id": "a"}\n',
+        b"as asked.\n",
+    ]
+    assert extract_session_id(prose) is None
+    fenced = [b"```\n", *samples.lines(*[{"n": n, "session_id": "a"} for n in range(3)]), b"```\n"]
+    assert extract_session_id(fenced) is None
     assert extract_session_id([b"I used session_id abc\n", b'{"session_id":"a"}\n']) is None
 
 

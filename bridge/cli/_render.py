@@ -6,9 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, duration, say
 from bridge.loop.decide import Verdict, failure_of
 from bridge.loop.events import (
+    DenialHelp,
     IterationEnded,
     IterationStarted,
     LoopEnded,
@@ -41,25 +43,35 @@ class Renderer:
         self._of = max_iterations
         self._quiet = quiet
         self._style = Style(sys.stderr)
+        self._page = Page(sys.stdout) if flows(sys.stdout) else None
         self._line_open = False
+        self._advice: set[str] = set()
 
     def show(self, event: LoopEvent) -> None:
         """Print one event."""
         if isinstance(event, OutputText):
+            if self._page is not None:
+                self._page.write(event.text)
+                return
             sys.stdout.write(event.text)
             sys.stdout.flush()
             self._line_open = not event.text.endswith("\n")
             return
         if isinstance(event, RunProgress):
             return
-        self._finish_line()
-        if isinstance(event, LoopEnded):
+        self.finish_line()
+        if isinstance(event, DenialHelp):
+            self._denial_help(event)
+        elif isinstance(event, LoopEnded):
             self._loop_ended(event)
         elif not self._quiet:
             self._step(event)
 
-    def _finish_line(self) -> None:
-        if self._line_open:
+    def finish_line(self) -> None:
+        """End the line of the text that is open, if one is."""
+        if self._page is not None:
+            self._page.end()
+        elif self._line_open:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._line_open = False
@@ -79,6 +91,16 @@ class Renderer:
         elif isinstance(event, IterationStarted | IterationEnded):
             self._iteration(event)
 
+    def _denial_help(self, event: DenialHelp) -> None:
+        """Show advice once: where each turn is a loop of its own, every one of them gives it."""
+        if not event.text or event.text in self._advice:
+            return
+        self._advice.add(event.text)
+        refused = ", ".join(event.refused[:5]) or "a tool"
+        say(f"{self._where(event.iteration)} {self._style('permission denied', 'yellow')} for {refused}")
+        for line in event.text.split("\n"):
+            say(f"  {line}")
+
     def _where(self, iteration: int) -> str:
         return self._style(f"[{iteration}/{self._of}]" if self._of else f"[{iteration}]", "cyan", "bold")
 
@@ -90,8 +112,8 @@ class Renderer:
             task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""
             if style.terminal and event.iteration > 1:
                 say("")
-            program = os.path.basename(event.argv[0]) if event.argv else "no command"
-            say(f"{where} {program} started · {session}{task}")
+            if event.argv:  # else there is nothing to start, which the end of the iteration tells
+                say(f"{where} {os.path.basename(event.argv[0])} started · {session}{task}")
             return
         took = duration(event.seconds)
         if failure_of(event.outcome):

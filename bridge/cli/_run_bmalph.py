@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.cli._scripts import open_driver
+from bridge.cli._scripts import open_driver, settings_of
 from bridge.cli._terminal import say
 from bridge.cli.common import shell_line, write
-from bridge.errors import ConfigurationError, HookError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,11 +58,12 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
     from bridge.loop.decide import Verdict
     from bridge.setups.bmalph.start import ready
 
-    settings = ready(folder, env=os.environ, options=wanted.options)
+    settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
     for notice in settings.notices:
         say(f"note: {notice}")
-    with open_driver(folder, settings, wanted.extra) as script:
-        _check_settings(script, settings, wanted, say)
+    log = None if wanted.dry_run else folder.logs / "ralph.log"
+    with open_driver(folder, settings, wanted.extra, log=log) as script:
+        settings = _checked(script, settings, wanted, lambda line: say(f"note: {line}"))
         loop = _loop_settings(folder, settings, wanted)
         if wanted.dry_run:
             return dry_run(script, settings, loop, folder)
@@ -90,27 +90,37 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     Raises:
         bridge.errors.BridgeError: it did not start, or the environment failed it.
     """
+    from bridge.cli._flow import Page, flows
     from bridge.cli._mouth import Mouth
     from bridge.cli._terminal import Style
-    from bridge.loop.events import OutputText
+    from bridge.loop.events import DenialHelp, OutputText
     from bridge.setups.bmalph.start import ready
+    from bridge.setups.unserved import refuse
 
+    refuse(folder.project, os.environ, given=wanted.extra)
     out, err = Mouth(sys.stdout), Mouth(sys.stderr)
+    page = Page(sys.stdout, out.say) if flows(sys.stdout) else None
     style = Style(sys.stderr)
     colours = {"ERROR": "red", "WARN": "yellow", "SUCCESS": "green", "LOOP": "cyan"}
-    settings = ready(folder, env=os.environ, options=wanted.options)
+    settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
     for notice in settings.notices:
         err.say(f"Warning: {notice}\n")
-    with open_driver(folder, settings, wanted.extra) as script:
-        _check_settings(script, settings, wanted, lambda line: err.say(f"Warning: {line}\n"))
+    with open_driver(folder, settings, wanted.extra, log=folder.logs / "ralph.log") as script:
+        settings = _checked(script, settings, wanted, lambda line: err.say(f"Warning: {line}\n"))
 
         def on_log(level: str, line: str) -> None:
+            if page is not None:
+                page.end()
             colour = colours.get(level)
             err.say((style(line, colour) if colour else line) + "\n")
 
         def show(event: LoopEvent) -> None:
             if isinstance(event, OutputText) and wanted.live:
-                out.say(event.text)
+                (page.write if page is not None else out.say)(event.text)
+            elif isinstance(event, DenialHelp) and event.text:
+                if page is not None:
+                    page.end()
+                out.say(event.text + "\n")
 
         store = _store(folder, settings, script, wanted, on_log)
         end = _run(script, _loop_settings(folder, settings, wanted), store, show)
@@ -189,31 +199,28 @@ def _run(script: Driver, loop: LoopSettings, store: BmalphStore, show: Callable[
     return end
 
 
-def _check_settings(script: Driver, settings: Settings, wanted: Wanted, warn: Callable[[str], None]) -> None:
-    """What depends on the driver: an allowlist of the command line must name tools that it knows (section 1.1)."""
-    from bridge.setups.bmalph.start import unknown_tools
+def _checked(script: Driver, settings: Settings, wanted: Wanted, warn: Callable[[str], None]) -> Settings:
+    """Check what depends on the driver; return the settings with what there is to tell, for the log, too.
 
+    Raises:
+        bridge.errors.ConfigurationError: the option for allowed tools names some that the driver doesn't know.
+    """
+    from dataclasses import replace
+
+    from bridge.setups.bmalph.tools import about_tools
+
+    found = []
     if wanted.live and settings.output_format == "text" and script.supports_live_output():
         source = settings.sources["output_format"]
-        warn(f"{source.name} {source.where} is text; live output needs json, which is taken")
-    source = settings.sources["allowed_tools"]
-    if source.kind == "default":
-        return
-    if not script.supports_tool_allowlist():
-        warn(f"{source.name} {source.where} has no effect: {script.display_name()} has no list of allowed tools")
-    elif source.kind == "option" and (unknown := unknown_tools(settings.allowed_tools, script.valid_tools())):
-        raise ConfigurationError(
-            f"{source.name} names tools that {script.display_name()} doesn't have: {', '.join(unknown)}"
-            f"\n  next: use some of {', '.join(script.valid_tools())}"
-        )
+        found.append(f"{source.name} {source.where} is text; live output needs json, which is taken")
+    if told := about_tools(settings, script):
+        found.append(told)
+    for line in found:
+        warn(line)
+    return replace(settings, notices=(*settings.notices, *found))
 
 
 def _explain(script: Driver, settings: Settings, end: LoopEnded, tell: Callable[[str], None]) -> None:
-    """Say what people can do about refused tools."""
-    if end.reason != "permission_denied":
-        return
-    with suppress(HookError):
-        for line in script.permission_denial_help().rstrip("\n").split("\n"):
-            tell(line)
-    if script.supports_tool_allowlist():
+    """Name the list of tools that a loop ended by a refused one had; what to do about it was said before."""
+    if end.reason == "permission_denied" and script.supports_tool_allowlist():
         tell(f"ALLOWED_TOOLS now: {settings.allowed_tools}")

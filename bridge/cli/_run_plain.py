@@ -22,7 +22,14 @@ __all__ = ["run_plain"]
 
 
 def run_plain(
-    folder: Path, given: PlainSettings, driver: str | None, extra: Mapping[str, str], *, dry_run: bool, quiet: bool
+    folder: Path,
+    given: PlainSettings,
+    driver: str | None,
+    extra: Mapping[str, str],
+    *,
+    allowed_tools: str | None = None,
+    dry_run: bool,
+    quiet: bool,
 ) -> int:
     """Run the loop: 0 complete, 1 ended incomplete.
 
@@ -31,13 +38,14 @@ def run_plain(
         given: how to run it.
         driver: named by ``--driver``, or None.
         extra: more globals, from ``--set``.
+        allowed_tools: from ``--allowed-tools``, or None.
         dry_run: print what would run, and stop.
         quiet: no line per step.
     """
     from bridge.setups.plain.settings import loop_settings
 
     settings = loop_settings(folder, given)
-    with driver_of(folder, driver, extra) as script:
+    with driver_of(folder, driver, extra, allowed_tools=allowed_tools) as script:
         return _dry_run(script, settings) if dry_run else _loop(script, settings, quiet=quiet)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Self, TextIO
 
-from bridge.cli._terminal import duration, tame
+from bridge.cli._flow import Flow, Row, columns, cut, erase, flows, rows_to_write
+from bridge.cli._terminal import Style, duration, tame
 from bridge.loop.events import (
     IterationEnded,
     IterationStarted,
@@ -22,15 +24,14 @@ from bridge.loop.events import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.text import Text
-
     from bridge.cli._render import Renderer
     from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
 
 __all__ = ["Bottom", "view"]
+
+_TICK = 0.25  # seconds between two looks of the lines' clocks
 
 
 @contextmanager
@@ -45,47 +46,101 @@ def view(
         max_iterations: how many there are at most; None: any number.
         quiet: no view.
     """
-    if quiet or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+    if quiet or not flows(sys.stderr):
         yield renderer.show
         return
-    from rich.console import Console
-    from rich.live import Live
+    text_here = sys.stdout.isatty()
+    bottom = Bottom(calls_per_hour, max_iterations, text_above=text_here)
+    screen = _Screen(sys.stderr, bottom.lines)
 
-    bottom = Bottom(calls_per_hour, max_iterations)
-    console = Console(file=sys.stderr)
-    # What the renderer writes goes through here, and appears above the bottom lines.
-    with Live(bottom, console=console, refresh_per_second=4, transient=True, redirect_stdout=sys.stdout.isatty()):
-        lines = _Lines() if sys.stdout.isatty() else None
+    def show(event: LoopEvent) -> None:
+        bottom.take(event)
+        if isinstance(event, OutputText) and text_here:
+            screen.write(event.text)
+        elif isinstance(event, RunProgress) or (isinstance(event, Waiting) and not event.first):
+            screen.refresh()
+        else:
+            with screen.above():
+                renderer.show(event)
 
-        def show(event: LoopEvent) -> None:
-            bottom.take(event)
-            if lines is not None and isinstance(event, OutputText):
-                lines.add(event.text)
-                return
-            if lines is not None:
-                lines.end()
-            renderer.show(event)
-
+    with screen:
         yield show
-        if lines is not None:
-            lines.end()
 
 
-class _Lines:
-    """Text of the agent, line by line: pieces of lines can't stand above lines that stay."""
+class _Screen:
+    """The end of a terminal: the open row of the agent's text, and lines below it that stay there.
 
-    def __init__(self) -> None:
-        self._open = ""
+    Args:
+        stream: the terminal. If it is gone, nothing is shown, and the loop goes on.
+        lines: gives those lines.
+    """
 
-    def add(self, text: str) -> None:
-        *whole, self._open = (self._open + text).split("\n")
-        if whole:
-            sys.stdout.write("".join(f"{_tame(line)}\n" for line in whole))
+    def __init__(self, stream: TextIO, lines: Callable[[], list[str]]) -> None:
+        self._stream = stream
+        self._lines = lines
+        self._style = Style(stream)
+        self._flow = Flow(colours=not os.environ.get("NO_COLOR"))
+        self._shown: list[str] = []
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._clock = threading.Thread(target=self._tick, daemon=True)
 
-    def end(self) -> None:
-        if self._open:
-            sys.stdout.write(_tame(self._open) + "\n")
-            self._open = ""
+    def __enter__(self) -> Self:
+        self.refresh()
+        self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._clock.join()
+        with self.above():
+            pass
+        self._out(self._erased())
+
+    def write(self, text: str) -> None:
+        """Show a piece of text."""
+        with self._lock:
+            rows = self._flow.add(text, columns(self._stream))
+            self._out(self._erased() + rows_to_write(rows) + self._drawn())
+
+    def refresh(self) -> None:
+        """Show what the lines are now."""
+        with self._lock:
+            self._out(self._erased() + self._drawn())
+
+    @contextmanager
+    def above(self) -> Iterator[None]:
+        """End the open row, and have the lines out of the way while the block writes."""
+        with self._lock:
+            erased, row = self._erased(), self._flow.end()
+            self._out(erased + (rows_to_write([Row(row)]) if row else ""))
+            try:
+                yield
+            finally:
+                self._out(self._drawn())
+
+    def _tick(self) -> None:
+        while not self._over.wait(_TICK):
+            self.refresh()
+
+    def _erased(self) -> str:
+        shown, self._shown = self._shown, []
+        return erase(shown, columns(self._stream)) if shown else ""
+
+    def _drawn(self) -> str:
+        """The open row, and the lines with the cursor behind them."""
+        # A line that fills its row leaves in doubt where the cursor is.
+        width = columns(self._stream) - 1
+        lines = [cut(line, width) for line in self._lines()]
+        styled = [self._style(line, *(("bold", "cyan") if n == 0 else ("dim",))) for n, line in enumerate(lines)]
+        row = self._flow.row
+        self._shown = [*([row] if row else []), *lines]
+        return (rows_to_write([Row(row)]) if row else "") + "\n".join(styled)
+
+    def _out(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()
 
 
 class Bottom:
@@ -94,12 +149,20 @@ class Bottom:
     Args:
         calls_per_hour: how many runs may succeed in an hour.
         max_iterations: how many there are at most; None: any number.
+        text_above: the agent's text is seen above these lines, so that they needn't repeat it.
         clock: seconds that only grow.
     """
 
     def __init__(
-        self, calls_per_hour: int, max_iterations: int | None, clock: Callable[[], float] = time.monotonic
+        self,
+        calls_per_hour: int,
+        max_iterations: int | None,
+        *,
+        text_above: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._text_above = text_above
+        self._text_seen = False
         self._calls = calls_per_hour
         self._most = max_iterations
         self._clock = clock
@@ -108,7 +171,7 @@ class Bottom:
         self._iteration = 0
         self._state: State | None = None
         self._plan: Plan | None = None
-        self._tool = self._last = self._wait = ""
+        self._tool = self._last = self._open = self._wait = ""
         self._until = 0.0
 
     def take(self, event: LoopEvent) -> None:
@@ -117,12 +180,15 @@ class Bottom:
             case IterationStarted():
                 self._iteration, self._state, self._plan = event.iteration, event.state, event.plan
                 self._run_began = self._clock()
-                self._tool = self._last = self._wait = ""
+                self._text_seen = self._text_above and event.live
+                self._tool = self._last = self._open = self._wait = ""
             case RunProgress():
                 self._tool = event.tool
-                self._last = self._last or event.last_line
+                self._last = self._last or ("" if self._text_seen else event.last_line)
             case OutputText():
-                self._last = next((line for line in reversed(event.text.split("\n")) if line.strip()), self._last)
+                *lines, self._open = (self._open + event.text).split("\n")
+                if not self._text_seen:
+                    self._last = next((line for line in (self._open, *reversed(lines)) if line.strip()), self._last)
             case IterationEnded():
                 self._state, self._plan, self._run_began = event.state, event.outcome.plan, None
             case Waiting():
@@ -154,14 +220,6 @@ class Bottom:
             found += [f"tool: {self._tool}"] if self._tool else []
             found += [f"last: {self._last}"] if self._last else []
         return [_tame(line) for line in found]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the lines, each at most as wide as the terminal."""
-        from rich.text import Text
-
-        for number, line in enumerate(self.lines()):
-            shown: Text = Text(line, style="bold cyan" if number == 0 else "dim", no_wrap=True, overflow="ellipsis")
-            yield shown
 
 
 def _tame(text: str) -> str:

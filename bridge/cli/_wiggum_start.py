@@ -14,6 +14,7 @@ import click
 from bridge.cli._scripts import as_given, driver_of
 from bridge.cli._terminal import Style, duration, say
 from bridge.cli.common import os_text, print_json
+from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bridge.git.work import Probe
@@ -31,12 +32,15 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
     from bridge.git.work import Probe
     from bridge.setups.lock import one_loop
+    from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.layout import FILES
     from bridge.setups.wiggum.overview import overview
     from bridge.setups.wiggum.start import prepare
 
     _check(given)
     request = _request(given)
+    if request.mode == "outer":
+        refuse(layout.project, os.environ, given=given["settings"], driver=given["driver"] or given["agent"])
     probe = Probe(layout.project, FILES)
     with one_loop(layout.folder):
         if request.mode == "hook":
@@ -64,6 +68,7 @@ def _check(given: dict[str, Any]) -> None:
 
 def _request(given: dict[str, Any]) -> Request:
     from bridge.setups.wiggum.breaker import BreakerSettings
+    from bridge.setups.wiggum.environment import MAX_ITERATIONS, PROMISE, read_limits
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import Checkpointing
 
@@ -78,12 +83,17 @@ def _request(given: dict[str, Any]) -> Request:
     asked = given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]
     description = given["description"]
     most, promise = given["max_iterations"], given["completion_promise"]
+    beside = {MAX_ITERATIONS: most, PROMISE: promise}
+    environment = read_limits({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
+    if environment.wrong:
+        raise ConfigurationError(f"{environment.wrong[0]}\n  next: put the variable right, or unset it")
     tool = next((f"{kind} {as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
     return Request(
         description=None if description is None else os_text(description),
         mode=given["mode"],
         promise=None if promise is None else os_text(promise),
         max_iterations=most,
+        environment=environment,
         max_minutes=given["max_minutes"],
         breaker=BreakerSettings(**limits) if limits else None,
         checkpoints=Checkpointing(
@@ -106,6 +116,9 @@ def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
     for notice in prepared.notices:
         say(f"note: {notice}")
     if quiet:
+        return
+    if state.outcome is not None:
+        say(f"complete: {state.reason}")
         return
     most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
     owner = f"session {state.session_id}" if state.session_id else "the session that stops first here"
@@ -176,7 +189,6 @@ class _View:
         self._as_json = as_json
         self._style = Style(sys.stderr)
         self._renderer = Renderer(max_iterations=state.max_iterations or None, quiet=quiet)
-        self._line_open = False
 
     def show(self, event: OuterEvent) -> None:
         """Print one event."""
@@ -185,13 +197,10 @@ class _View:
 
         if isinstance(event, OutputText):
             if not self._as_json:
-                self._line_open = not event.text.endswith("\n")
                 self._renderer.show(event)
             return
-        if isinstance(event, TurnStarted | TurnEnded | Ended) and self._line_open:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-            self._line_open = False
+        if isinstance(event, TurnStarted | TurnEnded | Ended):
+            self._renderer.finish_line()
         if isinstance(event, TurnStarted):
             self._started(event.state)
         elif isinstance(event, TurnEnded):

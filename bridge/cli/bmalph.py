@@ -42,7 +42,7 @@ def controller(path: Path, words: Sequence[str]) -> int:
         try:
             folder = locate(".")
             if plan.action == "run":
-                return _monitor(folder, path, words) if plan.monitor else _run(folder, plan)
+                return _monitor(folder, path, words, plan) if plan.monitor else _run(folder, plan)
             shown = CONTROLS[plan.action](folder, time.time())
             write(shown.text)
             return shown.code
@@ -51,15 +51,16 @@ def controller(path: Path, words: Sequence[str]) -> int:
             return 1
 
 
-def _monitor(folder: Folder, path: Path, words: Sequence[str]) -> int:
+def _monitor(folder: Folder, path: Path, words: Sequence[str], plan: Plan) -> int:
     """Start the loop in tmux, and show it where there is a terminal to show it on."""
     import shutil
     import subprocess
 
-    from bridge.setups.bmalph.monitor import tmux_commands
+    from bridge.setups.bmalph.monitor import tmux_commands, tmux_titles
 
     if shutil.which("tmux") is None:
         raise BridgeError("--monitor needs tmux\n  next: install tmux, or use --live")
+    agent = _agents_name(folder, plan)
     session = f"ralph-{int(time.time())}-{os.getpid()}"
     # In a tmux of its own, or it would ask the one that we are in to nest.
     env = {name: value for name, value in os.environ.items() if name != "TMUX"}
@@ -70,10 +71,21 @@ def _monitor(folder: Folder, path: Path, words: Sequence[str]) -> int:
         done = subprocess.run(command, env=env, capture_output=True, check=False, text=True, errors="replace")
         if done.returncode:
             raise BridgeError(f"{' '.join(command[:2])} failed: {done.stderr.strip()}\n  next: try --live instead")
+    for command in tmux_titles(session, agent):  # a tmux of before 2.6 has none, and the panes are there without
+        subprocess.run(command, env=env, capture_output=True, check=False)
     say(f"the loop runs in tmux: tmux attach -t {session}")
     if sys.stdin.isatty() and sys.stdout.isatty():
         subprocess.run(["tmux", "attach-session", "-t", f"={session}"], env=env, check=False)
     return 0
+
+
+def _agents_name(folder: Folder, plan: Plan) -> str:
+    """What the driver calls its CLI. Whatever keeps the loop from starting shows here, before there are panes."""
+    from bridge.cli._scripts import open_driver
+    from bridge.setups.bmalph.start import ready
+
+    with open_driver(folder, ready(folder, env=os.environ, options=plan.options), {}) as script:
+        return script.display_name()
 
 
 _WATCH = (
@@ -86,4 +98,10 @@ def _run(folder: Folder, plan: Plan) -> int:
     """Check everything, then start the loop."""
     from bridge.cli._run_bmalph import Wanted, stand_in
 
-    return stand_in(folder, Wanted(options=plan.options, live=plan.live))
+    wanted = Wanted(
+        options=plan.options,
+        live=plan.live,
+        max_iterations=plan.max_iterations,
+        max_seconds=None if plan.max_minutes is None else plan.max_minutes * 60,
+    )
+    return stand_in(folder, wanted)

@@ -60,7 +60,10 @@ def call(
     isolated: bool,
     as_json: bool,
 ) -> int:
-    """Call HOOK of SCRIPT (a path, or the name of a shipped driver or agent) with the given arguments.
+    """Call HOOK of SCRIPT (a path, or the name of a driver or agent) with the given arguments.
+
+    A hook that SCRIPT may omit, and omits, answers as the contract says: a capability counts as given, the stream
+    filter is "empty".
 
     Prints what the hook printed, then the globals that it answers in. The exit code is 0 when the hook
     returned 0, and 1 otherwise; --json has the exact status. Put "--" before arguments that look like options.
@@ -130,13 +133,14 @@ def _stream(script: Driver | Agent, hook: str, arguments: list[str], stdin: Inpu
 
 
 def _check_hook(loaded: Driver | Agent, hook: str) -> None:
-    if loaded.has(hook):
+    if loaded.has(hook) or loaded.provide(hook):
         return
     defined = loaded.shell.functions()
     known = loaded.contract.hooks.get(hook)
     if known is not None:
+        why = known.absent.error or known.absent.skip
         raise ConfigurationError(
-            f"{loaded.script} does not define {hook}, a {known.hook_class} hook of the contract"
+            f"{loaded.script} does not define {hook}, a {known.hook_class} hook of the contract: {why}"
         )
     close = difflib.get_close_matches(hook, [*defined, *loaded.contract.names], 1)
     meant = f" Did you mean {close[0]}?" if close else ""

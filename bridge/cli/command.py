@@ -28,10 +28,12 @@ def command(
     driver_name: str, prompt: str, context: str, session: str, live: bool, form: str, settings: dict[str, str]
 ) -> int:
     """Print the command line that DRIVER (a path or a name) builds for the prompt file PROMPT."""
+    from bridge.cli._scripts import driver_folders
     from bridge.driver import Driver
 
     chosen = {"CLAUDE_USE_CONTINUE": "true"} if session else {}
-    with Driver.load(driver_name, settings=chosen | {n: os_text(v) for n, v in settings.items()}) as driver:
+    chosen |= {name: os_text(value) for name, value in settings.items()}
+    with Driver.load(driver_name, folders=driver_folders(), settings=chosen) as driver:
         argv = driver.build_command(os_text(prompt), os_text(context), os_text(session))
         if live:
             argv = driver.prepare_live_command()

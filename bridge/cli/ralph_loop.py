@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._flow import Page, flows, steers
 from bridge.cli._terminal import guarded, say
 from bridge.cli.common import os_text, write
 from bridge.errors import BridgeError, SessionRefused
@@ -69,11 +70,15 @@ def _seen_from(folder: Path, path: str) -> str:
 def controller(path: Path, words: Sequence[str]) -> int:
     """Do what the controller at `path` would, called with `words` in the working folder."""
     from bridge.setups.ralph_loop import at
+    from bridge.setups.unserved import refuse
 
     strict, unlifted = (bool(os.environ.get(f"RALPH_BRIDGE_{name}")) for name in ("STRICT_COMPAT", "NO_LIFT"))
     with guarded():
         setup = at(Path.cwd(), path)
-        return start(setup, parse(words), words, Options(strict=strict, lift=not unlifted))
+        request = parse(words)
+        if isinstance(request, Request) and request.mode in LOOP_MODES:
+            refuse(setup.project, os.environ)
+        return start(setup, request, words, Options(strict=strict, lift=not unlifted))
 
 
 def start(
@@ -165,31 +170,42 @@ class _Renderer:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
+        self._page = Page(sys.stdout) if flows(sys.stdout) else None
         self._line_open = False
 
     def show(self, event: SessionEvent) -> None:
         from bridge.setups.ralph_loop.events import Display, HookText, Line, Notice
 
         if isinstance(event, Display):
-            self._out(event.text)
+            if self._page is not None and not steers(event.text):
+                self._page.write(event.text)
+            else:
+                self._out(event.text)
         elif isinstance(event, HookText):
             self.hook(event)
         elif isinstance(event, Line):
             if not self._quiet:
                 self._out(("\n" if self._line_open else "") + event.text + "\n")
         elif isinstance(event, Notice):
+            self._end_row()
             say(event.text)
 
     def hook(self, event: HookText) -> None:
         if event.error:
+            self._end_row()
             _print(event.text, error=True)
         else:
             self._out(event.text)
 
     def _out(self, text: str) -> None:
         if text:
+            self._end_row()
             write(text)
             self._line_open = not text.endswith("\n")
+
+    def _end_row(self) -> None:
+        if self._page is not None:
+            self._page.end()
 
 
 def _print(text: str, *, error: bool = False) -> None:

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue")
+_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue", "allowed_tools")
 _BMALPH_ONLY = ("calls",)
+_FRANKBRIA = {
+    "sandbox": "SANDBOX_PROVIDER",
+    "github_issue": "GITHUB_ISSUE",
+    "agent_provider": "AGENT_PROVIDER",
+}
 _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 
 
@@ -55,10 +60,14 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
     help="Give up after so many failed runs in a row; 0: never.",
 )
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
+@click.option("--allowed-tools", metavar="LIST", help='Tools that the agent may use: "Read, Bash(make *)".')
 @click.option("--agent", metavar="NAME|PATH", help="Agent script of a ralph-loop setup.  [default: its AGENT]")
 @click.option("--process", is_flag=True, help="With plan: from the process specifications.")
 @click.option("--strict-compat", is_flag=True, help="With the original controller's warts that show.")
 @click.option("--no-lift", is_flag=True, help="Let bash run every filter of the agent.")
+@click.option("--sandbox", metavar="PROVIDER", hidden=True)  # frankbria's options, to be refused with the reason
+@click.option("--github-issue", metavar="REF", hidden=True)
+@click.option("--agent-provider", metavar="NAME", hidden=True)
 @click.option("--dry-run", is_flag=True, help="Print the command (or the prompt) that would run, and stop.")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
@@ -76,8 +85,13 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str, **gi
     ready, 130 and 143 after Ctrl-C and TERM. In a ralph-loop setup that of its controller: 0 complete
     or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
+    from bridge.setups.unserved import refuse
+
     with guarded():
         folder = project_folder(project)
+        theirs = {key: given.pop(name) for name, key in _FRANKBRIA.items()}
+        asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
+        refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
         setup = choose(folder, setup_name, given["words"])
         if setup is not None and setup.name == "ralph-loop":
             from bridge.cli.ralph_loop import run_in_setup
@@ -106,6 +120,7 @@ class _Asked:
     retry_delay: float | None
     max_failures: int | None
     no_continue: bool
+    allowed_tools: str | None
     dry_run: bool
     quiet: bool
     settings: dict[str, str]
@@ -143,6 +158,7 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
             retry_seconds=("--retry-delay", None if asked.retry_delay is None else f"{asked.retry_delay:g}"),
             retry_limit=("--max-failures", None if asked.max_failures is None else str(asked.max_failures)),
             session_continuity=("--no-continue", "false" if asked.no_continue else None),
+            allowed_tools=("--allowed-tools", asked.allowed_tools),
         ),
         live=asked.live,
         max_iterations=asked.max_iterations,
@@ -178,7 +194,15 @@ def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
         timeout=TURN_MINUTES * 60 if asked.run_seconds is None else asked.run_seconds,
         resume=not asked.no_continue,
     )
-    return run_plain(folder, given, asked.driver, asked.settings, dry_run=asked.dry_run, quiet=asked.quiet)
+    return run_plain(
+        folder,
+        given,
+        asked.driver,
+        asked.settings,
+        allowed_tools=asked.allowed_tools,
+        dry_run=asked.dry_run,
+        quiet=asked.quiet,
+    )
 
 
 def _options(**given: tuple[str, str | None]) -> dict[str, Given]:

@@ -16,10 +16,11 @@ def session_id(driver_name: str, output_file: str, as_json: bool) -> int:
 
     Exit code 1 when no step finds a valid one.
     """
+    from bridge.cli._scripts import driver_folders
     from bridge.driver import Driver
     from bridge.session_id import recover
 
-    with Driver.load(driver_name) as driver:
+    with Driver.load(driver_name, folders=driver_folders()) as driver:
         found = recover(driver, os_text(output_file))
     if as_json:
         print_json({"session_id": found.session_id, "step": found.step, "rejected": list(found.rejected)})

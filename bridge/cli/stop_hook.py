@@ -58,7 +58,12 @@ def _command() -> click.Command:
     import click
 
     @click.command("stop-hook")
-    @click.option(_LEGACY, "legacy", is_flag=True, help="For an outer shell loop: 1 go on, 0 stop.")
+    @click.option(
+        _LEGACY,
+        "legacy",
+        is_flag=True,
+        help="For an outer shell loop: 1 go on, 0 stop; $CLAUDE_TRANSCRIPT where stdin names none.",
+    )
     def command(*, legacy: bool) -> int:
         """Answer a Stop hook of Claude Code: JSON on stdin, the decision as JSON on stdout.
 

@@ -42,9 +42,21 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option("--mode", type=click.Choice(["outer", "hook"]), default="outer", show_default=True),
-            click.option("--completion-promise", metavar="TEXT", help="Ends the loop.  [default: COMPLETE]"),
-            click.option("--max-iterations", type=click.IntRange(1), help="Turns of the agent.  [default: 50]"),
-            click.option("--max-minutes", type=click.FloatRange(0, min_open=True), help="No turn is begun later."),
+            click.option(
+                "--completion-promise",
+                metavar="TEXT",
+                help="Ends the loop.  [default: $RALPH_COMPLETION_PROMISE, else COMPLETE]",
+            ),
+            click.option(
+                "--max-iterations",
+                type=click.IntRange(1),
+                help="Turns of the agent.  [default: $RALPH_MAX_ITERATIONS, else 50]",
+            ),
+            click.option(
+                "--max-minutes",
+                type=click.FloatRange(0, min_open=True),
+                help="Ends the loop and the turn that is under way; in a session, at its next stop.",
+            ),
             click.option("--driver", metavar="NAME|PATH", help="Driver script.  [default: claude-code]"),
             click.option("--agent", metavar="NAME|PATH", help="Agent script, in a driver's stead."),
             click.option("--live/--no-live", default=True, help="Show output while it comes."),
@@ -56,7 +68,7 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="Pause after a failed turn; doubled with each in a row, up to 30 s.  [default: 0.5]",
             ),
             click.option("--resume", is_flag=True, help="Go on with the state that is there."),
-            click.option("--fresh", is_flag=True, help="Begin anew; the old state is kept aside."),
+            click.option("--fresh", is_flag=True, help="Begin anew; state, plan and progress are kept aside."),
             click.option("--force", is_flag=True, help="Write the templates anew; old ones are kept aside."),
             click.option(
                 "--no-change",
@@ -94,9 +106,10 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def start(**given: Any) -> int:
     """Start a loop, or go on with one that was left.
 
-    PROMPT.md, fix_plan.md, progress.txt and specs/ are made where they are missing; what exists stays as
-    it is. Without --completion-promise an outer loop also ends when a turn has ticked the last item of
-    fix_plan.md; with it, only the promise completes it.
+    PROMPT.md, fix_plan.md, progress.txt and specs/ are made where they are missing. A template of another
+    task is made anew, the old one kept aside; a prompt of another task that people have written or edited is
+    refused. A promise that PROMPT.md doesn't ask for is put into it. Without --completion-promise an outer
+    loop also ends when a turn has ticked the last item of fix_plan.md; with it, only the promise completes it.
 
     Exit status: 0 complete (with --mode hook: ready), 1 iterations or minutes used up, 2 usage or another
     task's state, 4 the environment is not ready, 5 fatal, and for the circuit breaker 6 no file changes,
@@ -178,7 +191,7 @@ def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
         from bridge.setups.wiggum.layout import FILES
 
         layout = _layout(project)
-        state = files.load(layout)
+        state = files.last(layout)
         run = None if everything or state is None else state.run_id
         found = listed(find_repository(layout.project, FILES), run)
         if as_json:

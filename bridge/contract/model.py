@@ -100,6 +100,8 @@ class Function(NamedTuple):
     meaning: str
     at_load: bool = True
     """Whether it can be called while the script is sourced."""
+    body: str | None = None
+    """What the host defines it as, before the script is sourced; None where the host has code of its own for it."""
 
 
 class RecoveryStep(NamedTuple):
@@ -152,6 +154,13 @@ class Contract(NamedTuple):
     def required(self) -> tuple[str, ...]:
         """Names of the hooks that a script must define."""
         return tuple(name for name, hook in self.hooks.items() if hook.required)
+
+    @property
+    def provided(self) -> dict[str, str]:
+        """Bodies of the functions that a host defines before the script is sourced, by name."""
+        stubs = {name: hook.default_stub for name, hook in self.hooks.items()}
+        functions = {name: function.body for name, function in self.functions.items()}
+        return {name: body for name, body in (stubs | functions).items() if body is not None}
 
     def hook(self, name: str) -> Hook:
         """Return the hook of that name, or say which one was likely meant."""

@@ -32,9 +32,9 @@ def contract_of(data: Any, where: str, *, check: bool = True) -> Contract:
     if not check:
         return _build(data, None)
     sections = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list, "functions": dict}
-    optional = (
-        ("drivers", "session_id_recovery") if isinstance(data, dict) and "functions" in data else ("functions",)
-    )
+    hooks = data.get("hooks") if isinstance(data, dict) else None
+    of_agents = isinstance(hooks, dict) and any(str(name).startswith("agent_") for name in hooks)
+    optional = ("drivers", "session_id_recovery") if of_agents else ("functions",)
     missing = [
         key
         for key, kind in sections.items()

@@ -1,17 +1,17 @@
-"""From the driver's hooks to a command line."""
+"""From the driver's hooks to a command line, and to what people are told about refused tools."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, HookError
 
 if TYPE_CHECKING:
     from bridge.loop.options import LoopSettings
     from bridge.loop.ports import LoopDriver
 
-__all__ = ["prepare_command", "stdin_of"]
+__all__ = ["denial_help", "prepare_command", "stdin_of"]
 
 
 @runtime_checkable
@@ -21,6 +21,13 @@ class _OnStdin(Protocol):
     def offer_stdin(self) -> None: ...
 
     def command_stdin(self) -> str: ...
+
+
+@runtime_checkable
+class _Advising(Protocol):
+    """A driver that knows what to do about refused tools."""
+
+    def permission_denial_help(self) -> str: ...
 
 
 def prepare_command(
@@ -63,3 +70,16 @@ def stdin_of(driver: LoopDriver) -> bytes | None:
         return None
     text = driver.command_stdin()
     return text.encode("utf-8", "surrogateescape") if text else None
+
+
+def denial_help(driver: LoopDriver) -> str:
+    """Give what the driver says can be done about refused tools, without the last newline; '' when it says nothing.
+
+    What it printed counts, whatever became of the hook: the loop goes on without.
+    """
+    if not isinstance(driver, _Advising):
+        return ""
+    try:
+        return driver.permission_denial_help().rstrip("\n")
+    except HookError as error:
+        return error.stdout.rstrip("\n")

@@ -173,6 +173,7 @@ def _recorded(
     analysis = outcome.analysis
     blocked = outcome.gate == "circuit-breaker" and failure is None
     believed = analysis is not None and failure is None
+    mute = outcome.silent and outcome.completed is None  # nothing went wrong, and nothing comes of it
     evidence = breakers.Evidence(
         loop=after.iteration,
         files_changed=0 if blocked else outcome.files_changed,
@@ -183,7 +184,7 @@ def _recorded(
         output_length=analysis.output_length if believed and analysis else None,
         denied=failure is None and outcome.denied,
         read_only_timeout=outcome.idle,
-        failed=failure is not None and not (outcome.timed_out or outcome.idle),
+        failed=failure is not None and not (outcome.timed_out or outcome.idle or mute),
     )
     state = after.breaker or Breaker(last_change=iso(now))
     recorded, transition = breakers.record(state, evidence, settings, now)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bridge.loop.turn_records import TurnRecord
 
 __all__ = [
+    "DenialHelp",
     "IterationEnded",
     "IterationStarted",
     "LoopEnded",
@@ -117,6 +118,21 @@ class IterationEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class DenialHelp:
+    """The agent was refused a tool, for the first time in this loop: what its driver says can be done.
+
+    Attributes:
+        iteration: the run in which it was.
+        refused: the tools.
+        text: lines for people, without the last newline; '' when the driver says nothing.
+    """
+
+    iteration: int
+    refused: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """The loop waits. Comes at the beginning, and about every second until it is over.
 
@@ -204,6 +220,7 @@ LoopEvent = (
     | RunProgress
     | Notice
     | IterationEnded
+    | DenialHelp
     | Waiting
     | ReviewStarted
     | ReviewEnded

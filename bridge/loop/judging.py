@@ -60,13 +60,17 @@ def heard(
         stderr=run.stderr,
     )
     analysis = run.analyzer.finish(facts)
+    said = _said(analysis)
     outcome = Outcome(
         status=run.status,
         timed_out=run.timed_out,
         idle=run.idle,
         completed=analysis.completed_turn,
+        said=said,
         is_error=analysis.is_error,
-        error=one_line(analysis.error or (_last_line(run.stderr) if run.status or analysis.is_error else "")),
+        error=one_line(
+            analysis.error or (_last_line(run.stderr) if run.status or analysis.is_error or not said else "")
+        ),
         exit_signal=analysis.explicit_exit,
         promised=_promised(settings.promise, analysis),
         plan=plans[1],
@@ -79,8 +83,8 @@ def heard(
         ticked=_ticked(plans),
     )
     if outcome.resumed and failure_of(outcome):
-        said = run.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if run.status else ""
-        outcome = replace(outcome, dead_session=is_dead_session(*said))
+        words = run.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if run.status else ""
+        outcome = replace(outcome, dead_session=is_dead_session(*words))
     if settings.track and failure_of(outcome) is None:
         before = plans[0].done if plans[0] else 0
         after = plans[1].done if plans[1] else before
@@ -107,6 +111,12 @@ def answer_of(outcome: Outcome) -> str:
     """Return the assistant's words, for a run that showed none while it lasted."""
     words = (outcome.analysis.text or outcome.analysis.last_text) if outcome.analysis else ""
     return words if not words or words.endswith("\n") else words + "\n"
+
+
+def _said(analysis: Analysis) -> bool:
+    """Whether there are words of the assistant; a JSON document that no reader knows counts as some."""
+    unknown = analysis.family == "json" and analysis.completed_turn is None
+    return unknown or bool(analysis.text.strip() or analysis.last_text.strip())
 
 
 def _promised(promise: str | None, analysis: Analysis) -> bool:

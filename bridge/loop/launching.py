@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookError, ProgramNotFound, ProgramNotStarted
 from bridge.loop.commands import prepare_command, stdin_of
 from bridge.loop.turn import Turn, live_filter, not_started
+from bridge.process.argv import check_sizes, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -39,16 +41,23 @@ class Launcher:
     def command(self, context: str, session: str | None, *, first: bool) -> tuple[list[str], bool, str]:
         """Let the driver build the command; return it, whether it is the live form, and why it is broken or ''.
 
+        What the system would refuse to start is found out here, before anybody is told that it has started.
+
         Raises:
             bridge.errors.HookError: a hook of the driver failed, in the first run.
+            bridge.errors.ProgramNotFound, ProgramNotStarted: the program is not there, in the first run.
+            bridge.errors.ArgumentTooLong: the system would refuse the command line.
             bridge.errors.ConfigurationError: it built no command.
         """
         try:
             argv, live = prepare_command(self._driver, self._settings, context=context, session_id=session)
-        except HookError as error:
+            env = os.environ if self._settings.env is None else self._settings.env
+            check_sizes(resolve(argv, cwd=self._settings.project, env=env), env)
+        except (HookError, ProgramNotFound, ProgramNotStarted) as error:
             if first:
                 raise
-            return [], False, str(error)
+            # The CLI was there before, and may be again: CLIs replace themselves when they update.
+            return [], False, str(error) if isinstance(error, HookError) else _first_line(error)
         return argv, live, ""
 
     def run(self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool) -> Generator[LoopEvent, None, Run]:
@@ -74,7 +83,11 @@ class Launcher:
         except (ProgramNotFound, ProgramNotStarted) as error:
             if iteration == 1:
                 raise
-            # It was there before, and may be again: CLIs replace themselves when they update.
-            return not_started(str(error))
+            return not_started(_first_line(error))
         finally:
             events.close()
+
+
+def _first_line(error: BaseException) -> str:
+    """What is wrong; the lines behind it say what to do."""
+    return str(error).split("\n", 1)[0]

@@ -33,6 +33,7 @@ class Outcome:
         idle: it was ended because it wrote no file for too long.
         completed: False when its output ends without the event that closes a finished turn; None when
             such output has no closing event (plain text).
+        said: the assistant's words, or output of an unknown kind, were there; None when nobody looked.
         is_error: the output itself reports failure.
         error: what it says about that.
         exit_signal: EXIT_SIGNAL of the status block in the assistant's text; None without one.
@@ -55,6 +56,7 @@ class Outcome:
     timed_out: bool = False
     idle: bool = False
     completed: bool | None = None
+    said: bool | None = None
     is_error: bool = False
     error: str | None = None
     exit_signal: bool | None = None
@@ -82,11 +84,19 @@ class Outcome:
         """Whether it ran out of time and had changed files by then: its work is not thrown away (trap T19)."""
         return self.timed_out and self.files_changed > 0
 
+    @property
+    def silent(self) -> bool:
+        """Whether it ended by itself and left nothing behind: no words, no changed file, no tick in the plan."""
+        by_itself = self.status == 0 and not (self.timed_out or self.idle or self.is_error)
+        return by_itself and self.said is False and not self.files_changed and self.ticked <= 0
+
 
 def failure_of(outcome: Outcome) -> str | None:
     """Say why a run counts as failed, or None.
 
-    Status 0 alone is no success: claude, interrupted, exits with 0 in the middle of its output.
+    Status 0 alone is no success: a CLI that can't reach its provider may exit with 0 and print nothing. With words
+    of the assistant it is one, whether or not the event came that closes a turn: which event that is differs from
+    version to version of a CLI, and a loop that waits for the wrong one repeats its first run for ever.
     """
     said = f": {outcome.error}" if outcome.error else ""
     if outcome.idle:
@@ -99,9 +109,12 @@ def failure_of(outcome: Outcome) -> str | None:
         return f"exit status {outcome.status}{said}"
     if outcome.is_error:
         return f"it reported an error{said}"
-    if outcome.completed is False:
-        return f"its output ends without a result{said}"
-    return None
+    if outcome.completed:
+        return None
+    cut = outcome.completed is False and (outcome.said is None or outcome.limit is not None)
+    if outcome.silent and outcome.completed is None:
+        return f"it printed nothing{said}"
+    return f"its output ends without a result{said}" if cut or outcome.silent else None
 
 
 def is_dead_session(*texts: str | None) -> bool:

@@ -18,9 +18,10 @@ from bridge.git.repository import Repository
 from bridge.loop import breaker as breakers
 from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
-from bridge.loop.commands import prepare_command
+from bridge.loop.commands import denial_help, prepare_command
 from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
+    DenialHelp,
     IterationEnded,
     IterationStarted,
     LoopEnded,
@@ -93,6 +94,7 @@ class _Loop:
         self.clock = clock
         self.state = State()
         self.sessions = False
+        self.helped = False
         self.reviewed = settings.review.last_head
         self.repository: Repository | None = None
         if settings.measure:
@@ -216,6 +218,10 @@ class _Loop:
                 iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions, turn
             )
         )
+        if outcome.denied and not self.helped:
+            self.helped = True
+            refused = outcome.analysis.denied_commands if outcome.analysis else ()
+            yield self._told(DenialHelp(iteration, refused, denial_help(self.driver)))
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
             yield from self._review(iteration, outcome)
         return decision

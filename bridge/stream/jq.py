@@ -16,16 +16,18 @@ found by running random programs and lines through both (tests/stream/test_jq.py
 3. Nesting: 1.6 refuses more than 256 levels, 1.8 more than 10,000.
 4. Built-ins that were changed: ``ltrimstr`` and ``rtrimstr`` of a non-string are an error in 1.8 and
    the identity before; ``limit(0; f)`` was the first output of f in 1.6; ``"a" * 0`` was null.
-5. The wording of errors (``last_error``), which the command prints on stderr.
+5. A program without a body (blanks, comments, definitions) is the identity up to 1.6, and here; an error from 1.7.
+6. A NUL inside a string is an error; the 1.6 that Debian has patched keeps it as ``\\u0000``.
+7. The wording of errors (``last_error``), which the command prints on stderr.
 
 And on this class, whatever the version:
 
-6. A line is the whole input: a value that goes on in the next line is an error on both lines.
-7. ``input`` finds nothing (an error, recorded), ``inputs`` is empty, ``halt`` and ``halt_error`` end
+8. A line is the whole input: a value that goes on in the next line is an error on both lines.
+9. ``input`` finds nothing (an error, recorded), ``inputs`` is empty, ``halt`` and ``halt_error`` end
    the line and not the stream, ``debug`` and ``stderr`` pass their input on and print nothing,
    ``$ENV`` and ``env`` are this process's environment. :attr:`Filter.host_words` names those that a
    program mentions, so that a caller can prefer the command for it.
-8. A filter that never ends can't be interrupted: the binding holds the interpreter lock.
+10. A filter that never ends can't be interrupted: the binding holds the interpreter lock.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ class Filter:
 
     @property
     def host_words(self) -> frozenset[str]:
-        """Words in the program whose meaning depends on the process around it (rule 7)."""
+        """Words in the program whose meaning depends on the process around it (rule 9)."""
         return frozenset(_HOST_WORDS.findall(_STRING_OR_COMMENT.sub(" ", self.program)))
 
     def apply(self, line: bytes) -> bytes:

@@ -6,7 +6,8 @@ Run as a program, in a Python of its own that loads nothing else of ours (`bridg
 
 where LIBRARY is the binding's extension module. Its Python interface knows nothing of the command's options, of
 ``input`` and of exit statuses; but the C library in it does, so that is called directly. Options, messages and
-exit statuses are those of jq 1.7 and 1.8: 2 usage or a file, 3 the program, 4 no output (-e), 5 an error.
+exit statuses are those of jq 1.7 and 1.8 (but ``--indent 0`` is one line, as before 1.8):
+2 usage or a file, 3 the program, 4 no output (-e), 5 an error.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests import jqs
 from tests.agents.samples import AGENTS, FOLDER
 
 if TYPE_CHECKING:
@@ -44,8 +45,14 @@ class Agents:
         self.folder = folder
         self.bash = bash
         (folder / "bin").mkdir()
+        self.jq = jqs.one_for_scripts(folder / "jq")
         for name in AGENTS:
             self.program(name, RECORDER)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of every bash: the scripted CLIs, a jq and the system's programs."""
+        return {"PATH": f"{self.folder}/bin:{self.jq}:/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
 
     def program(self, name: str, text: str) -> None:
         """Put a script on PATH."""
@@ -70,11 +77,10 @@ class Agents:
         env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Source the agent as its loop does, and run the snippet."""
-        environment = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
         script = f'{LOOP}; log() {{ echo "LOG $*"; }}; RALPH_DIR=$PWD; source "$1"; shift; {snippet}'
         return subprocess.run(
             [self.bash, "--norc", "-c", script, "loop", FOLDER / f"{agent}.sh", *arguments],
-            env=environment | dict(env or {}),
+            env=self.environment | dict(env or {}),
             input=stdin,
             capture_output=True,
             cwd=self.folder,

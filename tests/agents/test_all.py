@@ -176,7 +176,10 @@ class TestDisplay:
         lines = agents.file("x", [samples.said(agent, text) for text in ("one", "two", "three")]).read_bytes()
         script = f"set -euo pipefail; source {FOLDER}/{agent}.sh; agent_format_display"
         with subprocess.Popen(
-            [agents.bash, "--norc", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [agents.bash, "--norc", "-c", script],
+            env=agents.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         ) as process:
             assert process.stdin is not None
             assert process.stdout is not None

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge.stream.jq import Filter
@@ -90,7 +90,7 @@ def printed(program: str, lines: Iterable[bytes]) -> str:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 def test_the_programs_give_the_agents_words_only(agent: str, data: st.DataObject) -> None:
     lines, texts = data.draw(outputs(agent))
     extracting, final = programs(agent, "agent_extract_response")
@@ -99,7 +99,7 @@ def test_the_programs_give_the_agents_words_only(agent: str, data: st.DataObject
 
 
 @given(data=st.data())
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4)
 def test_so_do_the_hooks_in_bash(agents: Agents, agent: str, data: st.DataObject) -> None:
     lines, texts = data.draw(outputs(agent))
     assert agents.extract(agent, b"\n".join(lines)) == "".join(f"{text}\n" for text in texts)

@@ -191,7 +191,8 @@ class TestBadScripts:
     ("hook", "words"),
     [
         ("driver_nmae", ["has no function 'driver_nmae'", "Did you mean driver_name?", "driver_valid_tools"]),
-        ("driver_stream_filter", ["does not define driver_stream_filter", "capability hook"]),
+        ("driver_build_command", ["does not define driver_build_command", "required hook", "no command to run"]),
+        ("driver_check_available", ["does not define driver_check_available", "metadata hook", "on PATH"]),
         ("", ["has no function ''"]),
         ("rm", ["has no function 'rm'"]),
         ("two words", ["has no function 'two words'"]),
@@ -200,6 +201,37 @@ class TestBadScripts:
 def test_a_missing_hook(project: Project, script: str, hook: str, words: list[str]) -> None:
     told = project.refused("call", script, hook)
     assert [word for word in words if word not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("hook", "status", "stdout"),
+    [
+        ("driver_supports_tool_allowlist", 1, ""),
+        ("driver_supports_sessions", 0, ""),
+        ("driver_supports_live_output", 0, ""),
+        ("driver_prepare_live_command", 0, "LIVE_CMD_ARGS=(mine 'a  b' '')\n"),
+        ("driver_stream_filter", 0, "empty\n"),
+        ("driver_extract_session_id_from_output", 0, ""),
+        ("driver_fallback_session_id", 0, ""),
+        ("driver_min_version", 0, ""),
+    ],
+)
+@pytest.mark.parametrize("options", ["", "nounset", "isolated"])
+def test_c6_a_hook_that_may_be_omitted_answers_as_the_contract_says(
+    project: Project, script: str, hook: str, status: int, stdout: str, options: str
+) -> None:
+    with open(project.folder / script, "a") as file:
+        file.write("CLAUDE_CMD_ARGS=(mine 'a  b' '')\n" + ("set -u\n" if options == "nounset" else ""))
+    flags = ["--isolated"] if options == "isolated" else []
+    done = project.run("call", script, hook, *flags)
+    assert (done.returncode, done.stdout, done.stderr) == (status, stdout, "")
+    document = json.loads(project.run("call", script, hook, *flags, "--json").stdout)
+    assert (document["status"], document["stdout"]) == (status, "" if "LIVE" in stdout else stdout)
+
+
+def test_c6_so_does_an_optional_hook_of_an_agent(project: Project) -> None:
+    document = json.loads(project.run("call", "claude", "agent_pre_iteration", "--json").stdout)
+    assert (document["status"], document["stdout"], document["changed"]) == (0, "", [])
 
 
 @pytest.mark.parametrize(

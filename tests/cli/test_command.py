@@ -22,7 +22,8 @@ ODD = [b" a  b ", b"$(id) `id` $HOME", b"*", b"'\"\\", b"a\nb\n", b"\xff\xe9\x01
 
 def of_bash(project: Project, name: str, *arguments: bytes) -> bytes:
     code = """
-        CLAUDE_USE_CONTINUE=true; source "$1"; shift
+        CLAUDE_USE_CONTINUE=true CLAUDE_OUTPUT_FORMAT=json CLAUDE_PERMISSION_MODE=bypassPermissions
+        source "$1"; shift
         driver_build_command "$@" && printf '%s\\0' "${CLAUDE_CMD_ARGS[@]}"
     """
     script = resources.shipped("drivers") / f"{name}.sh"
@@ -90,6 +91,97 @@ def test_a_session_turns_continuing_on_unless_it_is_set_otherwise(project: Proje
     assert " resume sid " in project.run("command", "codex", PROMPT, "--session", "sid").stdout
     off = project.run("command", "codex", PROMPT, "--session", "sid", "--set", "CLAUDE_USE_CONTINUE=false")
     assert "sid" not in off.stdout
+
+
+C6_DRIVER = """
+driver_name() { echo mine; }
+driver_display_name() { echo Mine; }
+driver_cli_binary() { echo mine; }
+driver_valid_tools() { VALID_TOOL_PATTERNS=(Read); }
+WHILE_LOADED="$CLAUDE_OUTPUT_FORMAT"
+driver_build_command() {
+    CLAUDE_CMD_ARGS=("$WHILE_LOADED" "$CLAUDE_OUTPUT_FORMAT" "$CLAUDE_PERMISSION_MODE" "$CLAUDE_ALLOWED_TOOLS"
+        "$CLAUDE_USE_CONTINUE" "$RALPHRC_FILE")
+}
+"""
+C6_ASKED = {
+    "command": ("command", "./mine.sh", PROMPT, "--format", "json"),
+    "call": ("call", "./mine.sh", "driver_build_command", PROMPT, "", "", "--json"),
+}
+
+
+@pytest.mark.parametrize("asked", C6_ASKED)
+@pytest.mark.parametrize(
+    ("top", "env", "options", "expected"),
+    [
+        ("", {}, (), ["json", "json", "bypassPermissions", "", "true", ".ralphrc"]),
+        ("", {"CLAUDE_OUTPUT_FORMAT": "", "CLAUDE_USE_CONTINUE": "", "RALPHRC_FILE": ""}, (),
+         ["json", "json", "bypassPermissions", "", "true", ".ralphrc"]),
+        ("", {"CLAUDE_OUTPUT_FORMAT": "text", "CLAUDE_ALLOWED_TOOLS": "Read"}, (),
+         ["text", "text", "bypassPermissions", "Read", "true", ".ralphrc"]),
+        ("CLAUDE_PERMISSION_MODE=plan; RALPHRC_FILE=''", {"CLAUDE_PERMISSION_MODE": "auto"}, (),
+         ["json", "json", "plan", "", "true", ""]),
+        ("CLAUDE_PERMISSION_MODE=plan", {"CLAUDE_PERMISSION_MODE": "auto"},
+         ("CLAUDE_PERMISSION_MODE=default", "CLAUDE_USE_CONTINUE=", "RALPHRC_FILE=it's"),
+         ["json", "json", "default", "", "", "it's"]),
+    ],
+    ids=["nothing", "empty", "environment", "script", "set"],
+)  # fmt: skip
+def test_c6_globals_have_the_contracts_defaults(
+    project: Project, asked: str, top: str, env: dict[str, str], options: tuple[str, ...], expected: list[str]
+) -> None:
+    project.write("mine.sh", C6_DRIVER + top + "\n")
+    done = project.run(*C6_ASKED[asked], *(word for option in options for word in ("--set", option)), **env)
+    document = json.loads(done.stdout)
+    assert (document["globals"]["CLAUDE_CMD_ARGS"] if asked == "call" else document["argv"]) == expected
+
+
+COMMANDS_WITH_A_NAME = {
+    "command": (PROMPT,),
+    "call": ("driver_name",),
+    "inspect": (),
+    "session-id": ("output.log",),
+    "run": ("--dry-run", "--driver"),
+}
+
+
+def _named(command: str, name: str) -> tuple[str, ...]:
+    words = COMMANDS_WITH_A_NAME[command]
+    return (command, *words, name) if command == "run" else (command, name, *words)
+
+
+@pytest.mark.parametrize("command", COMMANDS_WITH_A_NAME)
+def test_c6_a_name_means_the_projects_own_driver_and_the_contracts_path_comes_second(
+    project: Project, command: str
+) -> None:
+    project.write("output.log", '{"session_id": "sid-1"}\n')
+    project.write("ralph/drivers/own.sh", C6_DRIVER)
+    assert project.run(*_named(command, "own")).returncode == 0
+    project.write("ralph/drivers/codex.sh", C6_DRIVER.replace("echo mine", "echo second"))
+    assert project.run("call", "codex", "driver_name").stdout == "second\n"
+    project.write(".ralph/drivers/codex.sh", C6_DRIVER.replace("echo mine", "echo first"))
+    assert project.run("call", "codex", "driver_name").stdout == "first\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS_WITH_A_NAME)
+def test_c6_an_unknown_name_comes_with_the_places_and_the_likely_one(project: Project, command: str) -> None:
+    project.write("output.log", "{}\n")
+    project.write("ralph/drivers/mine-own.sh", C6_DRIVER)
+    told = project.refused(*_named(command, "mine_own"))
+    words = [
+        "Did you mean mine-own?", f"{project.folder}/.ralph/drivers", f"{project.folder}/ralph/drivers",
+        str(resources.shipped("drivers")),
+    ]  # fmt: skip
+    assert [word for word in words if word not in told] == []
+
+
+def test_c6_so_does_a_driver_that_the_settings_name(project: Project) -> None:
+    project.write("ralph/drivers/mine-own.sh", C6_DRIVER)
+    project.write(".ralph/.ralphrc", "PLATFORM_DRIVER=mine_own\n")
+    project.repository()
+    told = project.refused("run", "--dry-run")
+    words = ["searched: .ralph/drivers, ralph/drivers", "expected one of: mine-own. Did you mean mine-own?"]
+    assert [word for word in words if word not in told] == []
 
 
 def test_settings_reach_the_hook(project: Project) -> None:

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("bridge.driver")
-pytest.importorskip("bridge.stream.events")
-
 from bridge.cli.demo import _NAMES
 from bridge.demo.project import DRIVERS, make_project
 from bridge.demo.standin import CLIS

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-pytest.importorskip("bridge.driver")
-pytest.importorskip("bridge.stream.events")
-
 if TYPE_CHECKING:
     from tests.cli.conftest import Project
 
@@ -55,6 +52,38 @@ def test_a_loop_to_its_end(project: Project) -> None:
     assert "--resume" not in first
     assert second[second.index("--resume") + 1] == "s-1"
     assert status_of(project)["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (None, "my-cli was not found on PATH"),
+        ("#!/no/such/interpreter\n", "wants the interpreter /no/such/interpreter"),
+    ],
+)
+@pytest.mark.parametrize("setup", ["plain", "bmalph"])
+def test_c8_nothing_is_said_to_start_that_cannot(project: Project, setup: str, code: str | None, why: str) -> None:
+    if setup == "bmalph":
+        project.repository()
+        project.write(".ralph/@fix_plan.md", "- [ ] one\n")
+    if code is not None:
+        project.write("bin/my-cli", code, 0o755)
+    driver = str(project.write("mine.sh", MINE))
+    done = project.run("run", "--driver", driver)
+    assert done.returncode == 4, done.stderr
+    assert why in done.stderr
+    assert "started" not in done.stderr
+    log = project.folder / ".ralph/logs/ralph.log"
+    assert "Calling the agent" not in (log.read_text() if log.exists() else "")
+
+
+def test_c8_nor_when_the_cli_vanishes_in_the_middle(project: Project) -> None:
+    driver = str(project.write("mine.sh", MINE))
+    project.cli("my-cli", 'echo worked; rm "$0"')
+    done = project.run("run", "--driver", driver, "--max-iterations", "2")
+    assert done.stderr.count("started") == 1, done.stderr
+    assert "[2/50] my-cli started" not in done.stderr
+    assert "exit status 127: my-cli was not found on PATH" in done.stderr
 
 
 def test_the_promise_ends_it_too(project: Project) -> None:
@@ -239,3 +268,35 @@ def test_a_driver_that_builds_no_command(project: Project, code: str) -> None:
     done = project.run("run", "--driver", "mine")
     assert done.returncode == 2
     assert "driver_build_command left CLAUDE_CMD_ARGS empty" in done.stderr
+
+
+REFUSED = (
+    '{"type":"result","subtype":"success","is_error":false,"result":"I could not.","session_id":"s-1",'
+    '"permission_denials":[{"tool_name":"Bash","tool_input":{"command":"git push"}}]}'
+)
+HELP = "Give the tool to My Own in"
+ADVISING = (
+    MINE
+    + f"""
+driver_permission_denial_help() {{ echo "{HELP} $RALPHRC_FILE"; echo "  then start again"; return 1; }}
+"""
+)
+
+
+@pytest.mark.parametrize("setup", ["plain", "bmalph", "wiggum"])
+def test_c5_every_loop_shows_the_help_for_refused_tools_once(project: Project, setup: str) -> None:
+    driver = str(project.write("mine.sh", ADVISING))
+    project.repository()
+    project.cli("my-cli", f"echo '{REFUSED}'")
+    words = ["run"]
+    if setup == "bmalph":
+        project.write(".ralph/@fix_plan.md", "- [ ] one\n")
+    if setup == "wiggum":
+        words = ["wiggum", "start", "--retry-delay", "0", "Do it"]
+    done = project.run(*words, "--driver", driver, "--max-iterations", "2", RALPH_BRIDGE_PAUSE_SECONDS="0")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count(HELP) == 1, done.stderr
+    assert f"  {HELP} .ralph/.ralphrc\n    then start again\n" in done.stderr
+    assert "permission denied for Bash(git push)" in done.stderr
+    if setup == "bmalph":
+        assert f"[WARN] {HELP}" in (project.folder / ".ralph/logs/ralph.log").read_text()

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.stream.jq_provided import jq
+from tests import jqs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[2]
 DUMP = 'printf "%s\\0" "${#{name}[@]}" ${{name}[@]+"${{name}[@]}"}'
-
-JQ = ["jq"] if shutil.which("jq") else jq()
 
 
 class Drivers:
@@ -28,6 +25,7 @@ class Drivers:
         self.bash = bash
         self.bin = folder / "bin"
         self.bin.mkdir()
+        self.jq = jqs.one_for_scripts(folder / "jq")
 
     def program(self, name: str, text: str) -> Path:
         """Put a script on PATH."""
@@ -46,7 +44,11 @@ class Drivers:
         drivers: Path = ROOT / "drivers",
     ) -> subprocess.CompletedProcess[bytes]:
         """Source a driver, run the snippet with the arguments; settings are in the environment."""
-        environment = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
+        environment = {
+            "PATH": f"{self.bin}:{self.jq}:/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "LC_ALL": "C.UTF-8",
+        }
         script = f'{options}; source "$1"; shift; {snippet}'
         return subprocess.run(
             [self.bash, "--norc", "-c", script, "loop", drivers / f"{driver}.sh", *arguments],
@@ -118,7 +120,8 @@ class Drivers:
     def shown(self, driver: str, events: bytes) -> str:
         """What the stream filter shows of events, with the jq command (ours, where there is none)."""
         program = self.answer(driver, "driver_stream_filter")
-        done = subprocess.run([*JQ, "-j", program], input=events, capture_output=True, timeout=30, check=False)
+        command: list[str | bytes] = [f"{self.jq}/jq", "-j", program]
+        done = subprocess.run(command, input=events, capture_output=True, timeout=30, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout.decode()
 

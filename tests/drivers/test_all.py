@@ -208,10 +208,13 @@ class TestEveryDriver:
         ],
     )
     def test_filter_shows_nothing_of_what_it_does_not_know(self, drivers: Drivers, driver: str, line: str) -> None:
-        if driver == "copilot":
-            assert json.loads(drivers.shown(driver, line.encode()) if line != '"s"' else line) == json.loads(line)
+        shown = drivers.shown(driver, line.encode())
+        if driver != "copilot":
+            assert shown == ""
+        elif line == '"s"':  # copilot has no filter of its own: jq -j passes all on, strings without quotes
+            assert shown == "s"
         else:
-            assert drivers.shown(driver, line.encode()) == ""
+            assert json.loads(shown) == json.loads(line)
 
     def test_d13_today_and_older_tool_names(self, drivers: Drivers, driver: str) -> None:
         patterns = drivers.array(driver, "driver_valid_tools; driver_valid_tools", name="VALID_TOOL_PATTERNS")

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("bridge.stream.events")
-
 from bridge.errors import ArgumentTooLong, ProgramNotFound
-from bridge.loop.decide import Limits, Verdict
+from bridge.loop.decide import Limits, Verdict, failure_of
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.runner import LoopSettings, run_loop
 from bridge.setups.plain.store import PlainStore
@@ -75,7 +73,7 @@ class FakeDriver:
         return self.filter
 
     def recover_session_id(self, output_file: str) -> str | None:
-        assert os.path.getsize(output_file)
+        assert os.path.exists(output_file)
         return self.found.pop(0) if self.found else None
 
 
@@ -216,9 +214,90 @@ def test_three_failures_in_a_row_end_it(project: Path) -> None:
     assert state_of(project)["exit_reason"] == "consecutive_failures"
 
 
-def test_status_zero_without_a_result_is_a_failure(project: Path) -> None:
-    script(project, status("true"), status("true") + STOP)
-    assert end(loop(project, FakeDriver())) == (Verdict.COMPLETE, "project_complete", 2)
+def lines(*events: object) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def block(words: str = "Worked.") -> str:
+    return f"{words}\n---RALPH_STATUS---\nSTATUS: DONE\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n"
+
+
+SESSION_CREATED = {"type": "session.created", "session": {"id": "ses_1"}}
+THREAD = {"type": "thread.started", "thread_id": "t-1"}
+INIT = {"type": "system", "subtype": "init", "session_id": "s-1", "tools": []}
+DELTA = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": block()}}
+WITHOUT_AN_END = {
+    "opencode": status("true"),
+    "opencode, between two steps": status("true") + STOP.replace('"stop"', '"tool-calls"'),
+    "opencode, older": lines(
+        SESSION_CREATED,
+        {
+            "type": "message.updated",
+            "message": {"role": "assistant", "content": [{"type": "text", "text": block()}]},
+        },
+    ),
+    "codex": lines(
+        THREAD, {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": block()}}
+    ),
+    "claude": lines(INIT, {"type": "assistant", "message": {"content": [{"type": "text", "text": block()}]}}),
+    "claude, in pieces": lines(INIT, {"type": "stream_event", "event": DELTA}),
+    "cursor": lines(
+        {"type": "thinking", "subtype": "completed"},
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": block()}]}},
+    ),
+    "copilot": lines({"type": "assistant.message", "data": {"messageId": "1", "content": block()}}),
+    "cline": lines(
+        {"type": "agent_event", "event": {"type": "content_end", "contentType": "text", "text": block()}}
+    ),
+    "text": block(),
+    "one object": lines({"result": block()}),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_AN_END)
+def test_c1_words_and_status_0_are_a_success_without_the_closing_event(project: Path, name: str) -> None:
+    script(project, WITHOUT_AN_END[name])
+    assert end(loop(project, FakeDriver())) == (Verdict.COMPLETE, "project_complete", 1)
+
+
+ERROR_OF = {
+    "opencode": status("true") + lines({"type": "error", "sessionID": "s", "error": {"name": "APIError"}}),
+    "codex": WITHOUT_AN_END["codex"] + lines({"type": "turn.failed", "error": {"message": "401"}}),
+    "claude": WITHOUT_AN_END["claude"] + lines({"type": "result", "is_error": True, "result": "401"}),
+    "claude, limited": WITHOUT_AN_END["claude"]
+    + lines(
+        {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 1, "rateLimitType": "x"}}
+    ),
+    "copilot": WITHOUT_AN_END["copilot"] + lines({"type": "result", "exitCode": 1}),
+    "nothing": "",
+    "blanks": "\n \n",
+    "claude without words": lines(INIT),
+    "codex without words": lines(THREAD, {"type": "turn.started"}),
+    "opencode without words": lines(SESSION_CREATED),
+}
+
+
+@pytest.mark.parametrize("name", ERROR_OF)
+def test_c1_an_error_in_the_stream_and_silence_are_failures_with_status_0_too(project: Path, name: str) -> None:
+    script(project, ERROR_OF[name])
+    failed = next(
+        event for event in loop(project, FakeDriver(), limits=Limits(1)) if isinstance(event, IterationEnded)
+    )
+    assert failure_of(failed.outcome) is not None
+
+
+def test_c1_silence_gives_the_reason_on_stderr_and_is_none_where_there_is_work(project: Path) -> None:
+    script(project, 'run:sys.stderr.write("no provider\\n")\n')
+    failed = next(
+        event for event in loop(project, FakeDriver(), limits=Limits(1)) if isinstance(event, IterationEnded)
+    )
+    assert failure_of(failed.outcome) == "it printed nothing: no provider"
+    (project / ".ralph" / "@fix_plan.md").write_text("- [ ] one\n- [ ] two\n")
+    script(project, 'run:open(".ralph/@fix_plan.md", "w").write("- [x] one\\n- [ ] two\\n")\n')
+    worked = next(
+        event for event in loop(project, FakeDriver(), limits=Limits(1)) if isinstance(event, IterationEnded)
+    )
+    assert failure_of(worked.outcome) is None
 
 
 def test_a_malformed_line_stops_nothing(project: Path) -> None:

@@ -9,7 +9,7 @@ import string
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge import Shell
@@ -47,7 +47,7 @@ ATTACKS = [
 ]
 pieces = st.lists(st.sampled_from([*ATTACKS, "'", '"', "\\", "\n", " ", "$", "`", "é", "\udc80"]), max_size=4)
 attacks = pieces.map("".join)
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=60)
 
 
 @pytest.fixture

@@ -180,7 +180,5 @@ def test_state_machine(bash: str, leaks: None) -> None:
     machine = type("LivingOn", (Living,), {"bash": bash})
     run_state_machine_as_test(
         machine,
-        settings=settings(
-            max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=settings(max_examples=25, stateful_step_count=20, suppress_health_check=list(HealthCheck)),
     )

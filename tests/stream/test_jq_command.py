@@ -15,13 +15,13 @@ import pytest
 from bridge.errors import ShellDied
 from bridge.shell import Shell
 from bridge.stream.jq_provided import COMMANDS, jq
-from tests.conftest import needs_jq
+from tests import jqs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OURS = jq()
-ENV = {**os.environ, "FOO": "bär", "NO_COLOR": ""}
+OURS = jqs.OURS
+ENV = jqs.environment(FOO="bär")
 EVENTS = b"""\
 {"type":"assistant","message":{"content":[{"type":"text","text":"hi \\u00e9"},{"type":"tool_use","name":"B"}]}}
 {"type":"assistant","message":{"content":"a string"}}
@@ -46,7 +46,6 @@ SAME: list[tuple[Sequence[str], bytes]] = [
     (["-ar", "."], b'"\xc3\xa9"'),
     (["--tab", "."], b'{"a":[1]}'),
     (["--indent", "1", "."], b'{"a":[1]}'),
-    (["--indent", "0", "."], b'{"a":[1]}'),
     (["--indent", "7", "."], b'{"a":[1]}'),
     (["-e", "."], b"null"),
     (["-e", "."], b"false 1"),
@@ -105,10 +104,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@needs_jq
+@jqs.needs_jq
 @pytest.mark.parametrize(("arguments", "data"), SAME, ids=range(len(SAME)))
 def test_e_it_prints_what_the_command_prints(folder: Path, arguments: Sequence[str], data: bytes) -> None:
     assert run([*OURS, *arguments], data, cwd=folder) == run(["jq", *arguments], data, cwd=folder)
+
+
+def test_indent_0_is_one_line(folder: Path) -> None:
+    """14 A: as the jq before 1.8 has it, for loops that read line by line; 1.8 keeps the line breaks."""
+    ours = run([*OURS, "--indent", "0", "."], b'{"a":[1]}', cwd=folder)
+    assert ours == (0, b'{"a":[1]}\n', b"")
+    if jqs.version():
+        theirs = run(["jq", "--indent", "0", "."], b'{"a":[1]}', cwd=folder)
+        assert theirs[1].count(b"\n") == (1 if (jqs.version() or ()) < (1, 8) else 5)
 
 
 @pytest.mark.parametrize(

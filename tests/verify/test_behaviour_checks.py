@@ -36,3 +36,12 @@ def test_its_documentation_says_why_and_shows_both(code: str) -> None:
     assert bad.strip() != good.strip()
     assert 50 <= int(code[2:]) < 200
     assert not check.title.endswith(".")
+
+
+def test_c3_what_a_driver_logs_is_no_output_of_its_hooks(tmp_path: Path) -> None:
+    text = (FIXTURES / "RB077" / "good.sh").read_text()
+    logging = re.sub(r"^(driver_\w+\(\) \{)", r"\1 log_status INFO here;", text, flags=re.MULTILINE)
+    path = tmp_path / "my-platform.sh"
+    path.write_text(logging + "log_status INFO loaded\n")
+    assert logging.count("log_status") > 5
+    assert verify(path, ["RB052", "RB058", "RB072", "RB077"]).codes == set()

@@ -240,7 +240,7 @@ def test_nothing_is_too_strange(source: bytes) -> None:
     assert isinstance(facts_of(source), Facts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from(["f() {", "}", "x=1", "(", ")", "if", "then", "fi", "<<E", "E", '"', "$(", "|", "&", "\n"])

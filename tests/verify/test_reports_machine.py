@@ -98,7 +98,7 @@ def blocks(text: str) -> list[Any]:
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(runs)
 def test_whatever_scripts_hold_every_reader_opens_the_report(scripts: list[ScriptFinished]) -> None:
     results = [result for script in scripts for result in script.results]

@@ -38,6 +38,10 @@ Usage: ralph_loop.sh [OPTIONS]
       --no-continue          start a new session in every run
       --session-expiry H     hours without use after which a session is not resumed (24)
 
+ralph-bridge's own:
+      --max-iterations N     end after N runs (never)
+      --max-minutes MIN      end after MIN minutes (never)
+
 Settings: .ralph/.ralphrc and the environment; options are stronger than both.
 ralph-bridge stands in for this script. `ralph-bridge eject` brings the original back.
 """
@@ -68,7 +72,8 @@ _FIELDS = {
     "--allowed-tools": "allowed_tools",
     "--session-expiry": "session_expiry_hours",
 }
-WITH_VALUE = frozenset(_FIELDS)
+_LIMITS = {"--max-iterations": "max_iterations", "--max-minutes": "max_minutes"}
+WITH_VALUE = frozenset(_FIELDS) | frozenset(_LIMITS)
 """Options that take the word behind them."""
 
 
@@ -76,11 +81,20 @@ def _minutes(text: str) -> bool:
     return re.fullmatch(r"[1-9][0-9]{0,2}", text) is not None and int(text) <= 120
 
 
+def _positive(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", text) is not None and float(text) > 0
+
+
 _CHECKED: dict[str, tuple[Callable[[str], bool], str]] = {
     "timeout_minutes": (_minutes, "a whole number of minutes from 1 to 120"),
     "output_format": (lambda text: text in ("json", "text"), "json or text"),
     "session_expiry_hours": (lambda text: re.fullmatch(r"[1-9][0-9]{0,8}", text) is not None, "hours, at least 1"),
     "prompt_file": (bool, "a file"),
+    "max_iterations": (
+        lambda text: re.fullmatch(r"[1-9][0-9]{0,8}", text) is not None,
+        "a whole number, at least 1",
+    ),
+    "max_minutes": (_positive, "minutes, more than 0, such as 90 or 0.5"),
 }
 
 
@@ -94,6 +108,8 @@ class Plan:
         options: settings by field, for :func:`bridge.setups.bmalph.settings.resolve`.
         live: show the agent's output while it comes.
         monitor: run in tmux.
+        max_iterations: how many runs there are at most; None: any number.
+        max_minutes: minutes after which the loop ends; None: never.
         message: what was wrong.
     """
 
@@ -101,6 +117,8 @@ class Plan:
     options: Mapping[str, Given] = field(default_factory=dict)
     live: bool = False
     monitor: bool = False
+    max_iterations: int | None = None
+    max_minutes: float | None = None
     message: str = ""
 
 
@@ -111,6 +129,7 @@ def parse(arguments: list[str]) -> Plan:
     'status'
     """
     options: dict[str, Given] = {}
+    limits: dict[str, str] = {}
     live = monitor = False
     rest = list(arguments)
     while rest:
@@ -124,14 +143,24 @@ def parse(arguments: list[str]) -> Plan:
             live = True
         elif option in ("-m", "--monitor"):
             monitor = True
-        elif option in _FIELDS:
+        elif option in WITH_VALUE:
             if not rest:
                 return Plan("error", message=f"{option} needs a value\n  next: --help lists the options")
-            name, text = _FIELDS[option], rest.pop(0)
+            name, text = _FIELDS.get(option) or _LIMITS[option], rest.pop(0)
             check, expected = _CHECKED.get(name, (None, ""))
             if check is not None and not check(text):
                 return Plan("error", message=f"{option} is {text!r}: expected {expected}")
-            options[name] = Given(option, text)
+            if option in _LIMITS:
+                limits[name] = text
+            else:
+                options[name] = Given(option, text)
         else:
             return Plan("error", message=f"Unknown option: {option}\n\n{USAGE}".rstrip("\n"))
-    return Plan("run", options, live, monitor)
+    return Plan(
+        "run",
+        options,
+        live,
+        monitor,
+        max_iterations=int(limits["max_iterations"]) if "max_iterations" in limits else None,
+        max_minutes=float(limits["max_minutes"]) if "max_minutes" in limits else None,
+    )

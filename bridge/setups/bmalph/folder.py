@@ -37,6 +37,11 @@ class Folder:
         """The folder for logs."""
         return self.path / "logs"
 
+    @property
+    def drivers(self) -> tuple[Path, Path]:
+        """Where the project's own drivers lie, in the order of the search (the second: the contract's)."""
+        return self.path / "drivers", self.project / "ralph" / "drivers"
+
     def name_of(self, path: Path) -> str:
         """`path` as people in the project would write it."""
         for base, prefix in ((self.path, self.shown), (self.project, "")):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["tmux_commands"]
+__all__ = ["tmux_commands", "tmux_titles"]
 
 _MONITOR = ("-m", "--monitor")
 _HANDED_ON = ("PATH", "RALPH_DIR", *(name for key in KEYS for name in (key.name, key.alias) if name))
@@ -64,7 +64,26 @@ def tmux_commands(
         ],
         ["tmux", "split-window", "-h", "-t", f"={session}:", *place, log],
         ["tmux", "split-window", "-v", "-t", f"={session}:", *place, shlex.join([*handed, *watch])],
-        ["tmux", "select-pane", "-t", f"={session}:.0"],
+        ["tmux", "select-pane", "-t", f"={session}:{_LOOP}"],
+    )
+
+
+# By place: what number the first pane has depends on the user's settings.
+_LOOP, _OUTPUT, _STATUS = ".{top-left}", ".{top-right}", ".{bottom-right}"
+
+
+def tmux_titles(session: str, agent: str) -> tuple[list[str], ...]:
+    """Return the tmux commands that give each pane of the session its title, and show the titles.
+
+    Args:
+        session: its name.
+        agent: what the driver calls the CLI.
+    """
+    titles = {_OUTPUT: f"{agent} output", _STATUS: "Status", _LOOP: "Ralph loop"}  # the last one stays selected
+    return (
+        ["tmux", "set-option", "-w", "-t", f"={session}:", "pane-border-status", "top"],
+        ["tmux", "set-option", "-w", "-t", f"={session}:", "pane-border-format", " #{pane_title} "],
+        *(["tmux", "select-pane", "-t", f"={session}:{pane}", "-T", title] for pane, title in titles.items()),
     )
 
 

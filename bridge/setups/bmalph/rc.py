@@ -41,6 +41,7 @@ _ENVIRONMENT_ONLY = frozenset(key.name for key in KEYS if not key.in_file) | {"R
 _NOT_OURS = frozenset(
     {"CLAUDE_CODE_CMD", "CLAUDE_MODEL", "CLAUDE_EFFORT", "CLAUDE_AUTO_UPDATE", "MAX_TOKENS_PER_HOUR"}
     | {"RALPH_SHELL_INIT_FILE", "ENABLE_NOTIFICATIONS", "ENABLE_BACKUP", "OPTIONAL_SECTIONS"}
+    | {"SANDBOX_PROVIDER", "AGENT_PROVIDER", "GITHUB_ISSUE"}  # a loop starts only where they ask for nothing
 )  # of frankbria's file
 
 

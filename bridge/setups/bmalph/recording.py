@@ -81,7 +81,8 @@ class Recorder:
         self._log("LOOP", f"=== Starting Loop #{event.iteration} ===")
         resumes = f", resumes session {event.session_id}" if event.session_id else ""
         most = self._settings.timeout_minutes
-        self._log("INFO", f"Calling the agent (timeout {most} min{resumes})")
+        if event.argv:
+            self._log("INFO", f"Calling the agent (timeout {most} min{resumes})")
         self._status(event.state, event.iteration, "executing", "running", now)
 
     def ended_run(self, event: IterationEnded, now: float) -> None:

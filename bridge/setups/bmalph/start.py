@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
@@ -13,12 +12,12 @@ from bridge.setups.bmalph import layout, rc
 from bridge.setups.bmalph.settings import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Given, Settings
 
-__all__ = ["ready", "unknown_tools"]
+__all__ = ["ready"]
 
 
 def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given] | None = None) -> Settings:
@@ -40,30 +39,6 @@ def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given
     require_words(folder.project / settings.prompt_file, settings.prompt_file)
     _repository(folder, env)
     return settings
-
-
-def unknown_tools(allowed: str, patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return the items of a tool list that none of a driver's patterns (``Bash(git *)``, ``mcp__*``) covers.
-
-    >>> unknown_tools("Read, Bash(git push),Raed", ["Read", "Bash", "Bash(git *)"])
-    ('Raed',)
-    """
-    wanted = [item for each in _split(allowed) if (item := each.strip())]
-    known = list(patterns)
-    escaped = [pattern.replace("[", "[[]") for pattern in known]
-    return tuple(item for item in wanted if not any(fnmatch.fnmatchcase(item, pattern) for pattern in escaped))
-
-
-def _split(allowed: str) -> list[str]:
-    """Split at commas outside of parentheses: ``Bash(a,b)`` is one tool."""
-    items, depth = [""], 0
-    for sign in allowed:
-        depth += (sign == "(") - (sign == ")" and depth > 0)
-        if sign == "," and not depth:
-            items.append("")
-        else:
-            items[-1] += sign
-    return items
 
 
 def _prompt_advice(folder: Folder, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bridge import records, stamps
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import (
+    DenialHelp,
     IterationEnded,
     IterationStarted,
     LoopEnded,
@@ -176,6 +177,9 @@ class BmalphStore:
                 self._recorder.ended_run(event, now)
                 if event.turn is not None:
                     TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(event.turn)
+            case DenialHelp():  # on a terminal it is shown as it is
+                for line in filter(None, event.text.split("\n")):
+                    self._write_log("WARN", line)
             case Waiting():
                 self._run.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 self._recorder.waiting(event, now)

@@ -64,7 +64,8 @@ def lines_about(folder: Folder, event: IterationEnded) -> Iterator[tuple[Level, 
     if decision.reason == "api_limit":
         yield "WARN", f"API limit: {decision.detail}"
     elif failure is not None:
-        label = "write timeout" if outcome.idle else exit_label(exit_code(event))
+        code = exit_code(event)
+        label = "write timeout" if outcome.idle else exit_label(code) if code else "failed"
         yield "ERROR", f"Run {label}: {failure}; its output: {folder.name_of(event.log)}"
         for line in _last_lines(event):
             yield "ERROR", f"  stderr: {line}"

@@ -1,4 +1,4 @@
-"""Checks of the machine: programs, the repository, the disk."""
+"""Checks of the machine and of the project, whatever its setup: programs, the repository, the disk, other loops."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import re
 import shutil
 
-from bridge.setups.diagnosis import Answer, Place, ask, failed, passed, warned
+from bridge.errors import BridgeError
+from bridge.setups import unserved as others
+from bridge.setups.diagnosis import Answer, Place, ask, failed, passed, told, warned
 
-__all__ = ["bash", "disk", "git", "jq"]
+__all__ = ["bash", "disk", "git", "jq", "unserved"]
 
 _LEAST_FREE = 100 * 1024 * 1024
 _LITTLE_FREE = 1024 * 1024 * 1024
@@ -66,3 +68,12 @@ def disk(place: Place) -> Answer:
     if seen.f_files and not seen.f_favail:
         return failed("no inodes left", "delete files that nobody needs")
     return warned(told, "a long loop may need more") if free < _LITTLE_FREE else passed(told)
+
+
+def unserved(place: Place) -> Answer:
+    """A loop refuses to start where something is asked for that it would have to pass over."""
+    try:
+        others.refuse(place.project, place.env)
+    except BridgeError as error:
+        return told(error)
+    return passed()

@@ -223,6 +223,7 @@ CHECKS: Mapping[str, Check[Case]] = {
     "jq-available": Check("jq available", machine.jq),
     "disk-space": Check("disk space", machine.disk),
     "ralph-project": Check("a project that the loop can run in", _kind),
+    "unserved": Check("nothing is asked for that no loop here does", machine.unserved),
     "ralph-loop": Check("the controller", _controller),
     "config": Check("config can be used, and the agent loads", _config, 60),
     "agent-contract": Check("the agent is to contract", _contract, 120),

@@ -6,7 +6,8 @@ told otherwise, no doubts while CLOSED, and a reset that leads to HALF (contradi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import hashlib
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -44,7 +45,7 @@ class BreakerSettings:
 
     Attributes:
         no_change: turns in a row that changed no file.
-        same_error: turns in a row with the same error.
+        same_error: turns in a row with the same error, or the same last message.
         output_decline: percent that an output is shorter than the recent ones were on average.
         on_output_decline: what to do about that.
         on_stuck: what to do when the agent says that it is stuck.
@@ -71,6 +72,9 @@ class Breaker:
         no_change_count: turns in a row without a changed file.
         same_error_count: turns in a row with the same error.
         error_hashes: what told the last errors apart, the newest last.
+        error_streaks: each error of the last turn, and for how many turns in a row it has been there.
+        same_message_count: turns in a row with the same last message.
+        message_hash: tells that message from others; '' without one.
         output_lengths: characters of the last outputs, the newest last.
         opens: how often it has opened.
     """
@@ -84,6 +88,9 @@ class Breaker:
     error_hashes: tuple[str, ...] = ()
     output_lengths: tuple[int, ...] = ()
     opens: int = 0
+    error_streaks: dict[str, int] = field(default_factory=dict)
+    same_message_count: int = 0
+    message_hash: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -97,15 +104,19 @@ class Evidence:
 
     Attributes:
         changed: it changed files; None: nobody can tell.
-        error: what tells its error from others; '' without one.
+        error: what tells the error that it reports from others; '' without one.
         output_length: characters, or None.
         stuck: the agent says that it is stuck.
+        tool_errors: what tells the errors that its tools ended with from others.
+        message: its last message; '' without one, and where the same one says nothing.
     """
 
     changed: bool | None = None
     error: str = ""
     output_length: int | None = None
     stuck: bool = False
+    tool_errors: tuple[str, ...] = ()
+    message: str = ""
 
 
 class Verdict(NamedTuple):
@@ -170,14 +181,26 @@ def _counted(breaker: Breaker, evidence: Evidence) -> Breaker:
     idle = breaker.no_change_count
     if evidence.changed is not None:
         idle = 0 if evidence.changed else idle + 1
-    repeated = evidence.error and evidence.error == (breaker.error_hashes or ("",))[-1]
-    same = (breaker.same_error_count + 1 if repeated else 1) if evidence.error else 0
+    errors = dict.fromkeys(each for each in (*evidence.tool_errors, evidence.error) if each)
+    newest = next(reversed(errors), "")
+    # A state of before the streaks knows the last error only.
+    before = breaker.error_streaks or dict.fromkeys(breaker.error_hashes[-1:], breaker.same_error_count)
+    streaks = {each: before.get(each, 0) + 1 for each in errors}
+    text = " ".join(evidence.message.split())
+    message = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16] if text else ""
+    again = breaker.same_message_count if message == breaker.message_hash else 0
     lengths = breaker.output_lengths
     if evidence.output_length is not None:
         lengths = (*lengths, evidence.output_length)[-_RECENT:]
-    hashes = (*breaker.error_hashes, evidence.error)[-_KEPT:] if evidence.error else ()
     return replace(
-        breaker, no_change_count=idle, same_error_count=same, error_hashes=hashes, output_lengths=lengths
+        breaker,
+        no_change_count=idle,
+        same_error_count=max(streaks.values(), default=0),
+        error_hashes=(*breaker.error_hashes, newest)[-_KEPT:] if newest else (),
+        error_streaks=streaks,
+        output_lengths=lengths,
+        same_message_count=again + 1 if message else 0,
+        message_hash=message,
     )
 
 
@@ -188,6 +211,8 @@ def _conditions(
     same, idle = breaker.same_error_count, breaker.no_change_count
     if 0 < settings.same_error <= same:
         return ("repeated_error", f"repeated error: the same one in {same} turns in a row"), ()
+    if 0 < settings.same_error <= (said := breaker.same_message_count):
+        return ("repeated_error", f"repeated error: the same last message in {said} turns in a row"), ()
     # While one error repeats, its own threshold decides: a failing turn changes nothing either.
     explained = 0 < idle <= same and settings.same_error > 0
     if evidence.changed is False and 0 < settings.no_change <= idle and not explained:

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from bridge.errors import ProjectBusy, ProjectUnusable
+from bridge.errors import BridgeError, ProjectBusy, ProjectUnusable
 from bridge.files import write_atomic
 from bridge.setups.wiggum.plan import Items, read_items
 from bridge.setups.wiggum.state import State, write_state
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "append_progress",
-    "archive",
     "cancelled",
+    "finish",
+    "last",
     "load",
     "locked",
     "read_plan",
@@ -96,13 +97,40 @@ def append_progress(layout: Layout, block: str) -> None:
             os.close(descriptor)
 
 
-def archive(layout: Layout, state: State) -> None:
-    """Keep a copy of a state that has come to its end."""
+def finish(layout: Layout, state: State) -> None:
+    """Move the state of a loop that has ended from its place into the archive.
+
+    It is saved as ended first: wherever a kill comes, the loop is told of as one that has ended.
+    """
+    save(layout, state)
     with usable():
         folder = layout.folder / "archive"
         folder.mkdir(parents=True, exist_ok=True)
         stamp = (state.ended_at or state.updated_at or "unknown").replace(":", "").replace("-", "")
-        write_atomic(folder / f"{stamp}-{state.run_id or 'run'}-{state.outcome or 'left'}.json", write_state(state))
+        name = f"{stamp}-{state.run_id or 'run'}-{state.outcome or 'left'}.json"
+        write_atomic(folder / name, write_state(state))
+        layout.state.unlink(missing_ok=True)
+
+
+def last(layout: Layout) -> State | None:
+    """Read the state of the loop at hand or, when there is none, of the one that ended last.
+
+    Raises:
+        StateUnreadable: the active state holds no state.
+        ProjectUnusable: it can't be read.
+    """
+    active = load(layout)
+    if active is not None:
+        return active
+    ended = [
+        (each.stat().st_mtime_ns, each)
+        for each in (layout.folder / "archive").glob("*.json")
+        if not each.name.endswith(f"-{layout.state.name}")  # one that was set aside has not ended
+    ]
+    for _, path in sorted(ended, reverse=True):
+        with suppress(BridgeError):
+            return read_state(read_text(path) or "", where=str(path))
+    return None
 
 
 def set_aside(layout: Layout, path: Path, stamp: str) -> Path:

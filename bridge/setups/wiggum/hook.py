@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.setups.wiggum import files
+from bridge.setups.wiggum import files, journal
+from bridge.setups.wiggum.environment import read_limits
 from bridge.setups.wiggum.hook_answers import Answer, allow, block, opened
 from bridge.setups.wiggum.hook_call import Call, projects, read_call
 from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.policy import closed
 from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, State
-from bridge.setups.wiggum.transcript import last_message, used_tools
+from bridge.setups.wiggum.transcript import last_message, printed, tool_errors, used_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,12 +45,14 @@ def answer(
 
     Args:
         data: the hook's standard input.
-        env: its environment.
+        env: its environment; with `legacy`, CLAUDE_TRANSCRIPT is the transcript of a call that names none.
         cwd: the process's working folder, for calls that don't name one.
         legacy: say by exit status what is wanted: 1 go on, 0 stop.
         now: the time.
         transcript: gives the last message of a transcript.
     """
+    if legacy and not data.strip() and env.get("CLAUDE_TRANSCRIPT"):
+        data = b"{}"  # a shell loop's hook gets its transcript by name, and nothing else
     try:
         document = json.loads(data.decode("utf-8-sig", "surrogateescape"))
     except (ValueError, RecursionError) as error:
@@ -79,29 +83,53 @@ class _Hook:
         self.env = env
         self.now = now
         self.transcript = transcript
+        self.limits = read_limits(env)
 
     def answer(self) -> Answer:
         """Find the loop that the call is about, and answer for it; silence when there is none."""
         for layout in projects(self.call, self.env):
             if layout.state.is_file():
-                state = files.load(layout, defaults=self._defaults())
-                # An outer loop asks the same questions itself when the agent has ended.
-                mine = state is not None and (state.mode == "hook" or self.call.legacy)
-                if state is not None and state.outcome is None and mine:
-                    return self._ours(layout, state)
+                found = self._logged(layout, partial(self._loop, layout))
+                if found is not None:
+                    return found
             if layout.plugin.is_file():
                 from bridge.setups.wiggum.hook_plugin import answer_plugin
 
-                return answer_plugin(layout, self.call, self._message, self.now)
+                plugin = self._logged(layout, partial(answer_plugin, layout, self.call, self._message, self.now))
+                return plugin or allow(legacy=self.call.legacy)
         return allow(legacy=self.call.legacy)
 
-    def _defaults(self) -> State:
-        most = self.env.get("RALPH_MAX_ITERATIONS", "")
-        return State(
+    def _logged(self, layout: Layout, ask: Callable[[], Answer | None]) -> Answer | None:
+        """Write down what a loop's answer is; what is wrong with its files, too."""
+        try:
+            found = ask()
+        except BridgeError as error:
+            journal.note(layout, f"the stop is allowed: {error}", "ERROR")
+            raise
+        if found is not None:
+            document = found.document
+            blocked = document.get("decision") == "block" or found.status == 1
+            told = document.get("systemMessage") or found.stderr or "it is another session's, or of no loop"
+            what = f"the stop of session {self.call.session_id or '?'} is {'prevented' if blocked else 'allowed'}"
+            journal.note(layout, f"{what}: {told}", "WARN" if found.doubtful else "INFO")
+        return found
+
+    def _loop(self, layout: Layout) -> Answer | None:
+        """Answer for a loop of ours; None when there is none that is at work, or it asks the same itself."""
+        state = self._load(layout)
+        if state is None or state.outcome is not None or not (state.mode == "hook" or self.call.legacy):
+            return None
+        return self._ours(layout, state)
+
+    def _load(self, layout: Layout) -> State | None:
+        limits = self.limits
+        defaults = State(
             mode="hook",
-            max_iterations=int(most) if most.isascii() and most.isdecimal() else MAX_ITERATIONS,
-            completion_promise=self.env.get("RALPH_COMPLETION_PROMISE") or PROMISE,
+            max_iterations=limits.max_iterations or MAX_ITERATIONS,
+            completion_promise=limits.promise or PROMISE,
         )
+        state = files.load(layout, defaults=defaults)
+        return None if state is None else limits.over(state)
 
     def _ours(self, layout: Layout, state: State) -> Answer:
         call = self.call
@@ -114,7 +142,10 @@ class _Hook:
         if text is None:
             return opened(_UNKNOWN, legacy=call.legacy)
         with files.locked(layout):
-            state = files.load(layout, defaults=self._defaults()) or state
+            again = self._load(layout)
+            if again is None:
+                return allow(legacy=call.legacy)  # somebody else has just ended it
+            state = again
             if state.outcome is not None or (not call.legacy and state.session_id not in (None, call.session_id)):
                 return allow(legacy=call.legacy)
             if not call.legacy:
@@ -126,7 +157,10 @@ class _Hook:
         said = self.call.message
         if said is not None and said.strip():
             return said
-        found = self.transcript(self.call.transcript) if self.call.transcript is not None else None
+        path = self.call.transcript
+        found = printed(path) if path is not None and self.call.legacy else None
+        if found is None and path is not None:
+            found = self.transcript(path)
         return said if found is None else found
 
     def _turn_over(self, layout: Layout, state: State, text: str) -> Answer:
@@ -136,16 +170,20 @@ class _Hook:
         now = self.now()
         if files.cancelled(layout):
             state = closed(state, "cancelled", "stopped by hand", now)
-            files.save(layout, state)
-            files.archive(layout, state)
+            files.finish(layout, state)
             files.uncancel(layout)
             return allow("the loop was stopped by hand", legacy=self.call.legacy)
         probe = Probe(layout.project, FILES)
-        reply = turns.Reply(text=text, elapsed=_seconds_since(state.started_at, now))
+        path = self.call.transcript
+        reply = turns.Reply(
+            text=text,
+            elapsed=_seconds_since(state.started_at, now),
+            tool_errors=tool_errors(path) if path is not None else (),
+        )
         state, decision = turns.end(layout, probe, state, reply, now)
+        decision = decision._replace(warnings=(*decision.warnings, *self.limits.wrong))
         if decision.outcome is not None:
-            files.save(layout, state)
-            files.archive(layout, state)
+            files.finish(layout, state)
             told = (f"{decision.outcome}: {decision.reason}", *decision.warnings)
             return allow("; ".join(told), legacy=self.call.legacy)
         state = turns.begin(layout, probe, state, now)

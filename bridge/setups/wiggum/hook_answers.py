@@ -9,11 +9,15 @@ __all__ = ["Answer", "allow", "block", "opened"]
 
 
 class Answer(NamedTuple):
-    """What goes out: one line of JSON for stdout or nothing, a line for stderr or nothing, the exit status."""
+    """What goes out: one line of JSON for stdout or nothing, a line for stderr or nothing, the exit status.
+
+    `doubtful`: the agent may stop because something is wrong.
+    """
 
     stdout: str = ""
     stderr: str = ""
     status: int = 0
+    doubtful: bool = False
 
     @property
     def document(self) -> dict[str, Any]:
@@ -41,7 +45,7 @@ def block(prompt: str, told: str, *, legacy: bool = False) -> Answer:
 def opened(what: str, *, legacy: bool = False) -> Answer:
     """Let the agent stop because something is wrong, and say what."""
     text = f"ralph-bridge stop-hook: {what}"
-    return Answer("" if legacy else _line(systemMessage=text), text)
+    return Answer("" if legacy else _line(systemMessage=text), text, doubtful=True)
 
 
 def _line(**document: str) -> str:

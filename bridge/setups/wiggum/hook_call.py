@@ -48,7 +48,7 @@ def read_call(document: dict[str, Any], env: Mapping[str, str], cwd: Path, *, le
         value = document.get(key)
         return value if isinstance(value, str) else None
 
-    path = text("transcript_path")
+    path = text("transcript_path") or (env.get("CLAUDE_TRANSCRIPT") if legacy else None)
     named = Path(text("cwd") or cwd)
     cap = env.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "")
     return Call(

@@ -54,6 +54,11 @@ class Layout:
         return self.project / ".claude" / "ralph"
 
     @property
+    def log(self) -> Path:
+        """What the loop decided."""
+        return self.folder / "logs" / "loop.log"
+
+    @property
     def cancel(self) -> Path:
         """The marker that ``wiggum stop`` leaves for a loop at work."""
         return self.folder / "cancel"

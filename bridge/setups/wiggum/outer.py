@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop.backoff import back_off
-from bridge.setups.wiggum import files, turns
+from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.policy import Decision, closed, minutes_over
 from bridge.setups.wiggum.prompt import turn_prompt
 
@@ -72,8 +72,8 @@ if TYPE_CHECKING:
 class Tool(Protocol):
     """What runs the agent for one turn: a driver or an agent script."""
 
-    def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, turns.Reply]:
-        """Run the agent on :attr:`Layout.turn_prompt`, yielding what it shows."""
+    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, turns.Reply]:
+        """Run the agent on :attr:`Layout.turn_prompt` for so many seconds at most, yielding what it shows."""
 
 
 def run_outer(
@@ -103,44 +103,54 @@ def run_outer(
     """
     began = time.monotonic()
     failures = 0
-    while True:
+    while state.outcome is None:
         if files.cancelled(layout):
             state = closed(state, "cancelled", "stopped by hand", now())
             files.uncancel(layout)
+            journal.note(layout, f"iteration {state.iteration}: the loop was stopped by hand")
             break
         if over := minutes_over(state, time.monotonic() - began):
             state = closed(state, "max_minutes", over, now())
+            journal.note(layout, f"iteration {state.iteration}: the loop ends, max_minutes: {over}", "WARN")
             break
         state = turns.begin(layout, probe, state, now())
         _write_prompt(layout, state)
         files.save(layout, state)
         yield TurnStarted(state)
         started = time.monotonic()
-        reply = yield from _turn(layout, state, tool)
+        left = None if state.max_minutes is None else max(began + state.max_minutes * 60 - started, 0.0)
+        reply = yield from _turn(layout, state, tool, left)
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())
         files.save(layout, state)
         yield TurnEnded(state, decision, time.monotonic() - started)
         if decision.outcome is not None:
-            break
+            continue
         failures = failures + 1 if decision.failure else 0
         pause = back_off(retry_delay, failures) if failures else 0.0
         if state.max_minutes is not None:
             pause = min(pause, began + state.max_minutes * 60 - time.monotonic())
         if pause > 0:
+            journal.note(layout, f"iteration {state.iteration}: waiting {pause:.3g} s, {failures} failed in a row")
             yield Paused(state, pause, failures)
             _wait(layout, pause)
-    files.save(layout, state)
-    files.archive(layout, state)
+    if layout.state.exists():
+        files.finish(layout, state)
     yield Ended(state, time.monotonic() - began)
     return state
 
 
-def _turn(layout: Layout, state: State, tool: Tool) -> Generator[LoopEvent, None, turns.Reply]:
+def _turn(
+    layout: Layout, state: State, tool: Tool, seconds: float | None
+) -> Generator[LoopEvent, None, turns.Reply]:
     try:
-        return (yield from tool.turn(layout, state.iteration + 1))
-    except (ProgramNotFound, ProgramNotStarted, ConfigurationError):
+        return (yield from tool.turn(layout, state.iteration + 1, seconds))
+    except (ProgramNotFound, ProgramNotStarted, ConfigurationError) as error:
+        journal.note(layout, f"iteration {state.iteration + 1} could not begin: {error}", "ERROR")
         files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count
+        raise
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        journal.note(layout, f"iteration {state.iteration + 1} is interrupted; the next start ends it", "WARN")
         raise
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.git.repository import find_repository
@@ -12,7 +12,7 @@ from bridge.setups.wiggum.breaker import cooled_at
 from bridge.setups.wiggum.checkpoints import listed
 from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.plugin_file import read_plugin
-from bridge.setups.wiggum.policy import stamp
+from bridge.setups.wiggum.policy import all_done, stamp, with_items
 
 if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
@@ -26,7 +26,7 @@ def overview(layout: Layout) -> dict[str, Any]:
     Raises:
         bridge.errors.StateUnreadable: the state file, or the plugin's, holds no state.
     """
-    state = files.load(layout)
+    state = files.last(layout)
     items = files.read_plan(layout)
     blocks = progress.read_blocks(files.read_text(layout.progress) or "")
     plan = {"done": len(items.done), "remaining": len(items.todo), "total": items.total}
@@ -40,6 +40,10 @@ def overview(layout: Layout) -> dict[str, Any]:
     }
     if state is None:
         return seen | {"iteration": None, "outcome": None, "breaker": None, "last_action": None}
+    state = with_items(state, items)  # as the plan is now, not as it was when the last turn ended
+    if state.outcome is None and (over := all_done(state, items)):
+        state = replace(state, outcome="plan_complete", reason=over, exit_code=0)
+        seen["active"] = False
     found = asdict(state)
     for key in ("extra", "turn", "breaker_settings"):
         found.pop(key)
@@ -51,10 +55,7 @@ def overview(layout: Layout) -> dict[str, Any]:
         | found
         | {
             "turn": state.turn.number if state.turn else None,
-            # As the plan is now, not as it was when the last turn ended.
-            "completed_items": list(items.done),
-            "remaining_items": len(items.todo),
-            "total_items": items.total,
+            "completed_items": list(state.completed_items),
             "breaker": breaker,
             "checkpoints": found["checkpoints"] | {"count": len(checkpoints)},
             "cancelling": state.outcome is None and files.cancelled(layout),

@@ -18,7 +18,17 @@ from bridge.stream.status import find_promise
 if TYPE_CHECKING:
     from bridge.setups.wiggum.state import State
 
-__all__ = ["EXIT_CODES", "Decision", "Heard", "closed", "decide", "minutes_over", "stamp"]
+__all__ = [
+    "EXIT_CODES",
+    "Decision",
+    "Heard",
+    "all_done",
+    "closed",
+    "decide",
+    "minutes_over",
+    "stamp",
+    "with_items",
+]
 
 EXIT_CODES = {
     "complete": 0,
@@ -49,6 +59,7 @@ class Heard:
         ticked: items that it ticked.
         done: what progress.txt says that it completed; '' without an entry.
         elapsed: seconds since the loop was started, as far as minutes are limited.
+        tool_errors: what tells the errors from others that its tools ended with.
     """
 
     text: str = ""
@@ -58,6 +69,7 @@ class Heard:
     ticked: tuple[str, ...] = ()
     done: str = ""
     elapsed: float = 0.0
+    tool_errors: tuple[str, ...] = ()
 
 
 class Decision(NamedTuple):
@@ -86,21 +98,21 @@ def decide(state: State, heard: Heard, now: datetime) -> tuple[State, Decision]:
         error=error_in(heard.text) or error_in(f"error: {heard.failure}" if heard.failure else ""),
         output_length=len(heard.text) if heard.failure is None else None,
         stuck=is_stuck(heard.text),
+        # Whoever ticks an item gets somewhere, in the same words each time, and over an error by the way.
+        tool_errors=() if heard.ticked else heard.tool_errors,
+        message="" if heard.ticked else heard.text,
     )
     breaker, verdict = breakers.record(state.breaker, evidence, state.breaker_settings, now)
-    done, todo = heard.items
+    over = all_done(state, heard.items, heard.ticked)
     after = replace(
-        state,
+        with_items(state, heard.items),
         iteration=state.iteration + 1,
         updated_at=stamp(now),
         last_action=_action(heard),
-        remaining_items=len(todo),
-        total_items=heard.items.total,
-        completed_items=done,
         breaker=breaker,
         turn=None,
     )
-    outcome, reason = _outcome(after, heard, verdict)
+    outcome, reason = _outcome(after, heard, verdict, over)
     if outcome in ("complete", "plan_complete", "fatal"):
         # The end comes first: what the breaker would have said of this turn has no one to warn.
         after = replace(after, breaker=replace(breaker, state=state.breaker.state) if verdict.trip else breaker)
@@ -128,15 +140,15 @@ def stamp(now: datetime) -> str:
     return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _outcome(after: State, heard: Heard, verdict: breakers.Verdict) -> tuple[str | None, str]:
-    turns = "1 iteration" if after.iteration == 1 else f"{after.iteration} iterations"
+def _outcome(after: State, heard: Heard, verdict: breakers.Verdict, over: str) -> tuple[str | None, str]:
+    turns = _turns(after.iteration)
     if heard.failure is None and find_promise(heard.text, after.completion_promise):
         return "complete", f"the promise {after.completion_promise!r} was given after {turns}"
     fatal = fatal_in(heard.text)
     if fatal is not None:
         return "fatal", f"fatal: {fatal or 'no reason given'}"
-    if after.plan_completes and heard.ticked and heard.items.complete:
-        return "plan_complete", f"all {heard.items.total} items of the fix plan are done after {turns}"
+    if over:
+        return "plan_complete", f"{over} after {turns}"
     if verdict.trip:
         return verdict.trip, f"circuit breaker open: {after.breaker.reason}"
     if 0 < after.max_iterations <= after.iteration:
@@ -146,10 +158,35 @@ def _outcome(after: State, heard: Heard, verdict: breakers.Verdict) -> tuple[str
     return None, ""
 
 
+def all_done(state: State, items: Items, ticked: tuple[str, ...] = ()) -> str:
+    """Say that the plan is done where that completes the loop, else ''.
+
+    A plan that was done before the loop began is no end: a turn has to have `ticked` the last box. A state in the
+    published schema counts the items itself: where it says that all are done, they are, unless the plan denies it.
+    """
+    known = len(state.completed_items)
+    said = not state.run_id and not state.remaining_items and bool(state.total_items or known)
+    if not state.plan_completes or not (items.complete if items.total else said) or not (ticked or said):
+        return ""
+    total = items.total or state.total_items or known
+    return f"all {total} items{' of the fix plan' if items.total else ''} are done"
+
+
+def with_items(state: State, items: Items) -> State:
+    """Take over how the plan stands; without one, what another writer's state says stays."""
+    if not items.total and not state.run_id:
+        return state
+    return replace(state, remaining_items=len(items.todo), total_items=items.total, completed_items=items.done)
+
+
 def minutes_over(state: State, elapsed: float) -> str:
     """Say that no turn may be begun any more, `elapsed` seconds after the start; '' while one may."""
     over = state.max_minutes is not None and elapsed >= state.max_minutes * 60
     return f"its {state.max_minutes:g} minutes are over" if over else ""
+
+
+def _turns(count: int) -> str:
+    return "1 iteration" if count == 1 else f"{count} iterations"
 
 
 def _action(heard: Heard) -> str:

@@ -31,7 +31,28 @@ _NONE = re.compile(
     r"\b(?:no|0|zero|without|fixed|resolved)\s+(?:\w+\s+)?(?:errors?|failures?|failed)\b", re.IGNORECASE
 )
 _LONGEST = 400
+_MOST = 256 * 1024
 _INDENTED = (" ", "\t")
+_HINTS = (
+    *(
+        "traceback",
+        "error",
+        "exception",
+        "fail",
+        "crash",
+        "abort",
+        "exit",
+        "panic",
+        "fatal",
+        "denied",
+        "not found",
+        "no such",
+    ),
+    *("cannot find", "refused", "connection", "fault", "memory", "undefined", "no space", "read-only", "enoent"),
+    *("eacces", "eperm", "eexist", "epipe", "emfile", "eisdir", "enotdir", "enospc", "etimedout", "eai_again"),
+    *("eaddrinuse", "ehostunreach", "enotfound"),
+)
+"""Words without which a line speaks of no error: most messages have none, and the patterns take time to make."""
 
 
 def fatal_in(text: str) -> str | None:
@@ -64,11 +85,21 @@ def error_in(text: str) -> str:
     from bridge.stream.analysis.fingerprint import fingerprint, is_error_line
 
     last = ""
-    for line in text.splitlines():
-        bare = _BULLET.sub("", line[:_LONGEST]).strip()
-        if bare and (_ERROR.search(bare) or is_error_line(bare)) and not _NONE.search(bare):
+    for line in text[-_MOST:].splitlines():
+        low = line.lower()
+        if not any(hint in low for hint in _HINTS):
+            continue
+        from bridge.setups.wiggum.prose import core, in_sentences
+
+        bare = _BULLET.sub("", line).strip()
+        begin = bare[:_LONGEST]
+        if _ERROR.match(begin) and not _NONE.search(begin):
             # The line that opens a traceback says nothing; the first one behind it that isn't indented does.
-            last = bare
+            last = core(begin)
+        elif found := in_sentences(bare):
+            last = found
+        elif is_error_line(begin) and not _NONE.search(begin):
+            last = begin
     if last.startswith("Traceback "):
         behind = text.rpartition("Traceback (most recent call last)")[2].splitlines()[1:]
         last = next((line for line in behind if line.strip() and not line.startswith(_INDENTED)), last)

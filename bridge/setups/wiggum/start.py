@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
 from bridge.files import write_atomic
 from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum import files, turns
+from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.breaker import BreakerSettings, cooled_at
-from bridge.setups.wiggum.policy import EXIT_CODES, closed, stamp
-from bridge.setups.wiggum.prompt import TEMPLATES, filled, template
+from bridge.setups.wiggum.environment import Limits, is_promise
+from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed, stamp
 from bridge.setups.wiggum.state import Checkpointing, Mode, State
+from bridge.setups.wiggum.task import Asked, Task, digest, name_of, settle, write
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "Request", "prepare"]
 
-_NAME = 120
+_NOTHING = Limits()
 _OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
@@ -38,6 +38,7 @@ class Request:
         mode: who keeps the agent going.
         promise, max_iterations, max_minutes, breaker, checkpoints: see :class:`~bridge.setups.wiggum.state.State`.
         tool: likewise.
+        environment: what stands for a promise and iterations that nobody has named.
         session_id: the session that asks, or None.
         resume: go on with whatever state there is.
         fresh: begin anew, whatever state there is.
@@ -52,6 +53,7 @@ class Request:
     breaker: BreakerSettings | None = None
     checkpoints: Checkpointing | None = None
     tool: str | None = None
+    environment: Limits = _NOTHING
     session_id: str | None = None
     resume: bool = False
     fresh: bool = False
@@ -75,29 +77,78 @@ def prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Pr
         LoopRefused: the state is another task's or session's, or its circuit is open.
         ProjectUnusable: a file can't be written.
     """
-    _check(layout, request)
-    before, notices = _before(layout, request, now)
+    try:
+        return _prepare(layout, probe, request, now)
+    except LoopRefused as error:
+        if layout.folder.is_dir():
+            journal.note(layout, f"start is refused: {error}", "WARN")
+        raise
+
+
+def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Prepared:
+    _check(request)
+    before, unreadable = _before(layout, request)
+    if before is not None and (over := _over(layout, before, request)):
+        return _saved(layout, probe, closed(before, "plan_complete", over, now), [], now, resumed=True)
+    _check_task(layout, request)
     state = None if before is None or request.fresh else _continued(layout, before, request, now)
-    if state is None and before is not None and layout.state.exists():
-        files.set_aside(layout, layout.state, stamp(now))
+    if state is None:
+        most, promise, _ = request.environment
+        if request.max_iterations is None:
+            request = replace(request, max_iterations=most)
+        if request.promise is None:
+            request = replace(request, promise=promise)
+    else:
+        state = request.environment.over(state)
+    promise = request.promise
+    if promise is None and state is not None and "completion_promise" in state.by_default:
+        promise = request.environment.promise
+    task = settle(layout, Asked(request.description, promise, request.fresh, request.force), before, state)
+    notices = []
+    if state is None and layout.state.exists():
+        kept = files.set_aside(layout, layout.state, stamp(now))
+        if unreadable:
+            notices.append(f"{unreadable}; it is kept as {kept}, the loop begins anew")
     _ready(layout, probe)
     files.uncancel(layout)
-    notices += _templates(layout, request, now)
-    if before is None or state is None:
-        return _saved(layout, probe, _new(layout, request, now), notices, now)
-    # A turn of the outer loop was killed. A session's may be under way: only its stop counts it.
-    state, told = turns.recover(layout, probe, state, now) if before.mode == "outer" else (state, "")
-    notices += [f"the loop goes on behind iteration {state.iteration}", *filter(None, [told])]
-    return _saved(layout, probe, state, notices, now, resumed=True)
+    notices += write(layout, task, stamp(now))
+    goes_on = state is not None and before is not None
+    if state is None or before is None:
+        state = _new(layout, request, task, now)
+    else:
+        state = _with_task(state, before, task)
+        told = ""
+        if before.mode == "outer":
+            # A turn of the outer loop was killed. A session's may be under way: only its stop counts it.
+            state, told = turns.recover(layout, probe, state, now)
+        notices += [f"the loop goes on behind iteration {state.iteration}", *filter(None, [told])]
+    return _saved(layout, probe, state, notices, now, resumed=goes_on)
+
+
+def _with_task(state: State, before: State, task: Task) -> State:
+    """Take over into a state that goes on what PROMPT.md has become."""
+    hashed = digest(task.prompt)
+    return replace(
+        state,
+        completion_promise=task.promise,
+        by_default=tuple(each for each in state.by_default if not task.adopted or each != "completion_promise"),
+        prompt_hash=hashed,
+        task_hash=hashed if before.task_hash and before.task_hash == before.prompt_hash else before.task_hash,
+    )
 
 
 def _saved(
     layout: Layout, probe: Probe, state: State, notices: list[str], now: datetime, *, resumed: bool = False
 ) -> Prepared:
+    if state.outcome is not None:
+        files.finish(layout, state)
+        for notice in notices:
+            journal.note(layout, notice, "WARN")
+        journal.note(layout, f"iteration {state.iteration}: the loop ends, {state.outcome}: {state.reason}")
+        return Prepared(state, tuple(notices), resumed)
     if 0 < state.max_iterations <= state.iteration:
         over = closed(state, "max_iterations", f"maximum iterations ({state.max_iterations}) reached", now)
-        files.save(layout, over)
-        files.archive(layout, over)
+        files.finish(layout, over)
         raise LoopRefused(
             f"all {state.max_iterations} iterations of this loop are used up\n"
             "  next: --max-iterations with a larger number, or --fresh to begin anew",
@@ -105,22 +156,36 @@ def _saved(
         )
     if probe.git is None:
         notices.append("no git repository here: no checkpoints; progress is told by the files' sizes and times")
+    most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
+    journal.note(
+        layout,
+        f"{state.mode} loop {state.run_id or '?'} starts behind iteration {state.iteration}: {most},"
+        f" promise {state.completion_promise!r}, task: {state.task_name}",
+    )
+    for notice in notices:
+        journal.note(layout, notice, "WARN")
     if state.mode == "hook" and state.turn is None:
         state = turns.begin(layout, probe, state, now)  # the turn that is under way in the session
-    if f"<promise>{state.completion_promise}</promise>" not in (files.read_text(layout.prompt) or ""):
-        notices.append(
-            f"PROMPT.md doesn't say <promise>{state.completion_promise}</promise>: the agent may never give it"
-        )
     files.save(layout, state)
     return Prepared(state, tuple(notices), resumed)
 
 
-def _check(layout: Layout, request: Request) -> None:
+def _over(layout: Layout, before: State, request: Request) -> str:
+    """Say that the loop to go on with has come to its end already, though nobody has written that down; else ''."""
+    if before.outcome is not None or request.fresh:
+        return ""
+    return all_done(before, files.read_plan(layout)) if _same_task(layout, before, request) else ""
+
+
+def _check(request: Request) -> None:
     promise = request.promise
-    if promise is not None and (not promise.strip() or "</promise>" in promise):
+    if promise is not None and not is_promise(promise):
         raise ConfigurationError(f"--completion-promise {promise!r}: expected a text, such as DONE")
     if request.description is not None and not request.description.strip():
         raise ConfigurationError("the description is empty\n  next: describe the task, or leave it out")
+
+
+def _check_task(layout: Layout, request: Request) -> None:
     if request.description is None and not (files.read_text(layout.prompt) or "").strip():
         raise ConfigurationError(
             f"there is no task: {layout.prompt} is missing or empty\n"
@@ -128,20 +193,27 @@ def _check(layout: Layout, request: Request) -> None:
         )
 
 
-def _before(layout: Layout, request: Request, now: datetime) -> tuple[State | None, list[str]]:
-    """Read the state of an earlier loop; one that can't be read is kept aside, nobody knows whose it was."""
+def _before(layout: Layout, request: Request) -> tuple[State | None, str]:
+    """Read the state at hand, or of the last loop; say why it can't be read, nobody knows whose it was."""
     try:
-        return files.load(layout), []
+        return files.last(layout), ""
     except StateUnreadable as error:
         if request.resume:
             raise
-        kept = files.set_aside(layout, layout.state, stamp(now))
-        return None, [f"{str(error).splitlines()[0]}; it is kept as {kept}, the loop begins anew"]
+        return None, str(error).splitlines()[0]
 
 
 def _continued(layout: Layout, before: State, request: Request, now: datetime) -> State | None:
     """Give the state to go on with; None to begin anew."""
-    same = request.resume or _same_task(layout, before, request)
+    same = _same_task(layout, before, request)
+    if not same and request.resume and request.description is not None:
+        raise LoopRefused(
+            f"--resume goes on with another task than the one described: {before.task_name or '?'}\n"
+            "  next: leave the description out, or begin anew with --fresh"
+        )
+    same = same or request.resume
+    if before.outcome is None and not same and all_done(before, files.read_plan(layout)):
+        return None  # it is over, though nobody has said so
     if before.outcome is not None and not request.resume and not (same and before.outcome in _TRIPS):
         return None
     if not same:
@@ -176,14 +248,22 @@ def _theirs(before: State, request: Request) -> bool:
 
 def _with_request(state: State, request: Request) -> State:
     """Let what was asked for win over what the state says."""
-    promised = request.promise is not None
+    named = {
+        name
+        for name, value in (("max_iterations", request.max_iterations), ("completion_promise", request.promise))
+        if value is not None
+    }
     return replace(
         state,
         mode=request.mode,
         max_iterations=state.max_iterations if request.max_iterations is None else request.max_iterations,
         max_minutes=state.max_minutes if request.max_minutes is None else request.max_minutes,
-        completion_promise=request.promise if request.promise is not None else state.completion_promise,
-        plan_completes=state.plan_completes and not promised and request.mode == "outer",
+        completion_promise=state.completion_promise if request.promise is None else request.promise,
+        by_default=tuple(each for each in state.by_default if each not in named),
+        # A promise that was named is what completes the loop; without one, a plan that is done will do.
+        plan_completes=state.plan_completes
+        and request.promise is None
+        and (request.mode == "outer" or not state.run_id),
         breaker_settings=request.breaker or state.breaker_settings,
         checkpoints=request.checkpoints or state.checkpoints,
         tool=request.tool or state.tool,
@@ -191,18 +271,19 @@ def _with_request(state: State, request: Request) -> State:
     )
 
 
-def _new(layout: Layout, request: Request, now: datetime) -> State:
-    prompt = files.read_text(layout.prompt) or ""
+def _new(layout: Layout, request: Request, task: Task, now: datetime) -> State:
     items = files.read_plan(layout)
+    unnamed = ("max_iterations",) if task.adopted else ("max_iterations", "completion_promise")
     state = State(
-        task_name=_task_name(request, prompt),
-        task_hash=_hash(request.description or prompt),
-        prompt_hash=_hash(prompt),
+        task_name=name_of(request.description or task.prompt),
+        task_hash=digest(request.description or task.prompt),
+        prompt_hash=digest(task.prompt),
         run_id=stamp(now).replace("-", "").replace(":", "") + "-" + os.urandom(2).hex(),
         started_at=stamp(now),
         updated_at=stamp(now),
-        # A promise that was named is what completes the loop; without one, a plan that is done will do.
-        plan_completes=request.promise is None and request.mode == "outer",
+        completion_promise=task.promise,
+        by_default=unnamed,
+        plan_completes=True,
         remaining_items=len(items.todo),
         total_items=items.total,
         completed_items=items.done,
@@ -213,21 +294,11 @@ def _new(layout: Layout, request: Request, now: datetime) -> State:
 def _same_task(layout: Layout, before: State, request: Request) -> bool:
     # What older writers leave out can't tell tasks apart.
     if request.description is not None:
-        name = _task_name(request, "")
-        return (
-            before.task_hash == _hash(request.description) if before.task_hash else before.task_name in ("", name)
-        )
-    return before.prompt_hash in ("", _hash(files.read_text(layout.prompt) or ""))
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _task_name(request: Request, prompt: str) -> str:
-    lines = [line.strip(" #") for line in (request.description or prompt).splitlines()]
-    first = next(filter(None, lines), "the task").removeprefix("Task:").strip()
-    return first if len(first) <= _NAME else first[: _NAME - 3] + "..."
+        name = name_of(request.description)
+        if before.task_hash:
+            return before.task_hash == digest(request.description)
+        return before.task_name in ("", name)
+    return before.prompt_hash in ("", digest(files.read_text(layout.prompt) or ""))
 
 
 def _ready(layout: Layout, probe: Probe) -> None:
@@ -237,33 +308,3 @@ def _ready(layout: Layout, probe: Probe) -> None:
         write_atomic(layout.folder / ".gitignore", "*\n")
     if probe.git is not None:
         probe.git.exclude(*_OWN)
-
-
-def _templates(layout: Layout, request: Request, now: datetime) -> list[str]:
-    """Write the files that are missing; with `force`, all that a description is for."""
-    notices = []
-    description = (request.description or "").strip()
-    values = {
-        "task_name": _task_name(request, files.read_text(layout.prompt) or ""),
-        "objective": description,
-        "iteration_count": "1",
-        "last_action": "none yet",
-        "remaining_count": "see fix_plan.md",
-        "completion_promise": request.promise or State().completion_promise,
-    }
-    for name in TEMPLATES:
-        path = layout.project / name
-        if path.exists() and request.force and description:
-            notices.append(f"{name} is written anew; the old one is {files.set_aside(layout, path, stamp(now))}")
-        if not path.exists():
-            with files.usable():
-                write_atomic(path, filled(template(name), values))
-        elif name == "PROMPT.md" and description:
-            text = files.read_text(path) or ""
-            if " ".join(description.split()) not in " ".join(text.split()):
-                notices.append(
-                    "PROMPT.md is kept as it is: the description only names the task (--force rewrites it)"
-                )
-    with files.usable():
-        (layout.project / "specs").mkdir(exist_ok=True)
-    return notices

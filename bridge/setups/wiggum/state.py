@@ -66,6 +66,7 @@ class State:
         max_iterations: so many turns at most.
         max_minutes: so many minutes at most; None: any.
         completion_promise: what the agent says, in ``<promise>`` tags, when all is done.
+        by_default: which of `max_iterations` and `completion_promise` nobody has named.
         plan_completes: a fix plan whose last box a turn ticked completes the loop, too.
         session_id: the session that the hook keeps going; None until one has claimed the loop.
         tool: ``driver NAME`` or ``agent NAME``, for a resumed run; '' when none was named.
@@ -93,6 +94,7 @@ class State:
     max_iterations: int = MAX_ITERATIONS
     max_minutes: float | None = None
     completion_promise: str = PROMISE
+    by_default: tuple[str, ...] = ()
     plan_completes: bool = False
     session_id: str | None = None
     tool: str = ""

@@ -37,13 +37,14 @@ def read_state(text: str, *, where: str = "the state file", defaults: State | No
     if not isinstance(found, dict):
         raise StateUnreadable(f"{where} holds no JSON object but {_named(found)}\n{_NEXT}")
     reader = _Reader(dict(found), where)
+    ours = "schema_version" in found
     version = reader.take("schema_version", int, SCHEMA_VERSION)
     if version > SCHEMA_VERSION:
         raise StateUnreadable(
             f"{where} has schema_version {version}, this ralph-bridge knows {SCHEMA_VERSION}\n"
             "  next: use the ralph-bridge that wrote it"
         )
-    return _state(reader, defaults or State())
+    return _state(reader, defaults or State(), ours=ours)
 
 
 _NEXT = "  next: put it right, or begin anew with: ralph-bridge wiggum start --fresh (the file is kept aside)"
@@ -105,7 +106,7 @@ def _named(value: object) -> str:
     return "null" if value is None else f"a {type(value).__name__}"
 
 
-def _state(reader: _Reader, defaults: State) -> State:
+def _state(reader: _Reader, defaults: State, *, ours: bool) -> State:
     inner = reader.inner("breaker")
     settings = reader.inner("breaker_settings")
     checkpoints = reader.inner("checkpoints")
@@ -122,7 +123,9 @@ def _state(reader: _Reader, defaults: State) -> State:
         "turn": _turn(turn) if turn.rest else None,
         "completed_items": tuple(map(str, reader.take("completed_items", list, []))),
         "max_minutes": reader.take("max_minutes", float, None),
-        "plan_completes": reader.take("plan_completes", bool, False),
+        "by_default": tuple(map(str, reader.take("by_default", list, []))),
+        # The published schema has no end but this one: that all its items are done.
+        "plan_completes": reader.take("plan_completes", bool, not ours),
         "exit_code": reader.take("exit_code", int, None),
     }
     for name in ("iteration", "max_iterations", "remaining_items", "total_items", "blocks"):
@@ -166,6 +169,11 @@ def _breaker(reader: _Reader, idle: int) -> Breaker:
         error_hashes=tuple(map(str, reader.take("error_hashes", list, []))),
         output_lengths=tuple(each for each in lengths if isinstance(each, int)),
         opens=reader.take("opens", int, 0),
+        error_streaks={
+            error: count for error, count in reader.take("error_streaks", dict, {}).items() if type(count) is int
+        },
+        same_message_count=reader.take("same_message_count", int, 0),
+        message_hash=reader.take("message_hash", str, ""),
     )
 
 

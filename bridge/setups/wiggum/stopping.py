@@ -13,7 +13,7 @@ from bridge.files import write_atomic
 from bridge.git.repository import find_repository
 from bridge.setups.lock import holder
 from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum import files, turns
+from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.checkpoints import Restored, listed, restore
 from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.policy import closed, stamp
@@ -51,15 +51,19 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
         return Stopped(True, "the loop ends before its next turn")
     if layout.plugin.is_file():
         kept = files.set_aside(layout, layout.plugin, stamp(datetime.now(UTC)))
+        journal.note(layout, "the plugin's loop was stopped by hand")
         return Stopped(True, f"stopped; the plugin's state is kept as {kept}")
-    state = files.load(layout)
+    state = files.last(layout)
     if state is None or state.outcome is not None:
         ended = f": it has ended, {state.outcome}" if state else ""
         return Stopped(False, f"there is no loop to stop{ended}")
     with files.locked(layout):
-        state = closed(files.load(layout) or state, "cancelled", "stopped by hand", datetime.now(UTC))
-        files.save(layout, state)
-        files.archive(layout, state)
+        state = files.load(layout)
+        if state is None or state.outcome is not None:
+            return Stopped(False, "there is no loop to stop: it has just ended")
+        state = closed(state, "cancelled", "stopped by hand", datetime.now(UTC))
+        files.finish(layout, state)
+    journal.note(layout, f"iteration {state.iteration}: the loop was stopped by hand")
     return Stopped(True, f"stopped after iteration {state.iteration}")
 
 
@@ -73,9 +77,9 @@ def ended_at_once(layout: Layout, probe: Probe, now: datetime) -> State:
     """
     state, _ = turns.recover(layout, probe, files.load(layout) or State(), now)
     state = closed(state, "cancelled", "stopped by hand", now)
-    files.save(layout, state)
-    files.archive(layout, state)
+    files.finish(layout, state)
     files.uncancel(layout)
+    journal.note(layout, f"iteration {state.iteration}: the loop was stopped by hand, in the middle of the turn")
     return state
 
 
@@ -88,12 +92,15 @@ def reset(layout: Layout) -> str:
     """
     _idle(layout, "its breaker can't be reset")
     with files.locked(layout):
-        state = files.load(layout)
+        state = files.last(layout)
         if state is None:
             raise ConfigurationError(f"there is no loop in {layout.project}\n  next: ralph-bridge wiggum start")
         after = breakers.reset(state.breaker)
-        files.save(layout, replace(state, breaker=after))
-    return f"circuit breaker: {state.breaker.state} -> {after.state}, counters are 0"
+        if state.outcome is None or state.breaker.state is not breakers.Circuit.CLOSED:
+            files.save(layout, replace(state, breaker=after))
+    told = f"circuit breaker: {state.breaker.state} -> {after.state}, counters are 0"
+    journal.note(layout, f"reset by hand; {told}")
+    return told
 
 
 def restored(layout: Layout, number: int, run: str | None) -> Restored:
@@ -107,7 +114,7 @@ def restored(layout: Layout, number: int, run: str | None) -> Restored:
     git = find_repository(layout.project, FILES)
     if git is None:
         raise ConfigurationError(f"{layout.project} is in no git repository: there are no checkpoints")
-    state = files.load(layout)
+    state = files.last(layout)
     name = run or (state.run_id if state else None)
     found = listed(git, name)
     wanted = [each for each in found if each.iteration == number]

@@ -36,6 +36,8 @@ class TurnStore:
     def __init__(self, layout: Layout, iteration: int) -> None:
         self._layout = layout
         self._iteration = iteration
+        self.logs: RunLogs | None = None
+        """Those of the last run."""
 
     def begin(self) -> Iterable[str]:
         """The lock is held by who started the loop."""
@@ -53,7 +55,8 @@ class TurnStore:
 
     def new_logs(self, iteration: int) -> RunLogs:
         """Return names for the logs."""
-        return log_names(self._layout, iteration)
+        self.logs = log_names(self._layout, iteration)
+        return self.logs
 
     def agent(self, pid: int | None) -> None:
         """Note nothing: the guardian sees to it."""

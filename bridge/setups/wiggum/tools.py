@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ProgramNotFound
@@ -15,6 +16,7 @@ from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.runner import run_loop
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.store import TurnStore, log_names
+from bridge.setups.wiggum.tool_errors import logged_errors
 from bridge.setups.wiggum.turns import Reply
 
 if TYPE_CHECKING:
@@ -43,27 +45,34 @@ class DriverTool:
     live: bool = True
     timeout: float | None = None
 
-    def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, Reply]:
+    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, Reply]:
         """Run one iteration of the engine. A provider's limit is waited out in it, and is no turn."""
+        until = None if seconds is None else time.monotonic() + seconds
         settings = LoopSettings(
             project=layout.project,
             prompt=str(layout.turn_prompt.relative_to(layout.project)),
             limits=Limits(max_iterations=number, max_failures=0),
             live=self.live,
-            timeout=self.timeout,
+            timeout=_sooner(self.timeout, seconds),
             resume=False,
         )
         reply = Reply(failure="the agent was not run")
-        with closing(run_loop(self.driver, settings, store=TurnStore(layout, number))) as events:
+        store = TurnStore(layout, number)
+        with closing(run_loop(self.driver, settings, store=store)) as events:
             for event in events:
+                if until is not None and time.monotonic() >= until and not isinstance(event, IterationEnded):
+                    # A run that is repeated behind a provider's limit, or the wait for its end.
+                    reply = _CUT
+                    break
                 if isinstance(event, IterationEnded):
                     outcome = event.outcome
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
-                    reply = Reply(said, failure_of(outcome), outcome.timed_out)
+                    excused = outcome.timed_out or outcome.silent
+                    reply = Reply(said, failure_of(outcome), excused)
                 elif not isinstance(event, LoopEnded):
                     yield event
-        return reply
+        return replace(reply, tool_errors=logged_errors(store.logs.output)) if store.logs else reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ class AgentTool:
     agent: Agent
     timeout: float | None = None
 
-    def turn(self, layout: Layout, number: int) -> Generator[LoopEvent, None, Reply]:
+    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, Reply]:
         """Run the hooks of one iteration.
 
         Raises:
@@ -98,20 +107,29 @@ class AgentTool:
         with (
             raw,
             agent.invoke(layout.turn_prompt, stdin=b"", tee=raw) as running,
-            _ended_after(self.timeout, running) as timed_out,
+            _ended_after(_sooner(self.timeout, seconds), running) as timed_out,
             agent.format_display(running) as display,
         ):
             for text in display:
                 yield OutputText(number, text)
         status = display.status or running.status or 0
+        errors = logged_errors(logs.output)
         if timed_out.is_set():
             agent.post_iteration()
-            return Reply(failure=failure_of(Outcome(timed_out=True)), excused=True)
+            return replace(_CUT, tool_errors=errors)
         said = agent.extract_response(logs.output).rstrip("\n") if status == 0 else ""
         agent.post_iteration()
         if status:
-            return Reply(failure=f"exit status {status}")
-        return Reply(said) if said else Reply(failure="the agent gave no response", excused=True)
+            return Reply(failure=f"exit status {status}", tool_errors=errors)
+        silent = None if said else "the agent gave no response"
+        return Reply(said, silent, excused=not said, tool_errors=errors)
+
+
+_CUT = Reply(failure=failure_of(Outcome(timed_out=True)), excused=True)
+
+
+def _sooner(*seconds: float | None) -> float | None:
+    return min((each for each in seconds if each is not None), default=None)
 
 
 @contextmanager

@@ -16,26 +16,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["Said", "last_message", "read_entries", "used_tools"]
+__all__ = ["Said", "last_message", "printed", "read_entries", "tool_errors", "used_tools"]
 
 _PATIENCE = 2.0
 _SLICE = 0.05
 _SETTLED = 2
 """Looks in a row that found the same size."""
 _CHUNK = 1024 * 1024
+_MOST = 64 * 1024 * 1024
 
 
 class Said(NamedTuple):
-    """The last words in a transcript; `final`: nothing behind them says that more is to come."""
+    """The last words in a transcript.
+
+    Attributes:
+        text: of the assistant.
+        final: nothing behind them says that more is to come.
+        whole: nothing is cut off behind them, only tools were used: they are the last ones if no more come.
+    """
 
     text: str = ""
     final: bool = False
+    whole: bool = False
 
 
 def last_message(
     path: Path, *, patience: float = _PATIENCE, wait: Callable[[float], None] = time.sleep
 ) -> str | None:
     """Give the assistant's last message; None when the file doesn't hold it, even after some patience.
+
+    Behind a turn that ends with the use of a tool, that is what was said before it in the same turn.
 
     Args:
         path: the transcript, a JSON object per line.
@@ -45,34 +55,38 @@ def last_message(
     looks = max(int(patience / _SLICE), 1)
     size: int | None = None
     settled = 0
+    said, known = Said(), -1
     for left in range(looks, -1, -1):
         before, size = size, _size(path)
         settled = settled + 1 if size is not None and size == before else 0
         # Read only when it counts: a transcript may be large, and every look but the last is for its size.
-        if settled >= _SETTLED or not left:
-            said = read_entries(_backwards(path))
-            if said.final:
-                return said.text
+        if (settled >= _SETTLED or not left) and size is not None and size != known:
+            said, known = read_entries(_backwards(path)), size
+        if settled >= _SETTLED and said.final:
+            return said.text
         if left:
             wait(_SLICE)
-    return None
+    return said.text if said.final or (said.whole and said.text) else None
 
 
 def read_entries(lines: Iterable[bytes]) -> Said:
     """Read the end of a transcript, its last line first. Sub-agents, and lines about the session, don't count."""
     parts: list[str] = []
     identity: object = None
-    final = True
+    final = whole = True
     for line in lines:
         if not line.strip():
             continue
         entry = _object(line)
         if entry is None:
-            final = final and bool(parts)  # cut off: it may have been the message
+            whole = whole and bool(parts)  # cut off: it may have been the message
+            final = final and whole
             continue
         role, message = _role(entry)
-        if role == "user":
+        if role == "user" and (parts or not _is_result(message.get("content"))):
             break
+        if role == "user":
+            final = False
         if role != "assistant":
             continue
         if parts and (message.get("id") is None or message.get("id") != identity):
@@ -82,7 +96,48 @@ def read_entries(lines: Iterable[bytes]) -> Said:
             identity = message.get("id")
         elif not parts and _works(message.get("content")):
             final = False  # a tool was called last: the answer is yet to come
-    return Said("\n".join(parts), final and bool(parts))
+    return Said("\n".join(parts), final and bool(parts), whole and bool(parts))
+
+
+def printed(path: Path) -> str | None:
+    """Give what a CLI has printed into a file: its text, or the result in its JSON; None for a transcript."""
+    if _size(path) is None:
+        return None
+    with suppress(OSError):
+        with open(path, "rb") as file:
+            data = file.read(_MOST)
+        found = _results(data)
+        if found is None:
+            return data.decode("utf-8", "surrogateescape") if data.strip() else None
+        return found[-1] if found else None
+    return None
+
+
+def _results(data: bytes) -> list[str] | None:
+    """Give the results that JSON holds, a document or one a line; None of what holds no JSON objects."""
+    with suppress(ValueError, RecursionError):
+        whole = json.loads(data)
+        entries = whole if isinstance(whole, list) else [whole]
+        results = [each.get("result") for each in entries if isinstance(each, dict)]
+        return [each for each in results if isinstance(each, str)] if results else None
+    objects = [entry for line in data.splitlines() if (entry := _object(line))]
+    results = [each.get("result") for each in objects if each.get("type") == "result"]
+    return [each for each in results if isinstance(each, str)] if objects else None
+
+
+def tool_errors(path: Path) -> tuple[str, ...]:
+    """Give what tells the errors from others that tools ended with in the last turn, as far as it is written."""
+    from bridge.setups.wiggum.tool_errors import standing_errors
+
+    turn: list[dict[str, Any]] = []
+    for line in _backwards(path):
+        entry = _object(line)
+        role, message = _role(entry or {})
+        if role == "user" and not _is_result(message.get("content")):
+            break
+        if entry and role:
+            turn.append(entry)
+    return standing_errors(reversed(turn))
 
 
 def used_tools(path: Path) -> bool:
@@ -152,6 +207,13 @@ def _text(content: object) -> str:
         return ""
     blocks = [each for each in content if isinstance(each, dict) and each.get("type") in ("text", "output_text")]
     return "\n".join(each["text"] for each in blocks if isinstance(each.get("text"), str))
+
+
+def _is_result(content: object) -> bool:
+    """Say whether that is what tools gave, and nothing that the user said."""
+    return isinstance(content, list) and any(
+        isinstance(each, dict) and each.get("type") == "tool_result" for each in content
+    )
 
 
 def _works(content: object) -> bool:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.git.repository import Look
-from bridge.setups.wiggum import checkpoints, files, progress
-from bridge.setups.wiggum.policy import Decision, Heard, decide, stamp
+from bridge.setups.wiggum import checkpoints, files, journal, progress
+from bridge.setups.wiggum.policy import Decision, Heard, all_done, closed, decide, stamp, with_items
 from bridge.setups.wiggum.state import State, Turn
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ class Reply:
         failure: why its run failed, or None.
         excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
         elapsed: seconds that the loop has run.
+        tool_errors: what tells the errors from others that its tools ended with.
     """
 
     text: str = ""
     failure: str | None = None
     excused: bool = False
     elapsed: float = 0.0
+    tool_errors: tuple[str, ...] = ()
 
 
 def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
@@ -49,13 +51,11 @@ def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
     number = state.iteration + 1
     blocks = progress.count_blocks(files.read_text(layout.progress) or "", number)
     items = files.read_plan(layout)
+    journal.note(layout, f"iteration {number} begins")
     return replace(
-        state,
+        with_items(state, items),
         turn=Turn(number, stamp(now), look.head, look.tree, blocks),
         updated_at=stamp(now),
-        remaining_items=len(items.todo),
-        total_items=items.total,
-        completed_items=items.done,
     )
 
 
@@ -74,12 +74,31 @@ def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime)
         ticked=_new(items, state),
         done=_done(layout, turn),
         elapsed=reply.elapsed,
+        tool_errors=reply.tool_errors,
     )
     after, decision = decide(replace(state, iteration=turn.number - 1), heard, now)
     _tell(layout, turn, heard, decision, now)
     made = _checkpoint(probe, after, turn)
     warnings = (*excuse, *decision.warnings, *((made.warning,) if made.warning else ()))
-    return after, decision._replace(warnings=warnings)
+    decision = decision._replace(warnings=warnings)
+    _log(layout, after, decision)
+    return after, decision
+
+
+def _log(layout: Layout, state: State, decision: Decision) -> None:
+    which = f"iteration {state.iteration}"
+    for warning in decision.warnings:
+        journal.note(layout, f"{which}: {warning}", "WARN")
+    if decision.failure:
+        journal.note(layout, f"{which} failed: {decision.failure}", "WARN")
+    else:
+        journal.note(layout, f"{which} is over: {state.last_action or 'nothing was said'}")
+    if decision.outcome is None:
+        journal.note(layout, f"{which}: the loop goes on; circuit breaker {state.breaker.state}")
+    else:
+        good = state.exit_code == 0
+        told = f"{which}: the loop ends, {decision.outcome} (exit code {state.exit_code}): {decision.reason}"
+        journal.note(layout, told, "INFO" if good else "WARN")
 
 
 def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[State, str]:
@@ -91,16 +110,16 @@ def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[
     heard = Heard(failure="interrupted", items=items, ticked=_new(items, state), done=_done(layout, turn))
     _tell(layout, turn, heard, Decision(), now)
     made = _checkpoint(probe, state, turn, note=" (interrupted)")
+    over = all_done(state, items, heard.ticked)
     after = replace(
-        state,
+        with_items(state, items),
         iteration=turn.number,
         turn=None,
         last_action=heard.done or "interrupted",
-        remaining_items=len(items.todo),
-        total_items=items.total,
-        completed_items=items.done,
         updated_at=stamp(now),
     )
+    if over:
+        after = closed(after, "plan_complete", over, now)
     told = f"iteration {turn.number} was interrupted; its work is kept, the loop goes on behind it"
     return after, "; ".join(filter(None, (told, made.warning)))
 

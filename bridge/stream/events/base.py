@@ -10,6 +10,8 @@ from bridge.stream.events.details import NO_USAGE, Details
 from bridge.stream.events.texts import Texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.stream.documents import JsonObject
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "block_texts",
     "clean",
     "generic_session_id",
+    "generic_session_ids",
     "items",
     "kind",
     "mapping",
@@ -154,12 +157,17 @@ def items(value: object) -> list[dict[str, Any]]:
 
 def generic_session_id(event: JsonObject) -> str | None:
     """Give the first of the three fields that bmalph's generic extractor looks at, or None."""
+    return next(generic_session_ids(event), None)
+
+
+def generic_session_ids(event: JsonObject) -> Iterator[str]:
+    """Give what stands in those three fields, in their order."""
     fields = (
         event.get("sessionId"),
         mapping(event.get("metadata")).get("session_id"),
         event.get("session_id"),
     )
-    return next((text for value in fields if (text := _token(value))), None)
+    return (text for value in fields if (text := _token(value)))
 
 
 def _token(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.documents import HELD_LIMIT, Held, parse_line, parse_whole
-from bridge.stream.events.base import Answer, Family
+from bridge.stream.events.base import Answer, Family, generic_session_ids
 from bridge.stream.events.claude import Claude
 from bridge.stream.events.cline import Cline
 from bridge.stream.events.codex import Codex
@@ -59,6 +59,8 @@ class Reader:
         self._settled: tuple[Family | None, str] | None = None
         self._held = Held(held_limit)
         self._fences = 0
+        self._unknown = 0
+        self._ids: set[str] = set()
         self._text = text
 
     @property
@@ -84,6 +86,9 @@ class Reader:
         if self._family is None:
             self._family = None if self._fences % 2 else self._family_of(event)
             if self._family is None:
+                self._unknown += 1
+                if len(self._ids) < 2:  # two differ already
+                    self._ids.update(generic_session_ids(event))
                 return
             self._held.clear()
         self._events += 1
@@ -103,9 +108,15 @@ class Reader:
         return family.details(shape) if family is not None else Details()
 
     def session_id(self) -> str | None:
-        """Give the session id alone: also that of one object that no CLI of ours printed."""
+        """Give the session id alone: also that of an object, or of JSON lines, that no CLI of ours printed."""
         family, _ = self._settle()
-        return family.session_id if family is not None else None
+        if family is not None and (family.session_id or family is not self._family):
+            return family.session_id
+        return next(iter(self._ids)) if self._agreed() else None
+
+    def _agreed(self) -> bool:
+        """Whether lines of no known family are events, and not examples in prose, and name one session."""
+        return len(self._ids) == 1 and not self._fences and self._unknown > self.malformed
 
     def _settle(self) -> tuple[Family | None, str]:
         """Give the family with all events, and the shape of the output (see Details.shape)."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.contract import driver_contract
 from bridge.verify.checks.behaviour_loading import BOTH, TROUBLE, said
 from bridge.verify.probe import AgentProbe, ProbeFailed, probe_for
+from bridge.verify.probe.driver import loop_functions
 from bridge.verify.probe.strict import strict as run_strictly
 from bridge.verify.registry import check
 
@@ -52,7 +53,8 @@ def loading_under_errexit(subject: Any) -> Iterator[Finding]:
         strict = run_strictly(probe, [h for h in wanted if probe.has(h)], "-euo pipefail", before, condition=True)
     else:
         wanted, options = ("driver_valid_tools", "driver_permission_denial_help"), "set -e"
-        strict = run_strictly(probe, [hook for hook in wanted if probe.has(hook) and probe.own(hook)])
+        hooks = [hook for hook in wanted if probe.has(hook) and probe.own(hook)]
+        strict = run_strictly(probe, hooks, before=loop_functions())
     if not strict.loaded:
         what = _why(strict)
         yield subject.finding(

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Bench", "lines"]
 
 _TIMEOUT = 20.0
-_LOG = "log() { printf 'log: %s\\n' \"$*\"; }"  # agents may call the controller's
+# Agents may call the controller's, drivers the loop's; without the time, which differs from run to run.
+_LOG = 'log() { printf \'log: %s\\n\' "$*"; }; log_status() { printf \'[%s] %s\\n\' "${1-}" "${2-}" >&2; }'
 
 
 class Bench:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
+from bridge.contract import driver_contract
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
@@ -68,6 +69,7 @@ class World:
         self.bin = folder / "bin"
         self.env = {"HOME": str(folder), "PATH": f"{self.bin}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
         self.settings: dict[str, str] = {}
+        self.unset: set[str] = set()  # settings that a host without defaults would lack
         self.prompt_text = ""
         self.texts: dict[str, str] = {}
         self.recorded = b""
@@ -120,7 +122,10 @@ class World:
     def load(self) -> Driver:
         """A new driver in the scenario's folder and environment."""
         assert self.script is not None, "the scenario names no driver"
-        return Driver.load(self.script, settings=self.settings, env=self.env, cwd=self.folder)
+        driver = Driver.load(self.script, settings=self.settings, env=self.env, cwd=self.folder)
+        for name in self.unset:
+            driver.shell.execute(f"unset -v {name}")
+        return driver
 
     @property
     def driver(self) -> Driver:
@@ -132,6 +137,7 @@ class World:
     def set(self, name: str, value: str) -> None:
         """A setting for now and for a driver that is loaded later."""
         self.settings[name] = value
+        self.unset.discard(name)
         if self._driver is not None:
             self._driver.set(name, value)
 
@@ -217,9 +223,13 @@ class World:
     def of_bash(self, call: str, array: str, *arguments: str) -> Answer:
         """The same question put to a bash of its own."""
         assert self.script is not None
-        return array_after(
-            self.script, call, arguments, array, settings=self.settings, env=self.env, cwd=self.folder
-        )
+        defaults = {
+            name: entry.default
+            for name, entry in driver_contract().globals.items()
+            if entry.default is not None and not self.env.get(name)
+        }
+        env = {name: value for name, value in {**self.env, **defaults}.items() if name not in self.unset}
+        return array_after(self.script, call, arguments, array, settings=self.settings, env=env, cwd=self.folder)
 
     def command_of_bash(self, *arguments: str) -> list[str]:
         """The command as bash itself has it."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.stream.jq import Filter
     from bridge.verify.probe.state import State
 
-__all__ = ["ALLOWED", "MISSING", "SESSION", "Build", "DriverProbe"]
+__all__ = ["ALLOWED", "MISSING", "SESSION", "Build", "DriverProbe", "loop_functions"]
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
@@ -27,6 +27,13 @@ OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some driver
 MISSING = ".ralph/no such prompt.md"
 
 ALLOWED = ("Read", "Bash(git *)", "Write(*)", "Edit(*.md)")
+
+
+def loop_functions() -> str:
+    """The code of the loop's functions that drivers may call; what they log is no output of a hook."""
+    bodies = {name: function.body for name, function in driver_contract().functions.items()}
+    bodies["log_status"] = "return 0"
+    return "\n".join(f"{name}() {{\n{body}\n}}" for name, body in bodies.items() if body is not None)
 
 
 class Build(NamedTuple):
@@ -60,7 +67,8 @@ class DriverProbe(Probe):
     """A driver under observation."""
 
     def prepare(self, shell: Shell) -> None:
-        """The default stubs of the contract, and the settings as a host has them."""
+        """The default stubs of the contract, the loop's functions, and the settings as a host has them."""
+        shell.execute(loop_functions())
         for name, hook in driver_contract().hooks.items():
             if hook.default_stub is not None:
                 shell.execute(f"{name}() {{\n: default_of_the_contract\n{hook.default_stub}\n}}")

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -59,7 +59,7 @@ def test_t22_a_status_that_readers_call_corrupt_is_never_written(project: Projec
 
 
 @given(st.text())
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@hypothesis_settings(max_examples=50)
 def test_t10_progress_is_json_whatever_the_cli_prints(project: Project, line: str) -> None:
     status.write_running(project.folder, poll=5, elapsed=12.7, last_line=line, now=NOW)
     record = readers.progress(project.folder.path)

@@ -30,6 +30,13 @@ def test_options(words: list[str], fields: dict[str, Given]) -> None:
     assert (plan.action, plan.options) == ("run", fields)
 
 
+def test_c7_limits() -> None:
+    plan = parse(["--max-minutes", "0.5", "-v", "--max-iterations", "20", "--max-minutes", "90"])
+    assert (plan.action, plan.max_iterations, plan.max_minutes) == ("run", 20, 90.0)
+    assert plan.options == {"verbose": Given("-v", "true")}
+    assert (parse([]).max_iterations, parse([]).max_minutes) == (None, None)
+
+
 def test_live_and_monitor() -> None:
     assert parse(["--live"]).live
     assert parse(["-m", "-l"]).monitor
@@ -62,6 +69,16 @@ def test_what_is_done_at_once_hides_what_comes_behind(words: list[str], action: 
         (["--output-format", "xml"], "json or text"),
         (["--session-expiry", "0"], "at least 1"),
         (["--session-expiry", "-1"], "at least 1"),
+        (["--max-iterations", "0"], "at least 1"),
+        (["--max-iterations", "-1"], "at least 1"),
+        (["--max-iterations", "1.5"], "at least 1"),
+        (["--max-iterations", ""], "at least 1"),
+        (["--max-minutes", "0"], "more than 0"),
+        (["--max-minutes", "0.0"], "more than 0"),
+        (["--max-minutes", "-5"], "more than 0"),
+        (["--max-minutes", "nan"], "more than 0"),
+        (["--max-minutes", "1e9"], "more than 0"),
+        (["--max-iterations=5"], "Unknown option: --max-iterations=5"),
         (["--calls=5"], "Unknown option: --calls=5"),
         (["-lv"], "Unknown option: -lv"),
         (["build"], "Unknown option: build"),
@@ -87,6 +104,8 @@ def test_what_is_wrong(words: list[str], said: str) -> None:
         "--output-format",
         "--allowed-tools",
         "--session-expiry",
+        "--max-iterations",
+        "--max-minutes",
     ],
 )
 def test_t26_a_missing_value_is_an_error(option: str) -> None:
@@ -96,5 +115,6 @@ def test_t26_a_missing_value_is_an_error(option: str) -> None:
 
 
 def test_the_usage_names_every_option() -> None:
-    for option in ("--calls", "--monitor", "--auto-reset-circuit", "--session-expiry", "--no-continue", "-h", "-t"):
+    for option in ("--calls", "--monitor", "--auto-reset-circuit", "--session-expiry", "--no-continue", "-h", "-t",
+                   "--max-iterations", "--max-minutes"):  # fmt: skip
         assert option in USAGE

@@ -10,7 +10,7 @@ from bridge import setups
 from bridge.errors import ConfigurationError
 from bridge.setups.bmalph.folder import locate
 from bridge.setups.bmalph.layout import fix_plan, look, require
-from bridge.setups.bmalph.start import unknown_tools
+from bridge.setups.bmalph.tools import likely_tool, unknown_tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,36 @@ def test_either_name_of_the_plan(tmp_path: Path) -> None:
         ("Raed,read", ("Raed", "read")),
         ("Bash[a]", ("Bash[a]",)),
         ("", ()),
+        ("Bash(make *)", ()),
+        ("Read(src/**), Write(a,b)", ()),
+        ("Bash(make (all))", ()),
+        ("Edit(x)", ("Edit(x)",)),
+        ("Bash()", ("Bash()",)),
+        ("Bash(make", ("Bash(make",)),
+        ("Bash (make)", ("Bash (make)",)),
     ],
 )
 def test_tools_that_no_pattern_covers(allowed: str, unknown: tuple[str, ...]) -> None:
     assert unknown_tools(allowed, ["Read", "Write", "Bash", "Bash(git *)", "mcp__*"]) == unknown
+
+
+def test_c2_a_tool_that_is_listed_with_an_argument_only_may_have_any_and_none_listed_says_nothing() -> None:
+    assert unknown_tools("Bash(make *),Bash", ["Bash(git *)"]) == ("Bash",)
+    assert unknown_tools("Anything", []) == ()
+
+
+@pytest.mark.parametrize(
+    ("item", "meant"),
+    [
+        ("Raed", "Read"),
+        ("read", "Read"),
+        ("bash(make *)", "Bash(make *)"),
+        ("Bash(make *", "Bash(make *)"),
+        ("Bash()", "Bash"),
+        ("Wriet", "Write"),
+        ("Teleport", None),
+        ("", None),
+    ],
+)
+def test_c2_the_likely_tool(item: str, meant: str | None) -> None:
+    assert likely_tool(item, ["Read", "Write", "Bash", "Bash(git *)", "mcp__*"]) == meant

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import subprocess
+import tempfile
 from typing import TYPE_CHECKING
+
+import pytest
 
 from bridge.setups.bmalph.monitor import tmux_commands
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.setups.bmalph.conftest import Project
 
 RECORD = 'printf "%s\\0" "$@" >> tmux.calls; printf "\\n" >> tmux.calls'
@@ -48,6 +55,42 @@ def test_tmux_gets_three_panes(installed: Project) -> None:
     done = installed.controller("-m", "-t", "5")
     assert done.returncode == 0, done.stderr
     calls = [line.split("\0")[0] for line in installed.read("tmux.calls").splitlines()]
-    assert calls == ["new-session", "split-window", "split-window", "select-pane"]
+    assert calls[:4] == ["new-session", "split-window", "split-window", "select-pane"]
     assert "--live -t 5" in installed.read("tmux.calls")
     assert "tmux attach -t ralph-" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
+def test_c7_panes_have_titles_whatever_number_the_first_one_has(installed: Project, tmp_path: Path) -> None:
+    assert installed.run("adopt").returncode == 0
+    installed.cli("claude", "mkfifo held; cat held")  # until the server goes, and the panes with it
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".tmux.conf").write_text("set -g base-index 1\nsetw -g pane-base-index 1\n")
+    # Short: the path of a socket may have some hundred characters.
+    with tempfile.TemporaryDirectory(prefix="rb-") as sockets:
+        env = {"HOME": str(home), "TMUX_TMPDIR": sockets}
+        try:
+            done = installed.controller("--monitor", "--max-iterations", "1", **env)
+            assert done.returncode == 0, done.stderr
+            form = "#{pane_title}|#{pane_active}|#{pane_at_left}|#{pane_at_bottom}"
+            shown = _tmux(installed, env, "list-panes", "-a", "-F", form)
+            assert sorted(shown.splitlines()) == ["Claude Code output|0|0|0", "Ralph loop|1|1|1", "Status|0|0|1"]
+            assert _tmux(installed, env, "show-options", "-wv", "pane-border-status") == "top\n"
+        finally:
+            _tmux(installed, env, "kill-server")
+
+
+def _tmux(project: Project, env: dict[str, str], *words: str) -> str:
+    done = subprocess.run(
+        ["tmux", *words], env=project.environment(**env), capture_output=True, text=True, check=False, timeout=60
+    )
+    return done.stdout
+
+
+def test_c7_a_driver_that_is_not_there_is_told_before_there_are_panes(installed: Project) -> None:
+    assert installed.run("adopt").returncode == 0
+    installed.cli("tmux", RECORD)
+    done = installed.controller("-m", PLATFORM_DRIVER="claude-cod")
+    assert (done.returncode, "Did you mean claude-code?" in done.stderr) == (1, True), done.stderr
+    assert not (installed.path / "tmux.calls").exists()

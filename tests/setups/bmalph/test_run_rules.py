@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.loop.outcome import failure_of
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent
 
@@ -187,6 +188,14 @@ def test_or_opens_the_breaker_at_its_threshold(looping: Project) -> None:
     loop = inside.run(looping, "claude-code", PERMISSION_DENIAL_MODE="threshold")
     assert (loop.reason, loop.end.iterations) == ("permission_denied", 2)
     assert ended(looping)[1] == "halted"
+
+
+def test_c1_a_cli_that_says_nothing_and_does_nothing_is_retried_until_the_breaker_opens(looping: Project) -> None:
+    looping.cli("claude", "exit 0")
+    loop = inside.run(looping, "claude-code")
+    assert [failure_of(event.outcome) for event in loop.iterations] == ["it printed nothing"] * 3
+    assert loop.reason == "stagnation_detected"
+    assert "[ERROR] Run failed: it printed nothing" in looping.read(".ralph/logs/ralph.log")
 
 
 # -- the end ---------------------------------------------------------------------------------------------

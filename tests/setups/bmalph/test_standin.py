@@ -118,6 +118,22 @@ def test_what_is_missing_before_a_loop(adopted: Project, change: str, said: str)
     assert (done.returncode, said in done.stderr) == (1, True), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "loops", "reason"),
+    [
+        (["--max-iterations", "2"], [2], "max_iterations"),
+        (["--max-minutes", "0.0001"], [0, 1], "max_minutes"),
+        (["--max-iterations", "1", "--live", "--max-minutes", "60"], [1], "max_iterations"),
+    ],
+)
+def test_c7_it_ends_when_it_is_told_to(adopted: Project, words: list[str], loops: list[int], reason: str) -> None:
+    adopted.cli("claude", """echo '{"type":"result","result":"going on","session_id":"s"}'""")
+    done = adopted.controller(*words, RALPH_BRIDGE_PAUSE_SECONDS="0")
+    status = json.loads(adopted.read(".ralph/status.json"))
+    assert (done.returncode, status["exit_reason"]) == (0, reason), done.stderr
+    assert status["loop_count"] in loops
+
+
 def test_status(adopted: Project) -> None:
     assert "No status" in adopted.controller("--status").stdout
     adopted.write(".ralph/status.json", '{"loop_count":3,"status":"running"}')
@@ -159,3 +175,31 @@ def test_the_session_reset(adopted: Project) -> None:
 def test_ralph_dir_that_cannot_be_used(adopted: Project) -> None:
     done = adopted.controller("--status", RALPH_DIR="../x")
     assert (done.returncode, "RALPH_DIR is '../x'" in done.stderr) == (1, True)
+
+
+def test_c3_log_status_of_the_driver_reaches_the_log(adopted: Project) -> None:
+    path = adopted.path / ".ralph/drivers/claude-code.sh"
+    path.write_text(
+        path.read_text()
+        + 'log_status INFO "loaded"\n'
+        + 'driver_cli_binary() { log_status WARN "here today"; echo claude; }\n'
+    )
+    adopted.cli("claude", "sed -i 's/- \\[ \\]/- [x]/' .ralph/@fix_plan.md; echo done")
+    dry = adopted.run("run", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert not (adopted.path / ".ralph/logs").exists()
+    assert adopted.run("doctor").returncode == 0
+    assert not (adopted.path / ".ralph/logs").exists()
+    done = adopted.controller()
+    assert done.returncode == 0, done.stderr
+    lines = adopted.read(".ralph/logs/ralph.log").splitlines()
+    assert [line[22:] for line in lines if "loaded" in line or "today" in line][:2] == [
+        "[INFO] loaded",
+        "[WARN] here today",
+    ]
+
+
+def test_c10_a_sandbox_that_is_asked_for_ends_the_stand_in_before_its_loop(adopted: Project) -> None:
+    done = adopted.controller(SANDBOX_PROVIDER="docker")
+    assert (done.returncode, "SANDBOX_PROVIDER=docker in the environment" in done.stderr) == (1, True)
+    assert adopted.controller("--status", SANDBOX_PROVIDER="docker").returncode == 0

@@ -6,6 +6,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.setups.ralph_loop.conftest import CONTROLLER
 
 if TYPE_CHECKING:
@@ -54,6 +56,34 @@ def test_the_stand_in_takes_the_controllers_words(ralph: Ralph) -> None:
         done = call(ralph, *words)
         found = (done.returncode, out in done.stdout, err in done.stderr)
         assert found == (status, True, True), (words, done.stderr)
+
+
+SHOWN = ("plan [N]", "--process", "build", "align-specs", "prompt FILE", "update", "sandbox", "help", "--help")
+
+
+@pytest.mark.parametrize("texts", ["none", "index", "topics", "whole"])
+@pytest.mark.parametrize(
+    ("words", "status", "stream"),
+    [([], 1, "stdout"), (["--process"], 1, "stdout"), (["--help"], 0, "stdout"), (["sandbox", "-h"], 0, "stdout"),
+     (["bogus"], 1, "stderr"), (["bogus", "--help"], 1, "stderr"), (["3"], 1, "stderr"), ([""], 1, "stderr")],
+)  # fmt: skip
+def test_c7_the_usage_names_every_mode_whatever_texts_the_setup_has(
+    ralph: Ralph, texts: str, words: list[str], status: int, stream: str
+) -> None:
+    whole = "Ours: " + " ".join(SHOWN) + "\n"
+    for name, text in {
+        "none": {},
+        "index": {"index": "Topics: plan, build\n"},
+        "topics": {"plan": "about plan\n", "usage": "how to use it\n"},
+        "whole": {"usage": whole, "index": "Topics: plan\n"},
+    }[texts].items():
+        ralph.write(f".ralph/lib/help/{name}.txt", text)
+    ralph.run("adopt")
+    done = call(ralph, *words)
+    assert done.returncode == status
+    assert [word for word in SHOWN if word not in getattr(done, stream)] == []
+    assert (whole in getattr(done, stream)) == (texts == "whole")
+    assert ("Error: unknown argument: " in done.stderr) == (stream == "stderr")
 
 
 def test_the_stand_in_works_from_anywhere_through_links_and_under_bash(ralph: Ralph) -> None:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[3]
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
-OURS = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "CLAUDE_PROJECT_DIR", "PLATFORM_DRIVER")
+OURS = (
+    *("CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "CLAUDE_PROJECT_DIR", "CLAUDE_TRANSCRIPT"),
+    *("PLATFORM_DRIVER", "RALPH_COMPLETION_PROMISE", "RALPH_MAX_ITERATIONS"),
+)
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -68,7 +71,11 @@ class Project:
 
     @property
     def state(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.read(".claude/ralph-state.json"))
+        """That of the loop at hand, else of the one that ended last."""
+        path = self.layout.state
+        if not path.exists():
+            path = max((self.layout.folder / "archive").glob("*.json"), key=lambda each: each.stat().st_mtime_ns)
+        found: dict[str, Any] = json.loads(path.read_text())
         return found
 
     def keep(self, **values: Any) -> None:

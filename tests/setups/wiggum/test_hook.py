@@ -273,6 +273,61 @@ def test_legacy_exit_codes_fail_open(project: Project, data: str) -> None:
     assert done.stderr
 
 
+def test_f5_a_shell_loop_names_its_transcript_in_the_environment(project: Project) -> None:
+    """14 F.5."""
+    project.keep()
+    path = project.write("bin/t.jsonl", line("user", GIVEN) + line("assistant", "Working."))
+    seen = []
+    for stdin in ("", "{}", "\n"):
+        project.write("work.txt", stdin + "x\n")
+        done = project.run("stop-hook", "--legacy-exit-codes", stdin=stdin, CLAUDE_TRANSCRIPT=str(path))
+        seen.append((done.returncode, done.stdout))
+    assert seen == [(1, "")] * 3
+    path.write_text(line("user", "go on") + line("assistant", GIVEN))
+    done = project.run("stop-hook", "--legacy-exit-codes", CLAUDE_TRANSCRIPT="bin/t.jsonl")
+    assert (done.returncode, "complete" in done.stderr) == (0, True)
+    assert project.state["outcome"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"All done.\n{GIVEN}\n",
+        json.dumps({"type": "result", "result": GIVEN}, indent=1),
+        json.dumps([{"type": "system"}, {"type": "result", "result": GIVEN}]),
+        line("assistant", "Nearly.") + json.dumps({"type": "result", "result": GIVEN}),
+    ],
+)
+def test_f5_it_may_be_what_the_cli_has_printed(project: Project, text: str) -> None:
+    project.keep()
+    project.write("bin/out", text)
+    done = project.run("stop-hook", "--legacy-exit-codes", CLAUDE_TRANSCRIPT="bin/out")
+    assert (done.returncode, "complete" in done.stderr) == (0, True)
+
+
+def test_f5_its_limits_come_from_the_environment_too(project: Project) -> None:
+    project.write(".claude/ralph-state.json", '{"iteration":0,"no_change_count":0,"error_hashes":[]}')
+    env = {"CLAUDE_TRANSCRIPT": "bin/out", "RALPH_MAX_ITERATIONS": "2", "RALPH_COMPLETION_PROMISE": "FOO"}
+    project.write("bin/out", GIVEN)
+    assert [project.run("stop-hook", "--legacy-exit-codes", **env).returncode for _ in (1, 2)] == [1, 0]
+    assert project.state["outcome"] == "max_iterations"
+
+
+def test_f5_a_transcript_that_is_missing_or_empty_fails_open(project: Project) -> None:
+    project.keep()
+    project.write("bin/empty", "")
+    for name in ("bin/none", "bin/empty", "bin"):
+        done = project.run("stop-hook", "--legacy-exit-codes", CLAUDE_TRANSCRIPT=name)
+        assert (done.returncode, "transcript" in done.stderr) == (0, True)
+    assert project.state["iteration"] == 0
+
+
+def test_f5_without_the_option_it_is_not_looked_at(project: Project) -> None:
+    project.keep()
+    path = project.write("bin/t.jsonl", line("assistant", GIVEN))
+    assert "its input is empty" in project.run("stop-hook", CLAUDE_TRANSCRIPT=str(path)).stderr
+
+
 # -- the official plugin's file ----------------------------------------------------------------------
 
 PLUGIN = """---

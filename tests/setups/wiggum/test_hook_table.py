@@ -49,6 +49,11 @@ class Row:
 
 
 OWN = {"session_id": "mine"}
+USE = {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use", "id": "t"}]}}
+RESULT = {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}}
+BOTH = of("assistant", GIVEN)
+BOTH["message"]["content"].append({"type": "tool_use", "id": "t"})
+DONE, GOES_ON = {"outcome": "complete"}, {"outcome": None, "iteration": 1}
 FALLBACK = {"last_assistant_message": None, "transcript_path": "t.jsonl"}
 ROWS = [
     # going on
@@ -526,6 +531,52 @@ ROWS = [
                 {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use"}]}},
             )
         },
+        told="nor, by now",
+    ),
+    # 14 F.9: the last line of the turn is the use of a tool
+    *(
+        Row(
+            f"a text, then {about}",
+            does,
+            FALLBACK,
+            OWN,
+            {"t.jsonl": said(*entries)},
+            told=told,
+            after=after,
+        )
+        for about, entries, does, told, after in (
+            ("a tool", [of("user", "go"), of("assistant", GIVEN), USE], ALLOW, "complete", DONE),
+            ("a tool in the same line", [of("user", "go"), BOTH], ALLOW, "complete", DONE),
+            (
+                "tools and results",
+                [of("user", "go"), of("assistant", GIVEN), USE, RESULT, USE],
+                ALLOW,
+                "complete",
+                DONE,
+            ),
+            (
+                "a tool and its result",
+                [of("user", "go"), of("assistant", GIVEN), USE, RESULT],
+                ALLOW,
+                "complete",
+                DONE,
+            ),
+            (
+                "a tool, after an older one",
+                [of("assistant", GIVEN), USE, RESULT, of("assistant", "x"), USE],
+                BLOCK,
+                "",
+                GOES_ON,
+            ),
+            ("a tool in the next turn", [of("assistant", GIVEN), of("user", "go"), USE], OPEN, "nor, by now", None),
+        )
+    ),
+    Row(
+        "a text, then a tool, and a line that is cut off",
+        OPEN,
+        FALLBACK,
+        OWN,
+        {"t.jsonl": said(of("user", "go"), of("assistant", GIVEN), USE) + '{"type":"assi'},
         told="nor, by now",
     ),
     Row(

@@ -37,8 +37,10 @@ class Scripted:
     def __init__(self, replies: Sequence[Reply], *, work: bool = False) -> None:
         self.replies = list(replies)
         self.work = work
+        self.seconds: list[float | None] = []
 
-    def turn(self, layout: Layout, number: int) -> Generator[None, None, Reply]:
+    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[None, None, Reply]:
+        self.seconds.append(seconds)
         if self.work:
             (layout.project / "work.txt").write_text(f"turn {number}\n")
         return self.replies.pop(0)
@@ -82,6 +84,19 @@ def test_a_pause_isn_t_longer_than_the_minutes_that_are_left(project: Project) -
     assert all(each.seconds <= 0.3 for each in told if isinstance(each, Paused))
 
 
+def test_f7_a_turn_gets_the_minutes_that_are_left(project: Project) -> None:
+    """14 F.7."""
+    tool = Scripted([Reply("Worked."), DONE])
+    events(project, tool, 0, max_minutes=60)
+    first, second = tool.seconds
+    assert first is not None
+    assert second is not None
+    assert 0 < second < first <= 3600
+    tool = Scripted([DONE])
+    events(project, tool, 0, fresh=True)
+    assert tool.seconds == [None]
+
+
 @pytest.mark.parametrize("failure", ["it ran for too long and was ended", "the agent gave no response"])
 def test_req_rw_108_work_excuses_a_turn_that_was_cut_off_or_silent(project: Project, failure: str) -> None:
     cut = Reply(failure=failure, excused=True)
@@ -107,7 +122,7 @@ def turn(project: Project, script: str, timeout: float | None = None) -> Reply:
     )
     project.write(".claude/ralph/prompt.md", "Go.\n")
     with Agent.load(path, cwd=project.path) as agent:
-        run = AgentTool(agent, timeout).turn(project.layout, 1)
+        run = AgentTool(agent, timeout).turn(project.layout, 1, None)
         while True:
             try:
                 next(run)

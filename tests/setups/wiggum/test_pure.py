@@ -49,7 +49,10 @@ def test_a_state_survives_writing_and_reading() -> None:
         max_minutes=1.5,
         completed_items=("a", "b"),
         turn=Turn(3, "2026-01-02T03:04:05Z", "abc", None, 2),
-        breaker=Breaker(Circuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, ("x",), (3, 4), 5),
+        breaker=Breaker(
+            Circuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, ("x",), (3, 4), 5, {"x": 2}, 3, "h"
+        ),
+        by_default=("max_iterations",),
         outcome="stuck",
         extra={"theirs": [1]},
     )
@@ -131,6 +134,16 @@ def test_any_text_is_a_state_or_refused(text: str) -> None:
         ([Evidence(changed=False, error="x")] * 4, ""),
         ([Evidence(changed=False, error="x")] * 5, "repeated_error"),
         ([Evidence(changed=False, error=str(number)) for number in range(3)], "no_file_changes"),
+        # 14 F.2: errors of tools, among others; and the same words each time
+        ([Evidence(changed=True, tool_errors=("x", str(number))) for number in range(4)], ""),
+        ([Evidence(changed=True, tool_errors=("x", str(number))) for number in range(5)], "repeated_error"),
+        ([Evidence(True, str(number), tool_errors=(str(number - 1),)) for number in range(9)], ""),
+        ([Evidence(True, "x"), Evidence(True, tool_errors=("x",))] * 2 + [Evidence(True, "x")], "repeated_error"),
+        ([Evidence(changed=True, message="Done.")] * 4, ""),
+        ([Evidence(changed=True, message="Done."), Evidence(True, message=" Done.\n")] * 3, "repeated_error"),
+        ([Evidence(changed=True, message=f"Done {number}.") for number in range(9)], ""),
+        ([Evidence(changed=True, message="Done.")] * 4 + [Evidence(True)] + [Evidence(True, message="Done.")], ""),
+        ([Evidence(changed=False, message="Done.")] * 3, "no_file_changes"),
     ],
 )
 def test_conditions(evidence: list[Evidence], trip: str) -> None:
@@ -220,6 +233,30 @@ def test_stuck(text: str, stuck: bool) -> None:
         ("Added error handling", ""),
         ("No errors: done", ""),
         ("", ""),
+        # 14 F.2: inside sentences, without what differs between two turns
+        (
+            "Attempt 3: it still fails with TypeError: x is undefined. I will try way 4.",
+            "TypeError: x is undefined",
+        ),
+        (
+            "I tried again, but got `TypeError: x is undefined`, so I will look elsewhere",
+            "TypeError: x is undefined",
+        ),
+        ("The build ends with error TS2304: Cannot find name 'a'.", "error TSN: Cannot find name 'a'"),
+        ("Error: no such table: users. Attempt 7 will differ.", "Error: no such table: users"),
+        ("The tests again failed because of connection refused on port 5432.", "connection refused on port N"),
+        ("Tests still fail with connection refused on port 5433 (third try).", "connection refused on port N"),
+        ("The compiler says error[E0308]: mismatched types", "error[EN]: mismatched types"),
+        ("Did a lot. " * 100 + "It fails with ValueError: no. " + "So be it. " * 100, "ValueError: no"),
+        ("I keep hitting the same error again.", "I keep hitting the same error"),
+        ("Fixed one, but still ValueError: bad input remains", "ValueError: bad input"),
+        ("It crashed again: segmentation fault", "segmentation fault"),
+        ("npm says ENOENT, open 'x'", "ENOENT, open 'x'"),
+        ("I fixed the TypeError: x is undefined.", ""),
+        ("When it fails with an error, we try again.", ""),
+        ("Completed the item with error messages translated.", ""),
+        ("Added a test for KeyError: missing id", ""),
+        ("All is well: error messages are shown now", ""),
     ],
 )
 def test_errors(text: str, error: str) -> None:

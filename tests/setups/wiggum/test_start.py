@@ -267,6 +267,7 @@ def test_a_signal_leaves_a_turn_that_the_next_start_ends(project: Project) -> No
     assert "left in the middle" in project.wiggum("status").stdout
     assert project.wiggum("start", "--no-live").returncode == 0
     assert project.commits[1] == "ralph: checkpoint iteration 2 (interrupted)"
+    assert "[WARN] iteration 2 is interrupted" in project.layout.log.read_text()  # 14 F.6
 
 
 def test_stop_closes_a_loop_that_isn_t_at_work(project: Project) -> None:

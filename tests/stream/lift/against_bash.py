@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pytest
-
 from bridge.stream.lift import JqFacts, Lifted, NotLifted, Outcome, Refused, lift
+from tests import jqs
 
 BASH = shutil.which("bash") or "bash"
-FACTS = JqFacts.of()
-needs_jq = pytest.mark.skipif(FACTS is None, reason="no jq command to compare with")
+FOUND = JqFacts.of() if jqs.version() else None
+FACTS = FOUND and replace(FOUND, extended=False)  # nor does the bash that it is held against read a ~/.jq
 
 
 @dataclass
@@ -41,7 +39,7 @@ class Bench:
             input=b"" if stdin is None else stdin,
             capture_output=True,
             check=False,
-            env={**os.environ, "LC_ALL": self.locale},
+            env=jqs.environment(LC_ALL=self.locale),
         )
 
     def definition(self) -> str:

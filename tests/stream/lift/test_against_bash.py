@@ -9,15 +9,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bridge.stream.lift import Refused
+from tests.jqs import needs_jq
 from tests.stream.lift import cases
-from tests.stream.lift.against_bash import Bench, needs_jq
+from tests.stream.lift.against_bash import Bench
 
 pytestmark = needs_jq
 
 EXAMPLES = int(os.environ.get("RALPH_BRIDGE_LIFT_EXAMPLES", "6"))
-generously = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
-)
+generously = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 SHELLS = st.sampled_from([(), ("pipefail",), ("errexit",), ("pipefail", "errexit"), ("nounset",)])
 LOCALES = st.sampled_from(["C.UTF-8", "C"])
 CHUNKS = st.sampled_from([1, 13, 1 << 20])

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.setups.diagnosis import Answer, NotLookedAt, cli, passed, told
+from bridge.setups.bmalph.tools import about_tools
+from bridge.setups.diagnosis import Answer, NotLookedAt, cli, passed, told, warned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.bmalph.doctor.model import Case
 
-__all__ = ["available", "contract", "drift", "loads", "version"]
+__all__ = ["available", "contract", "drift", "loads", "tools", "version"]
 
 
 def loads(case: Case) -> Answer:
@@ -28,6 +29,19 @@ def contract(case: Case) -> Answer:
     """The driver is to contract."""
     script = _script(case)
     return cli.contract(script, case.folder.name_of(script))
+
+
+def tools(case: Case) -> Answer:
+    """The list of allowed tools is one of tools that the driver knows."""
+    settings = case.settings
+    try:
+        with case.load_driver() as driver:
+            found = about_tools(settings, driver)
+    except BridgeError as error:
+        raise NotLookedAt("the driver can't be loaded") from error
+    if found:
+        return warned(found, "correct ALLOWED_TOOLS, or delete it")
+    return passed("by default" if settings.sources["allowed_tools"].kind == "default" else settings.allowed_tools)
 
 
 def available(case: Case) -> Answer:

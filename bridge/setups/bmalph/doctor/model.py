@@ -72,7 +72,7 @@ class Case:
 
         return Driver.load(
             self.settings.platform_driver,
-            folders=[self.folder / "drivers"],
+            folders=self.folder.drivers,
             cwd=self.folder.project,
             env=dict(self.env),
             settings=self.settings.shell_globals(),
@@ -84,4 +84,4 @@ class Case:
         """The driver's script."""
         from bridge.driver import find
 
-        return find(self.settings.platform_driver, [self.folder / "drivers"])
+        return find(self.settings.platform_driver, self.folder.drivers)

@@ -78,6 +78,7 @@ def _set(world: World, name: str, value: str) -> None:
 @given(parsers.re(r"(?P<name>[A-Z_]+) is not set"))
 def _unset(world: World, name: str) -> None:
     world.settings.pop(name, None)
+    world.unset.add(name)
 
 
 @given(parsers.re(r"these texts, where .*"))

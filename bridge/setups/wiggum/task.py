@@ -1,0 +1,218 @@
+"""Whose task the files of a project are, and what ``start`` makes of them: PROMPT.md, fix_plan.md, progress.txt.
+
+A loop never runs the prompt of another task than the one that was asked for, nor waits for a promise that its
+prompt doesn't ask for while it asks for another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import LoopRefused
+from bridge.files import write_atomic
+from bridge.setups.wiggum import files
+from bridge.setups.wiggum.prompt import (
+    TEMPLATES,
+    filled,
+    filled_by,
+    promises_in,
+    task_of,
+    template,
+    with_promise,
+)
+from bridge.setups.wiggum.state import PROMISE
+from bridge.stream.status import find_promise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.state import State
+
+__all__ = ["Asked", "Task", "digest", "name_of", "settle", "write"]
+
+_NAME = 120
+# A prompt that hands out the items of a plan is of no task in particular.
+_OF_ANY = re.compile(
+    r"\bfix_plan\b|\bTODO\.md\b|\b(?:next|most important|highest[ -]priority)[ \t]+"
+    r"(?:(?:open|unchecked|unticked|unfinished|incomplete|remaining)[ \t]+)?(?:item|task)\b",
+    re.IGNORECASE,
+)
+_OF_ONE = re.compile(r"^#{1,3}[ \t]*(?:Task|Objective)\b|^Task:", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What ``start`` was asked for, as far as the files matter.
+
+    Attributes:
+        description: the task, in words; None: PROMPT.md has it.
+        promise: the completion promise that was named, or None.
+        fresh: begin anew: plan and progress of what was before are set aside.
+        force: write all templates anew.
+    """
+
+    description: str | None = None
+    promise: str | None = None
+    fresh: bool = False
+    force: bool = False
+
+
+class Task(NamedTuple):
+    """What the files will be; nothing is written yet.
+
+    Attributes:
+        prompt: PROMPT.md, as the loop will have it.
+        promise: what completes the loop.
+        adopted: PROMPT.md alone has named that promise.
+        anew: the other files to write anew; the old ones are set aside.
+        values: for the templates.
+        notices: for people.
+    """
+
+    prompt: str
+    promise: str
+    adopted: bool
+    anew: tuple[str, ...]
+    values: dict[str, str]
+    notices: tuple[str, ...]
+
+
+def digest(text: str) -> str:
+    """Tell a text from others, white space apart."""
+    return hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def name_of(text: str) -> str:
+    """Give one line for people: the first one of a description, or of a prompt."""
+    lines = [line.strip(" #") for line in text.splitlines()]
+    first = next(filter(None, lines), "the task").removeprefix("Task:").strip()
+    return first if len(first) <= _NAME else first[: _NAME - 3] + "..."
+
+
+def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | None) -> Task:
+    """Say what the files are to be. Writes nothing.
+
+    Args:
+        layout: the project.
+        asked: what was asked for.
+        before: the state of the loop at hand, or of the last one.
+        goes_on: that state, where the loop goes on with it.
+
+    Raises:
+        LoopRefused: PROMPT.md is that of another task, and people have written in it.
+    """
+    text = files.read_text(layout.prompt) or ""
+    made = filled_by(text)
+    if made is not None and not _untouched(text, made, before):
+        made = None
+    description = (asked.description or "").strip()
+    objective = description or (made["objective"] if made else "")
+    default = goes_on.completion_promise if goes_on else PROMISE
+    values = {
+        "task_name": name_of(objective or text),
+        "objective": objective,
+        "iteration_count": "1",
+        "last_action": "none yet",
+        "remaining_count": "see fix_plan.md",
+        "completion_promise": asked.promise or default,
+    }
+    notices: list[str] = []
+    prompt = text
+    if description and (asked.force or not text.strip() or not _is_for(description, text, made, before, goes_on)):
+        if text.strip() and made is None and not asked.force:
+            raise LoopRefused(
+                f"{layout.prompt} is of another task, and written or edited by hand: nothing is run\n"
+                "  next: --force writes it anew (the old one is kept); without a description it is run as it is"
+            )
+        prompt = filled(template("PROMPT.md"), values)
+    elif description and " ".join(description.split()) not in " ".join(text.split()):
+        notices.append("PROMPT.md is kept as it is: the description only names the task (--force rewrites it)")
+    promise, prompt = _promise(asked, prompt, values["completion_promise"], notices)
+    return Task(
+        prompt,
+        promise,
+        promise != values["completion_promise"],
+        tuple(_anew(layout, asked, values, written=bool(made), begins=goes_on is None)),
+        values,
+        tuple(notices),
+    )
+
+
+def write(layout: Layout, task: Task, stamp: str) -> list[str]:
+    """Write what is missing and what is to be new, keeping the old; say what was done."""
+    notices = []
+    for name in TEMPLATES:
+        path = layout.project / name
+        old = files.read_text(path)
+        text = task.prompt if name == "PROMPT.md" else filled(template(name), task.values)
+        if old is not None and (text != old if name == "PROMPT.md" else name in task.anew):
+            notices.append(f"{name} is written anew; the old one is {files.set_aside(layout, path, stamp)}")
+            old = None
+        if old is None:
+            with files.usable():
+                write_atomic(path, text)
+    with files.usable():
+        (layout.project / "specs").mkdir(exist_ok=True)
+    return [*notices, *task.notices]
+
+
+def _untouched(text: str, made: dict[str, str], before: State | None) -> bool:
+    """Say whether a prompt in the form of the template is as the product made it.
+
+    Who adds to the objective leaves that form intact; but then the last loop was started with other words.
+    """
+    if name_of(made["objective"]) != made["task_name"].strip():
+        return False
+    known = {before.task_hash, before.prompt_hash} - {""} if before else set()
+    return not known or bool(known & {digest(made["objective"]), digest(text)})
+
+
+def _is_for(
+    description: str, text: str, made: dict[str, str] | None, before: State | None, goes_on: State | None
+) -> bool:
+    """Say whether a prompt is that of a task, or of none in particular."""
+    wanted = " ".join(description.split())
+    if made is not None:
+        return " ".join(made["objective"].split()) == wanted
+    if goes_on is not None and goes_on.task_hash in ("", digest(description)):
+        named = goes_on.task_hash or goes_on.task_name == name_of(description)
+        if named:
+            return True  # people may have worked on the prompt since
+    if before is not None and (before.task_hash, before.prompt_hash) == (digest(description), digest(text)):
+        return True
+    if task := task_of(text):
+        return " ".join(task.split()) in (wanted, " ".join(name_of(description).split()))
+    if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", " ".join(text.split()), re.IGNORECASE):
+        return True
+    return _OF_ANY.search(text) is not None and _OF_ONE.search(text) is None
+
+
+def _promise(asked: Asked, prompt: str, promise: str, notices: list[str]) -> tuple[str, str]:
+    """Make the promise and the prompt agree; give both."""
+    if find_promise(filled(prompt, {"completion_promise": promise}), promise):
+        return promise, prompt
+    others = promises_in(prompt)
+    if asked.promise is not None:
+        notices.append(f"PROMPT.md asks for <promise>{promise}</promise> now")
+        return promise, with_promise(prompt, promise)
+    if len(others) == 1 and others[0]:
+        notices.append(f"PROMPT.md asks for <promise>{others[0]}</promise>: that is what completes the loop")
+        return others[0], prompt
+    notices.append(f"PROMPT.md doesn't say <promise>{promise}</promise>: the agent may never give it")
+    return promise, prompt
+
+
+def _anew(layout: Layout, asked: Asked, values: dict[str, str], *, written: bool, begins: bool) -> Iterator[str]:
+    """Give the names of the plan and the progress file where they are those of what was before."""
+    for path in (layout.plan, layout.progress):
+        text = files.read_text(path)
+        other = task_of(text or "") not in ("", values["task_name"])
+        ours = bool(values["objective"]) and (asked.description is not None or written)
+        if (asked.force and asked.description is not None) or (
+            begins and ((other and ours) or (asked.fresh and (ours or path == layout.progress)))
+        ):
+            yield path.name

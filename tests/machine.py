@@ -1,0 +1,54 @@
+"""What the machine and the start of the suite would decide: signals, the environment, the hour, git's settings."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+
+from bridge.contract import driver_contract
+from bridge.setups.bmalph.keys import KEYS
+
+__all__ = ["hear_signals", "same_environment"]
+
+# Settings of ours and of the CLIs, of bash, of the programs that scripts call, of git hooks and of the terminal.
+_STEERS = re.compile(
+    r"RALPH_(?!BRIDGE_(CI|BASHES|CLIS|KILLS|LIFT_EXAMPLES)$)|CLAUDE|CODEX_|OPENCODE|COPILOT_|CURSOR_|AGENT_|IS_SANDBOX$"
+    r"|BASH_ENV$|BASH_FUNC_|ENV$|SHELLOPTS$|BASHOPTS$|BASH_COMPAT$|CDPATH$|GLOBIGNORE$|POSIXLY_CORRECT$|TMOUT$"
+    r"|PROMPT_COMMAND$|PS[0-4]$|IFS$|GREP_|JQ_COLORS$|LS_COLORS$|QUOTING_STYLE$|TIME_STYLE$|XDG_|GIT_|LESS|PAGER$"
+    r"|LANGUAGE$|LC_|NO_COLOR$|FORCE_COLOR$|CLICOLOR|COLORTERM$|COLUMNS$|LINES$|PYTHONWARNINGS$|PYTHONSTARTUP$"
+)
+_OURS = {name for key in KEYS for name in (key.name, key.alias)} | set(driver_contract().globals) - {
+    "PATH",
+    "OS",
+    "LOCALAPPDATA",
+}
+
+
+def same_environment() -> None:
+    """Take what steers the programs under test out of the environment; a test that wants some of it sets it."""
+    for name in list(os.environ):
+        if name in _OURS or _STEERS.match(name):
+            del os.environ[name]
+    os.environ.update(
+        LANG="C.UTF-8",
+        TERM="xterm",
+        TZ="UTC",  # a test and the program that it starts have to mean the same hour
+        GIT_CONFIG_GLOBAL="/dev/null",  # signed commits, hooks, another name for the first branch
+        GIT_CONFIG_NOSYSTEM="1",
+    )
+    time.tzset()
+
+
+def hear_signals() -> None:
+    """Undo what a start in the background does to signals, as ``nohup make test &`` of a script does.
+
+    An ignored signal stays ignored in every child, so nothing that a test starts would hear Ctrl-C; a handled one
+    is back at its default there. This process itself goes on not ending at what nohup keeps from it.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
