@@ -31,8 +31,10 @@ _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
     from bridge.git.work import Probe
-    from bridge.setups.lock import one_loop
+    from bridge.loop.lock import one_loop
+    from bridge.setups.places import other_folders
     from bridge.setups.unserved import refuse
+    from bridge.setups.wiggum.files import usable
     from bridge.setups.wiggum.layout import FILES
     from bridge.setups.wiggum.overview import overview
     from bridge.setups.wiggum.start import prepare
@@ -42,14 +44,16 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     if request.mode == "outer":
         refuse(layout.project, os.environ, given=given["settings"], driver=given["driver"] or given["agent"])
     probe = Probe(layout.project, FILES)
-    with one_loop(layout.folder):
-        if request.mode == "hook":
+    with usable():
+        layout.folder.mkdir(parents=True, exist_ok=True)
+    if request.mode == "hook":
+        with one_loop(layout.folder, layout.project, others=other_folders(layout.folder, layout.project)):
             prepared = prepare(layout, probe, request, datetime.now(UTC))
             state, status = prepared.state, 0
             _ready(layout, prepared, quiet=given["as_json"])
-        else:
-            state = _outer(layout, probe, request, given)
-            status = 1 if state.exit_code is None else state.exit_code
+    else:
+        state = _outer(layout, probe, request, given)
+        status = 1 if state.exit_code is None else state.exit_code
     if given["as_json"]:
         print_json(overview(layout) | {"exit_code": state.exit_code})
     return status
@@ -128,6 +132,8 @@ def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
 
 
 def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> State:
+    from bridge.loop.active import ActiveRun
+    from bridge.setups.places import other_folders
     from bridge.setups.wiggum.files import cancelled
     from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, run_outer
     from bridge.setups.wiggum.start import prepare
@@ -135,7 +141,14 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
 
     began = time.monotonic()
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    command = sys.argv
+    others = other_folders(layout.folder, layout.project)
     with ExitStack() as stack:
+        active = stack.enter_context(
+            ActiveRun(layout.folder, layout.project, command=command, tool=request.tool or "", others=others)
+        )
+        for notice in active.notices:
+            say(f"note: {notice}")
         # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
         tool = _tool(stack, layout, request.tool, given) if request.tool else None
         prepared = prepare(layout, probe, request, datetime.now(UTC))
@@ -145,7 +158,9 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
         tool = tool or _tool(stack, layout, state.tool or "driver claude-code", given)
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
         delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
-        events = stack.enter_context(closing(run_outer(layout, probe, state, tool, retry_delay=delay)))
+        events = stack.enter_context(
+            closing(run_outer(layout, probe, state, tool, retry_delay=delay, active=active))
+        )
         try:
             for event in events:
                 view.show(event)
@@ -156,27 +171,32 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
             if not cancelled(layout):
                 raise
             state = ended_at_once(layout, probe, datetime.now(UTC))
+            active.over("cancelled")
             view.show(Ended(state, time.monotonic() - began))
     return state
 
 
 def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> Tool:
-    from bridge.setups.wiggum.tools import AgentTool, DriverTool
+    from bridge.loop.night import night
+    from bridge.setups.wiggum.tools import TURN_MINUTES, AgentTool, DriverTool
 
+    wanted = night(os.environ)
     kind, _, script = name.partition(" ")
     settings: dict[str, str] = given["settings"]
     folder = layout.project
-    timeout = None if given["timeout"] is None else given["timeout"] * 60
+    timeout = (given["timeout"] or TURN_MINUTES) * 60
     if kind == "agent":
         from bridge.agent import Agent
 
         ralph = folder / ".ralph"
         base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
         agents = [ralph / "agents", folder / "agents"]
-        agent = Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings)
-        return AgentTool(stack.enter_context(agent), timeout=timeout)
+        agent = Agent.load(
+            os_text(script), folders=agents, cwd=folder, settings=base | settings, timeout=wanted.hook_seconds
+        )
+        return AgentTool(stack.enter_context(agent), timeout=timeout, night=wanted)
     driver = stack.enter_context(driver_of(folder, script, settings))
-    return DriverTool(driver, live=given["live"], timeout=timeout)
+    return DriverTool(driver, live=given["live"], timeout=timeout, night=wanted)
 
 
 class _View:

@@ -51,3 +51,11 @@ def standing(folder: Path) -> Standing:
     if not (locked and run.alive):
         return Standing("killed", run)
     return Standing("waiting" if run.pause is not None else "running", run)
+
+
+def holder_pid(folder: Path) -> int | None:
+    """Give the process whose loop is at work (0: it has not said yet who it is), or None."""
+    where = standing(folder)
+    if not where.running:
+        return None
+    return where.run.pid if where.run is not None and where.word != "starting" else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop.backoff import back_off
+from bridge.loop.events import IterationStarted, OutputText, Waiting
+from bridge.loop.runs import Pause
+from bridge.loop.turn_records import TurnRecords
 from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.policy import Decision, closed, minutes_over
 from bridge.setups.wiggum.prompt import turn_prompt
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from bridge.git.work import Probe
+    from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.state import State
@@ -83,6 +88,7 @@ def run_outer(
     tool: Tool,
     *,
     retry_delay: float = RETRY_DELAY,
+    active: ActiveRun | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Generator[OuterEvent, None, State]:
     """Run the loop to its end; the last event is :class:`Ended`, and its state is returned.
@@ -96,6 +102,7 @@ def run_outer(
         tool: runs the agent.
         retry_delay: seconds to wait after a failed turn, doubled with each one in a row: what fails at once, as a
             CLI without its key does, must not use up all iterations within a second.
+        active: holds the project's lock and record; None: nobody else knows of this loop.
         now: the time.
 
     Raises:
@@ -103,6 +110,9 @@ def run_outer(
     """
     began = time.monotonic()
     failures = 0
+    records = None
+    if active is not None:
+        records = TurnRecords(layout.folder / "logs", run_id=active.run_id, tool=active.tool)
     while state.outcome is None:
         if files.cancelled(layout):
             state = closed(state, "cancelled", "stopped by hand", now())
@@ -116,13 +126,18 @@ def run_outer(
         state = turns.begin(layout, probe, state, now())
         _write_prompt(layout, state)
         files.save(layout, state)
+        if active is not None:
+            active.renew()
+            active.turn(state.iteration + 1)
         yield TurnStarted(state)
         started = time.monotonic()
         left = None if state.max_minutes is None else max(began + state.max_minutes * 60 - started, 0.0)
-        reply = yield from _turn(layout, state, tool, left)
+        reply = yield from _turn(layout, state, tool, left, active)
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())
         files.save(layout, state)
+        if records is not None and reply.record is not None:
+            records.write(reply.record)
         yield TurnEnded(state, decision, time.monotonic() - started)
         if decision.outcome is not None:
             continue
@@ -132,19 +147,38 @@ def run_outer(
             pause = min(pause, began + state.max_minutes * 60 - time.monotonic())
         if pause > 0:
             journal.note(layout, f"iteration {state.iteration}: waiting {pause:.3g} s, {failures} failed in a row")
+            if active is not None:
+                times = f"{failures} turns in a row failed" if failures > 1 else "the turn failed"
+                active.waiting(Pause("retry", times, time.time() + pause))
             yield Paused(state, pause, failures)
             _wait(layout, pause)
     if layout.state.exists():
         files.finish(layout, state)
+    if active is not None:
+        if groups := active.end_leftovers():
+            journal.note(layout, f"what the agent had left running was ended: {groups} process groups")
+        active.over(state.outcome or "ended")
     yield Ended(state, time.monotonic() - began)
     return state
 
 
 def _turn(
-    layout: Layout, state: State, tool: Tool, seconds: float | None
+    layout: Layout, state: State, tool: Tool, seconds: float | None, active: ActiveRun | None
 ) -> Generator[LoopEvent, None, turns.Reply]:
     try:
-        return (yield from tool.turn(layout, state.iteration + 1, seconds))
+        events = tool.turn(layout, state.iteration + 1, seconds)
+        with closing(events):
+            while True:
+                try:
+                    event = next(events)
+                except StopIteration as stop:
+                    reply: turns.Reply = stop.value
+                    return reply
+                if active is not None and isinstance(event, Waiting) and event.first:
+                    active.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
+                elif active is not None and isinstance(event, IterationStarted | OutputText):
+                    active.waiting(None)
+                yield event
     except (ProgramNotFound, ProgramNotStarted, ConfigurationError) as error:
         journal.note(layout, f"iteration {state.iteration + 1} could not begin: {error}", "ERROR")
         files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.git.repository import find_repository
-from bridge.setups.lock import holder
+from bridge.loop.standing import holder_pid
 from bridge.setups.wiggum import files, progress
 from bridge.setups.wiggum.breaker import cooled_at
 from bridge.setups.wiggum.checkpoints import listed
@@ -32,8 +32,8 @@ def overview(layout: Layout) -> dict[str, Any]:
     plan = {"done": len(items.done), "remaining": len(items.todo), "total": items.total}
     seen: dict[str, Any] = {
         "active": state is not None and state.outcome is None,
-        "running": holder(layout.folder) is not None,
-        "pid": holder(layout.folder),
+        "running": holder_pid(layout.folder) is not None,
+        "pid": holder_pid(layout.folder),
         "items": plan | {"next": items.todo[0] if items.todo else None},
         "progress": asdict(blocks[-1]) if blocks else None,
         "plugin": _plugin(layout),

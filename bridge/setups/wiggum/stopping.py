@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import write_atomic
 from bridge.git.repository import find_repository
-from bridge.setups.lock import holder
+from bridge.loop.standing import holder_pid
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.checkpoints import Restored, listed, restore
@@ -40,7 +40,7 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
         layout: the project.
         at_once: also end the turn that is under way.
     """
-    pid = holder(layout.folder)
+    pid = holder_pid(layout.folder)
     if pid is not None:
         with files.usable():
             layout.folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def restored(layout: Layout, number: int, run: str | None) -> Restored:
 
 
 def _idle(layout: Layout, what: str) -> None:
-    if (pid := holder(layout.folder)) is not None:
+    if (pid := holder_pid(layout.folder)) is not None:
         raise ProjectBusy(
             f"a loop is at work here (process {pid or '?'}): {what}\n  next: ralph-bridge wiggum stop"
         )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bridge.git.work import Probe
+    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.plan import Items
 
@@ -35,6 +36,7 @@ class Reply:
         failure: why its run failed, or None.
         excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
         elapsed: seconds that the loop has run.
+        record: the turn, summed up for the records; None where nobody keeps any.
         tool_errors: what tells the errors from others that its tools ended with.
     """
 
@@ -43,6 +45,7 @@ class Reply:
     excused: bool = False
     elapsed: float = 0.0
     tool_errors: tuple[str, ...] = ()
+    record: TurnRecord | None = None
 
 
 def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
