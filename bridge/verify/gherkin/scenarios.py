@@ -117,13 +117,13 @@ def drivers_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
 
     Scenarios that bring their own script are about ralph-bridge and not about anybody's driver.
     """
-    scripts = [Path(os.path.abspath(text)) for texts in given(config).values() for text in texts]
-    return [] if ONCE in tags else [script for script in scripts if _applies(tags, script)]
+    scripts = {Path(os.path.abspath(text)): kind for kind, texts in given(config).items() for text in texts}
+    return [] if ONCE in tags else [script for script, kind in scripts.items() if _applies(tags, script, kind)]
 
 
-def _applies(tags: Sequence[str], script: Path) -> bool:
+def _applies(tags: Sequence[str], script: Path, kind: str) -> bool:
     try:
-        return applies(tags, script)
+        return applies(tags, script, kind)
     except BridgeError:
         return bool(_UNLOADABLE.intersection(tags))
 

@@ -53,8 +53,9 @@ class MarkdownReport:
             yield from ("", "### Findings", "", *table(heading, findings))
         if unknown := list(self._unknown()):
             yield from ("", "### Could not be told", "", *table(("script", "check", "why"), unknown))
-        if aside := [cell(shown(script.path)) for script in self._scripts if script.kind == "out-of-scope"]:
-            yield from ("", f"Neither driver nor agent, not run: {', '.join(aside)}")
+        aside = [script.path for script in self._scripts if script.kind == "out-of-scope" and not script.findings]
+        if aside:
+            yield from ("", f"Neither driver nor agent, not run: {', '.join(cell(shown(path)) for path in aside)}")
 
     def _findings(self) -> Iterable[Sequence[str]]:
         for script in self._scripts:
