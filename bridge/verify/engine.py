@@ -167,8 +167,10 @@ def _examined(subject: Subject, run: _Run, began: float) -> ScriptFinished:
             results = [_result(subject, check) for check in run.checks if subject.kind in check.applies]
         finally:
             subject.close()
-        if subject.syntax and not any(result.code == READABLE for result in results):
-            results.insert(0, _result(subject, load()[READABLE]))  # nothing else can be told, so nobody may miss it
+        valid = load().get(READABLE)
+        if valid is not None and valid not in run.checks:
+            told = _result(subject, valid)  # nothing else can be told of what is not valid, so nobody may miss it
+            results[:0] = [] if told.outcome is Outcome.PASSED else [told]
     finished = ScriptFinished(
         subject.path,
         subject.kind,

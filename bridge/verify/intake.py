@@ -90,7 +90,7 @@ def not_admitted(subject: Subject, others: Iterable[Path]) -> CheckResult | None
     if subject.refused:  # another interpreter's
         what = "the first line asks for another interpreter than bash"
         return _failed(subject, FOR_BASH, what, "a driver or an agent in bash") if subject.named else None
-    if subject.syntax:
+    if subject.broken:
         findings = tuple(CHECKS[READABLE].run(subject))
         return CheckResult(READABLE, CHECKS[READABLE].title, Outcome.FAILED, findings)
     if not subject.named or any(_uses(other, subject.path) for other in others):

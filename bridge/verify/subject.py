@@ -112,7 +112,7 @@ class Subject:
             return kind
         if self.refused:
             self.reason = self.refused
-        elif self.syntax:
+        elif self.broken:
             self.reason = "not valid bash, so nobody can say what it defines"
         elif self.named and self.facts.top.dynamic and (home := self.path.absolute().parent.name) in _HOMES:
             return _HOMES[home]  # its hooks come from what it sources: running it tells
@@ -131,6 +131,14 @@ class Subject:
     def syntax(self) -> list[tuple[int, str]] | None:
         """What ``bash -n`` complains about; None when it is valid."""
         return syntax_error(self.path, self.bash)
+
+    @property
+    def broken(self) -> bool:
+        """Whether bash complains about it; False, too, where there is no bash to ask."""
+        try:
+            return bool(self.syntax)
+        except OSError:
+            return False
 
     def effects(self, hook: str) -> Effects:
         """What a call of this function does, the functions that it calls included."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -132,12 +133,14 @@ def _result(script: Path, scenario: Mapping[str, Any]) -> CheckResult:
     if scenario["outcome"] == "passed":
         return CheckResult(code, title, Outcome.PASSED, seconds=scenario["seconds"])
     step = scenario["step"]
+    read = f"read the scenario in features/{scenario['feature']}.feature, line {scenario['line']}"
+    clause = re.match(r"RB\d{3}(?=:)", scenario["message"])
     finding = Finding(
         code,
         Severity.ERROR,
         f"{scenario['name']}: {scenario['message']}",
         script,
         expected=step,
-        hint=f"read the scenario in features/{scenario['feature']}.feature, line {scenario['line']}",
+        hint=f"ralph-bridge explain {clause[0]}" if clause else read,
     )
     return CheckResult(code, title, Outcome.FAILED, (finding,), seconds=scenario["seconds"])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.contract import driver_contract
-from bridge.errors import BridgeError
 from bridge.verify.gherkin.selection import ONCE, TAGS, applies
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["MODULE", "Scenarios", "drivers_for"]
 
 MODULE = Path(__file__).with_name("module.py")
-_UNLOADABLE = {"loading", "required"}  # what a script that can't even be loaded is shown against
 
 
 class Scenarios:
@@ -118,14 +116,7 @@ def drivers_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
     Scenarios that bring their own script are about ralph-bridge and not about anybody's driver.
     """
     scripts = {Path(os.path.abspath(text)): kind for kind, texts in given(config).items() for text in texts}
-    return [] if ONCE in tags else [script for script, kind in scripts.items() if _applies(tags, script, kind)]
-
-
-def _applies(tags: Sequence[str], script: Path, kind: str) -> bool:
-    try:
-        return applies(tags, script, kind)
-    except BridgeError:
-        return bool(_UNLOADABLE.intersection(tags))
+    return [] if ONCE in tags else [script for script, kind in scripts.items() if applies(tags, script, kind)]
 
 
 def _driver_of(item: pytest.Item) -> Path | None:

@@ -80,18 +80,27 @@ def _facts(script: Path) -> _Facts:
         )
 
 
-@cache
 def kind_of(script: Path) -> Literal["driver", "agent", ""]:
-    """``driver`` or ``agent``, as `verify` has it; nothing for what is neither."""
-    kind = Subject(script, named=True).kind
-    return "" if kind == "out-of-scope" else kind
+    """``driver`` or ``agent``, as `verify` has it; nothing for what is neither.
+
+    Raises:
+        OSError: the script can't be read.
+    """
+    return _looked_at(script, script.read_bytes()).kind
+
+
+class _Look(NamedTuple):
+    kind: Literal["driver", "agent", ""]
+    shipped: bool
 
 
 @cache
-def is_shipped(script: Path) -> bool:
-    """Whether it is one of ours, byte for byte, wherever it lies: an edited copy is its author's."""
-    ours = (resources.shipped(kind) / script.name for kind in ("drivers", "agents"))
-    return any(path.is_file() and path.read_bytes() == script.read_bytes() for path in ours)
+def _looked_at(script: Path, source: bytes) -> _Look:
+    """What it is, and whether it is one of ours, byte for byte: an edited copy is its author's."""
+    kind = Subject(script, named=True).kind
+    ours = (resources.shipped(folder) / script.name for folder in ("drivers", "agents", "features/data"))
+    shipped = any(path.is_file() and path.read_bytes() == source for path in ours)
+    return _Look("" if kind == "out-of-scope" else kind, shipped)
 
 
 @cache
@@ -111,23 +120,21 @@ def applies(tags: Iterable[str], script: Path, kind: str = "driver") -> bool:
         tags: of the scenario.
         script: the script.
         kind: what it is taken for when it can't be told.
-
-    Raises:
-        BridgeError: it is a driver that can't be loaded.
     """
     marked = set(tags)
     named = marked & set(driver_contract().drivers)
-    if (named or "shipped" in marked) and not is_shipped(script):
+    if (named or "shipped" in marked) and not _looked_at(script, script.read_bytes()).shipped:
         return False
     if (kind_of(script) or kind) == AGENT:
         return AGENT in marked and ("recorded" not in marked or _recorded(script))
     if AGENT in marked:
         return False
-    facts = _facts(script)
-    if named and facts.name not in named:
+    if named and _facts(script).name not in named:
         return False
     for capability in ("sessions", "live_output", "allowlist", "filter"):
-        has: bool = getattr(facts, capability)
+        if not marked & {f"with_{capability}", f"without_{capability}"}:
+            continue
+        has: bool = getattr(_facts(script), capability)
         if (f"with_{capability}" in marked and not has) or (f"without_{capability}" in marked and has):
             return False
     return True
