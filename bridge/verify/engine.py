@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError, HookTimeout
 from bridge.verify.checks import load
+from bridge.verify.folding import folded
 from bridge.verify.intake import READABLE, given_in, not_admitted, nothing_told
 from bridge.verify.model import (
     CheckResult,
@@ -165,6 +166,7 @@ def _examined(subject: Subject, run: _Run, began: float) -> ScriptFinished:
     else:
         try:
             results = [_result(subject, check) for check in run.checks if subject.kind in check.applies]
+            results = list(folded(results))
         finally:
             subject.close()
         valid = load().get(READABLE)

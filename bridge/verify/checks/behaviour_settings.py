@@ -159,10 +159,12 @@ def allowlist(subject: Any) -> Iterator[Finding]:
                 hint="split at commas only, and quote each item",
             )  # fmt: skip
             return
-    for built in (argv, probe.argv(Build(tools="\t" + "  , ".join(ALLOWED) + " ")) or []):
+    # Blanks behind the commas are how people write lists; others are rare, and many drivers don't expect them.
+    odd = probe.argv(Build(tools="\t" + "  , ".join(ALLOWED) + " ")) or []
+    for built, severity in ((argv, None), (odd, Severity.INFO)):
         if (blank := _untrimmed(built)) is not None:
             yield subject.finding(
-                "RB115", f"blanks around an entry stay with it: {blank!r}", hook=HOOK,
+                "RB115", f"blanks around an entry stay with it: {blank!r}", hook=HOOK, severity=severity,
                 expected=repr(blank.strip()), hint="take them off each item before it is passed on",
             )  # fmt: skip
             break

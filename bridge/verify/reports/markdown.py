@@ -62,6 +62,7 @@ class MarkdownReport:
             for found in script.findings:
                 line = str(found.line) if found.line else ""
                 what = f"{found.message}\nexpected: {found.expected}" if found.expected else found.message
+                what += "".join(f"\nalso: {text}" for text in found.evidence)
                 yield shown(found.path), line, found.code, found.severity.value, found.hook or "", what, found.hint
 
     def _unknown(self) -> Iterable[Sequence[str]]:

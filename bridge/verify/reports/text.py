@@ -64,7 +64,8 @@ class TextReport:
         self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
         # Codes of scenarios (feature:line) bring a hint of their own.
         hint = finding.hint or f"ralph-bridge explain {finding.code}"
-        rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", hint))
+        also = [("also", text) for text in finding.evidence]
+        rows = (("in", finding.hook or ""), ("expected", finding.expected), *also, ("next", hint))
         for name, text in rows:
             if text:
                 self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
