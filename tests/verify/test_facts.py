@@ -293,5 +293,5 @@ def test_assignments_on_a_line_of_their_own_are_no_part_of_the_next_command() ->
     source = b"f() {\n  a=1 b=2\n  c=3 d=4  # why\n  e=5 \\\n    IFS=, read -r g\n  h=6 i=7\n}\n"
     writes = effects_of(facts_of(source), "f").writes
     assert [(write.name, write.line) for write in writes] == [
-        ("a", 2), ("b", 2), ("c", 3), ("d", 3), ("g", 5), ("h", 6), ("i", 6),
+        ("a", 2), ("b", 2), ("c", 3), ("d", 3), ("g", 4), ("h", 6), ("i", 6),
     ]  # fmt: skip

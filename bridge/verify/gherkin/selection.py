@@ -98,7 +98,7 @@ class _Look(NamedTuple):
 def _looked_at(script: Path, source: bytes) -> _Look:
     """What it is, and whether it is one of ours, byte for byte: an edited copy is its author's."""
     kind = Subject(script, named=True).kind
-    ours = (resources.shipped(folder) / script.name for folder in ("drivers", "agents", "features/data"))
+    ours = (resources.shipped(folder) / script.name for folder in ("drivers", "agents"))
     shipped = any(path.is_file() and path.read_bytes() == source for path in ours)
     return _Look("" if kind == "out-of-scope" else kind, shipped)
 
