@@ -7,6 +7,7 @@ What is folded is decided by code, hook and the name in question; a finding that
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,6 +58,15 @@ def _leaked(cause: Finding, effect: Finding) -> bool:
     """Both name the same global; the hook that was seen to leave it may be another that calls the same helper."""
     left = re.search(r"leaves the global (\w+) behind", cause.message)
     return left is not None and effect.message.endswith(f" leaves behind {left[1]}")
+
+
+def _meant_to_fill(cause: Finding, effect: Finding) -> bool:
+    """What one hook leaves behind is nearly the array that it never fills."""
+    left = re.search(r"leaves the global (\w+) behind", effect.message)
+    never = re.search(r"never fills (\w+)", cause.message)
+    if left is None or never is None or cause.hook != effect.hook:
+        return False
+    return bool(difflib.get_close_matches(left[1].upper(), [never[1]], 1, 0.6))
 
 
 def _same_name(cause: Finding, effect: Finding) -> bool:
@@ -113,14 +123,17 @@ RULES = (
     _Rule("RB010", ("RB056",), _says("IFS is changed")),
     _Rule("RB010", ("RB078",), _says("IFS is changed", "has one element")),
     _Rule("RB010", ("RB057",), _says("arguments", "parameters")),
+    _Rule("RB010", ("RB050", "RB051"), _says("`exec ")),
     _Rule("RB010", ("RB057",), _says("umask", "umask")),
-    _Rule("RB010", ("RB057",), _says("descriptor", "descriptor")),
+    _Rule("RB010", ("RB057",), _says("`exec", "descriptor")),
+    _Rule("RB010", ("RB055",), _says("posix")),
     _Rule("RB010", _COMMAND, _no_command),
     _Rule("RB011", ("RB052",), _always),
     _Rule("RB012", ("RB050", "RB051", "RB052", "RB063"), _always),
     _Rule("RB013", ("RB060",), _same_global),
     _Rule("RB020", ("RB081",), _leaked),
     _Rule("RB021", ("RB061", "RB081", "RB082", "RB131"), _same_global),
+    _Rule("RB022", ("RB020",), _meant_to_fill),
     _Rule("RB022", ("RB078", "RB100", "RB130", "RB156"), _same_hook),
     _Rule("RB023", ("RB078", "RB100", "RB104", "RB112", "RB117", "RB130", "RB133", "RB156"), _same_hook),
     _Rule("RB024", ("RB078", "RB112", "RB117", "RB133"), _same_hook),
@@ -134,10 +147,14 @@ RULES = (
     _Rule("RB044", ("RB173", "RB174"), _same_hook),
     _Rule("RB045", ("RB185",), _always),
     _Rule("RB031", _COMMAND, _no_command),
+    _Rule("RB031", ("RB109",), _says("`cd ", "does not arrive, although")),
     _Rule("RB061", _COMMAND, _no_command),
     # One wrong answer, held against several clauses.
     _Rule("RB062", ("RB058",), _same_hook),
-    _Rule("RB058", ("RB078",), _same_hook),
+    _Rule("RB058", ("RB078", "RB079"), _same_hook),
+    _Rule("RB072", ("RB075", "RB104"), _always),
+    _Rule("RB130", ("RB132",), _same_hook),
+    _Rule("RB064", ("RB117",), _same_hook),
     _Rule("RB070", ("RB073", "RB156"), _same_name),
     *(_Rule(code, ("RB080",), _same_hook) for code in ("RB070", "RB071", "RB072", "RB074", "RB078", "RB079")),
     _Rule("RB156", ("RB115", "RB122"), lambda cause, effect: f"but {cause.hook} says" in effect.message),

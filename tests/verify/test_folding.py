@@ -81,6 +81,11 @@ def test_d4_a_leaked_global_is_one_finding(tmp_path: Path, how: str, hook: str) 
     assert any(text.startswith("RB081: ") for text in finding.evidence)
 
 
+def test_d4_a_misspelt_array_is_one_finding(tmp_path: Path) -> None:
+    text = (DRIVERS / "codex.sh").read_text().replace("VALID_TOOL_PATTERNS=", "VALID_TOOLS_PATTERNS=")
+    assert list(_alarms(tmp_path / "codex.sh", text)) == ["RB022"]
+
+
 def test_d4_two_slips_are_two_findings(tmp_path: Path) -> None:
     text = (DRIVERS / "codex.sh").read_text()
     text = text.replace("driver_build_command() {\n", "driver_build_command() {\n    leaked=1 other=2\n")
