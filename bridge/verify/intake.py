@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ScriptNotFound
+from bridge.verify.checks import load
 from bridge.verify.model import CheckResult, Finding, Outcome, ScriptFinished, Severity
-from bridge.verify.registry import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,8 +91,8 @@ def not_admitted(subject: Subject, others: Iterable[Path]) -> CheckResult | None
         what = "the first line asks for another interpreter than bash"
         return _failed(subject, FOR_BASH, what, "a driver or an agent in bash") if subject.named else None
     if subject.broken:
-        findings = tuple(CHECKS[READABLE].run(subject))
-        return CheckResult(READABLE, CHECKS[READABLE].title, Outcome.FAILED, findings)
+        findings = tuple(load()[READABLE].run(subject))
+        return CheckResult(READABLE, load()[READABLE].title, Outcome.FAILED, findings)
     if not subject.named or any(_uses(other, subject.path) for other in others):
         return None
     return _failed(subject, HOOKS, subject.reason, "functions named driver_* or agent_*")
@@ -115,11 +115,11 @@ def nothing_told(script: ScriptFinished) -> ScriptFinished:
     finding = Finding(
         READABLE, Severity.ERROR, message, script.path, expected="a driver or an agent that can be verified"
     )
-    failed = CheckResult(READABLE, CHECKS[READABLE].title, Outcome.FAILED, (finding,))
+    failed = CheckResult(READABLE, load()[READABLE].title, Outcome.FAILED, (finding,))
     return script._replace(results=(failed, *(result for result in script.results if result.code != READABLE)))
 
 
 def _failed(subject: Subject, code: str, message: str, expected: str) -> CheckResult:
     """A check that fails by this message, whatever was selected."""
     finding = subject.finding(code, message, expected=expected, severity=Severity.ERROR)
-    return CheckResult(code, CHECKS[code].title, Outcome.FAILED, (finding,))
+    return CheckResult(code, load()[code].title, Outcome.FAILED, (finding,))

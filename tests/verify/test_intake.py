@@ -90,6 +90,16 @@ def test_d1_features_say_the_same(here: Path, name: str) -> None:
     assert [finding.code for finding in finished.findings] == [code]  # type: ignore[union-attr]
 
 
+def test_d1_features_say_the_same_in_a_process_of_their_own(here: Path) -> None:
+    NAMED["no-hook"][0](here / "mine.sh")
+    command = [sys.executable, "-m", "bridge", "verify", "--features", "mine.sh"]
+    done = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "RB005 error" in done.stdout
+
+
 @pytest.mark.parametrize("name", ["syntax", "empty", "no-hook", "other-language", "binary"])
 @pytest.mark.parametrize("kind", ["driver", "agent"])
 def test_d1_the_pytest_plugin_says_the_same(here: Path, kind: str, name: str) -> None:

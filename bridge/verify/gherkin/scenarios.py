@@ -31,6 +31,8 @@ class Scenarios:
             for text in texts:
                 if not Path(text).is_file():
                     raise pytest.UsageError(f"--ralph-{kind} {text}: there is no such file")
+                if not os.access(text, os.R_OK):
+                    raise pytest.UsageError(f"--ralph-{kind} {text}: the file may not be read")
         for tag, meaning in TAGS.items():
             config.addinivalue_line("markers", f"{tag}: {meaning}")
         for name in driver_contract().drivers:
