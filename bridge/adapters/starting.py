@@ -25,6 +25,14 @@ __all__ = ["Place", "Plan", "Script", "announcement_number", "injection", "patte
 
 _STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
 _NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
+_RACKET_STAYS = re.compile(r"(^|\s)(-[a-zA-Z]*i[a-zA-Z]*|--repl)(\s|$)|read-eval-print-loop")
+_RACKET_QUIET = re.compile(r"(^|\s)(-[a-zA-Z]*q[a-zA-Z]*|--no-init-file)(\s|$)")
+_RACKET_LOADS = re.compile(r"(^|\s)(-[a-zA-Z]*[fr]|--load|--script)(\s|$)")
+_RACKET_REQUIRES = re.compile(r"(^|\s)(-[a-zA-Z]*[tu]|--require|--require-script)(\s|$)|\(require|dynamic-require")
+_PYTHON_STAYS = re.compile(r"(^|\s)-[a-zA-Z]*i|code\.interact|InteractiveConsole")
+_PYTHON_REPL = """\
+__import__("code").interact(banner="", exitmsg="", local=__import__("sys").modules["__main__"].__dict__)
+"""
 
 
 class Script(NamedTuple):
@@ -169,19 +177,31 @@ def _script_path(adapter: AdapterFile, script: Script | None, place: Place) -> s
 
 
 def _wrapped(adapter: AdapterFile, script: Script, body: str) -> str:
-    """Our Racket script as the command line wants it.
+    """Our script as the command line wants it: some run it as a program, which has to begin the REPL itself.
 
-    Where the file is *required* it has to be a module. Racket's interactive library (not loaded with -q) brings a
+    Racket: a file that is *required* has to be a module. Racket's interactive library (not loaded with -q) brings a
     prompt of its own, after us: unless it is loaded before.
     """
-    if not (script.ours and script.name.endswith(".rkt")):
+    if not script.ours:
         return body
-    how = f"{adapter.process.command_template} {adapter.init.init_invocation_template or ''}"
-    if not re.search(r"(^|\s)(-\w*q|--no-init-file)(\s|$)", how):
+    how = f"{adapter.process.command_template} {adapter.init.init_invocation_template or ''}".replace('"', " ")
+    launched = adapter.init.delivery == "launch_command"
+    if script.name.endswith(".py") and launched and not _PYTHON_STAYS.search(how):
+        if "PYTHONINSPECT" in adapter.process.env:
+            return body
+        return f"{body}\n{_PYTHON_REPL}"
+    if not script.name.endswith(".rkt"):
+        return body
+    stays = not launched or _RACKET_STAYS.search(how) is not None
+    if stays and not _RACKET_QUIET.search(how):
         body = f"(with-handlers ([void void]) (dynamic-require 'racket/interactive #f))\n{body}"
-    if re.search(r"(^|\s)(-t|-u|--require|--require-script)(\s|$)|\(require|dynamic-require", how):
-        return f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
-    return body
+    loaded = _RACKET_LOADS.search(how) is not None or "(load" in how
+    if _RACKET_REQUIRES.search(how) or not (stays or loaded):
+        body = f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
+        # A program begins in an empty namespace, and what this module provides comes only at its end.
+        enter = "(namespace-require 'racket)\n(namespace-set-variable-value! '_ripple_exec_file _ripple_exec_file #t)\n"
+        body = body if stays else f"{body}\n{enter}"
+    return body if stays else f"{body}\n(read-eval-print-loop)\n"
 
 
 def injection(adapter: AdapterFile, script: Script | None, path: str) -> str | None:
