@@ -80,6 +80,9 @@ class Line:
         genuine: bool,
     ) -> None:
         self.adapter, self.stream, self.terminal = adapter, stream, stream.terminal
+        prompt = adapter.prompt
+        self.is_lone = prompt.strategy == "regex" and bool(prompt.continuation) and not prompt.continuation_escape
+        """The continuation prompt is known, and no way out of it: it tells when the next line may be typed."""
         self.osc, self.primary, self.continuation, self.genuine = osc, primary, continuation, genuine
         self.others = [
             pattern
@@ -93,6 +96,8 @@ class Line:
         self.input_began = not genuine
         self.pending: Command | None = None
         self.cwd: str | None = None
+        self.announcements = 0
+        """How often the working folder was announced."""
         self.mode = ModeState()
         """The mode that the program was in at its last prompt."""
         self.typed = False
@@ -106,6 +111,7 @@ class Line:
         for mark in marks:
             if mark.code == "P" and mark.key == key:
                 self.cwd = mark.value
+                self.announcements += 1
             elif mark.code == "B":
                 self.input_began = True
                 self.prompt_end = mark.offset
@@ -175,13 +181,19 @@ class Line:
         text, _ = self.stream.between(self.announced_at, self.stream.offset)
         return bool(plain(text.decode("utf-8", "replace")).strip())
 
-    def new_watch(self) -> Watch:
-        """A watch for the end of what is typed next."""
+    def new_watch(self, *, more: bool = True) -> Watch:
+        """A watch for the end of what is typed next.
+
+        Args:
+            more: there is something to type should the program want more.
+        """
+        ignore = self.is_lone and not more
         return Watch(
             offset=self.stream.offset,
             osc=self.osc,
             primary=self.primary,
-            continuation=self.continuation,
+            continuation=None if ignore else self.continuation,
+            ignored=self.continuation if ignore else None,
             others=self.others,
             marker=not self.osc and self.adapter.prompt.strategy != "regex",
             settle=self.settle_seconds,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from bridge.adapters.admission import line_limit, refuse_incomplete, refuse_long, short
 from bridge.adapters.life import Life, Options
-from bridge.adapters.line import Command
+from bridge.adapters.line import DRAWN, Command
 from bridge.adapters.modes import mode_named
 from bridge.adapters.payload import cd_command, delivery
 from bridge.errors import ConfigurationError, SessionBusy, SessionEnded
@@ -63,8 +63,6 @@ class Session:
         self._idle_timeout = idle_timeout
         self._last_used = time.monotonic()
         self._restarted = False
-        self.cwd: str | None = None
-        """The working folder, as far as the program announces it."""
         self._closed = True
         self._begin()
 
@@ -75,7 +73,6 @@ class Session:
         self._place, self._terminal, self._line = self._life.place, self._life.terminal, self._life.line
         self._exchange = self._life.exchange
         self._closed = False
-        self.cwd = self._line.cwd
         self._last_used = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -98,6 +95,22 @@ class Session:
     def busy(self) -> bool:
         """Whether a command has not come back to a prompt."""
         return self._line.pending is not None
+
+    @property
+    def cwd(self) -> str | None:
+        """The working folder, as far as the program announces it."""
+        return self._line.cwd
+
+    @property
+    def announcements(self) -> int:
+        """How often the program has announced its working folder.
+
+        What it says with the prompt that stands is counted: it may come behind the announcement of that prompt.
+        """
+        if self._line.pending is None and not self._terminal.ended:
+            self._line.settle()
+            self._line.pump_for(0.0 if self._line.genuine else DRAWN)
+        return self._line.announcements
 
     @property
     def ready_seconds(self) -> float:
@@ -154,7 +167,6 @@ class Session:
 
     def _finish(self, timeout: float | None, *, interrupt: bool) -> Result:
         result = self._exchange.complete(timeout, interrupt=interrupt, grace=_GRACE)
-        self.cwd = self._line.cwd
         self._last_used = time.monotonic()
         return result
 
