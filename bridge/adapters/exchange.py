@@ -37,9 +37,8 @@ class Exchange:
         command.out_of_band = self.line.between_commands()
         self.line.stream.forget(self.line.stream.offset)
         self.line.pending = command
-        if (self.line.typed or self.line.stream.answered) and self.adapter.input.clear_line:
+        if self.adapter.input.clear_line:
             self.line.write(self.adapter.input.clear_line)
-        self.line.typed = self.line.stream.answered = False
         text = command.payload.text
         lines = command.payload.route in ("lines", "wrapper") or (command.payload.route == "heredoc")
         command.lines = text.split("\n") if lines else [text]

@@ -100,7 +100,6 @@ class Line:
         """How often the working folder was announced."""
         self.mode = ModeState()
         """The mode that the program was in at its last prompt."""
-        self.typed = False
         self.ready_seconds = 0.0
         self.greeting = b""
 

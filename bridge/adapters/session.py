@@ -11,6 +11,7 @@ from bridge.adapters.life import Life, Options
 from bridge.adapters.line import DRAWN, Command
 from bridge.adapters.modes import mode_named
 from bridge.adapters.payload import cd_command, delivery
+from bridge.adapters.probing import check_probe, probe_failure
 from bridge.errors import ConfigurationError, SessionBusy, SessionEnded
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Session:
         output_limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
         idle_timeout: float | None = None,
+        probe: bool = False,
     ) -> None:
         """Start the program and wait until it takes commands; the parameters are those of ``Adapter.start``."""
         self.adapter = adapter
@@ -65,6 +67,12 @@ class Session:
         self._restarted = False
         self._closed = True
         self._begin()
+        if probe and adapter.probe is not None:
+            try:
+                check_probe(self, self._life.stream)
+            except BaseException:
+                self._life.abandon()
+                raise
 
     # life
 
@@ -182,13 +190,7 @@ class Session:
 
     def probe(self) -> bool:
         """Whether the adapter's probe gives what it should."""
-        from bridge.adapters.patterns import compiled
-        from bridge.adapters.view import plain
-
-        if self.adapter.probe is None:
-            return True
-        result = self.run(self.adapter.probe.eval, timeout=15.0)
-        return compiled(self.adapter.probe.expect, dotall=True).search(plain(result.output).strip()) is not None
+        return self.adapter.probe is None or probe_failure(self) is None
 
     def cd(self, folder: str | os.PathLike[str]) -> Result:
         """Change the program's working folder.
@@ -208,7 +210,6 @@ class Session:
 
     def send(self, text: str | bytes) -> None:
         """Write to the program as if typed; for a command that asks for input. Ends with the caller's own Enter."""
-        self._line.typed = True
         self._terminal.write(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
 
     def interrupt(self, *, timeout: float = _GRACE) -> bool:

@@ -11,8 +11,9 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.launch import arguments, environment, filled, find_program
+from bridge.adapters.modes import usable
 from bridge.adapters.osc import protocol_number
-from bridge.adapters.patterns import marker_pattern
+from bridge.adapters.patterns import marker_pattern, translated
 from bridge.adapters.payload import quoted
 from bridge.errors import ConfigurationError
 
@@ -138,6 +139,7 @@ def plan(adapter: AdapterFile, script: Script | None, place: Place, parent: Mapp
     values = {
         "shell_path": program.path,
         "tempfile_path": path,
+        "path": path,
         "pid": str(os.getpid()),
         "guid": secrets.token_hex(8),
         "temp_dir": place.path,
@@ -146,21 +148,31 @@ def plan(adapter: AdapterFile, script: Script | None, place: Place, parent: Mapp
     }
     extra = {}
     if adapter.input.tempfile.history_filter and adapter.family == "shell":
-        # bash leaves out what matches: every line that we type by ourselves names our folder.
-        ours = f"*{os.path.basename(place.path)}*"
-        extra["HISTIGNORE"] = ":".join(each for each in (parent.get("HISTIGNORE"), ours) if each)
+        # bash leaves out what matches: every line that we type by ourselves names our folder, and a blank in front is
+        # what lines get that the filter matches.
+        ours = f"*{os.path.basename(place.path)}*: *"
+        extra["HISTIGNORE"] = ":".join(each for each in (adapter.process.env.get("HISTIGNORE"), ours) if each)
     if script is not None:
         body = script.body.replace("{tempfile_path}", path).replace("{nonce}", nonce)
+        if script.ours:
+            body = body.replace("{history_filter}", _hidden(adapter).encode().hex())
         body = body.replace("\r\n", "\n")
         place.write(path, _wrapped(adapter, script, body))
         rc = adapter.init.rc_file
         if adapter.init.delivery == "rc_file" and rc.dir_env_var and rc.file_name:
-            extra = {rc.dir_env_var: place.path}
+            extra[rc.dir_env_var] = place.path
             if rc.dir_env_var in parent:
                 extra["RALPH_BRIDGE_RC_DIR"] = parent[rc.dir_env_var]
     env = environment(adapter.process, parent, extra=extra)
     argv = arguments(adapter.process, values, {**parent, **adapter.process.env})
     return Plan(argv, env, nonce, injection(adapter, script, path))
+
+
+def _hidden(adapter: AdapterFile) -> str:
+    """The pattern of lines that stay out of the history, for our scripts; JavaScript's are those of .NET."""
+    pattern = usable(adapter.input.tempfile.history_filter) or ""
+    is_python = (adapter.init.script_resource or "").endswith(".py")
+    return translated(pattern) if is_python else pattern
 
 
 def _script_path(adapter: AdapterFile, script: Script | None, place: Place) -> str:
@@ -199,7 +211,9 @@ def _wrapped(adapter: AdapterFile, script: Script, body: str) -> str:
     if _RACKET_REQUIRES.search(how) or not (stays or loaded):
         body = f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
         # A program begins in an empty namespace, and what this module provides comes only at its end.
-        enter = "(namespace-require 'racket)\n(namespace-set-variable-value! '_ripple_exec_file _ripple_exec_file #t)\n"
+        enter = (
+            "(namespace-require 'racket)\n(namespace-set-variable-value! '_ripple_exec_file _ripple_exec_file #t)\n"
+        )
         body = body if stays else f"{body}\n{enter}"
     return body if stays else f"{body}\n(read-eval-print-loop)\n"
 
@@ -213,7 +227,7 @@ def injection(adapter: AdapterFile, script: Script | None, path: str) -> str | N
     if script is None or not typed:
         return None
     if init.init_invocation_template:
-        return filled(init.init_invocation_template, {"tempfile_path": path}.get)
+        return filled(init.init_invocation_template, {"tempfile_path": path, "path": path}.get)
     if adapter.family == "shell":
         return f" . {quoted(path, 'single_quote_posix')}"  # the blank keeps it out of many a history
     return script.body.rstrip("\n")

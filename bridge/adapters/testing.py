@@ -84,7 +84,7 @@ class _Run:
         )
 
     def _start(self) -> None:
-        self.session = Adapter(self.entry).start(cwd=self.folder, ready_timeout=self.ready_timeout)
+        self.session = Adapter(self.entry).start(cwd=self.folder, ready_timeout=self.ready_timeout, probe=False)
 
     def _stop(self) -> None:
         if self.session is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.osc import protocol_number
+from bridge.adapters.payload import takes_shell_delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,6 +42,9 @@ def _markers_agree(adapter: AdapterFile) -> bool:
         value in (letter, default[letter]) or value.startswith(f"\x1b]{number};{letter}")
         for letter, value in given.items()
     )
+
+
+_OF_SHELLS = ("heredoc", "encoded_scriptblock")
 
 
 def _hides_history(adapter: AdapterFile) -> bool:
@@ -83,6 +87,11 @@ NO_EFFECT: tuple[NoEffect, ...] = (
         "output.line_ending",
         lambda each: each.output.line_ending not in ("\n", "\r\n", "\r"),
         "output comes as a terminal shows it, its lines joined by line feeds",
+    ),
+    NoEffect(
+        "input.multiline_delivery",
+        lambda each: each.input.multiline_delivery in _OF_SHELLS and not takes_shell_delivery(each),
+        "heredoc is for POSIX shells, encoded_scriptblock for those and PowerShell; blocks are typed line by line",
     ),
     NoEffect(
         "input.multiline_wrapper",
