@@ -18,7 +18,6 @@ __all__ = [
     "Route",
     "cd_command",
     "delivery",
-    "is_hidden",
     "quoted",
     "takes_shell_delivery",
 ]
@@ -74,7 +73,7 @@ def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None
     if route == "tempfile":
         return Payload("tempfile", _invocation(adapter, path), body)
     # A blank in front keeps a line out of the history of shells; starting.plan sees to that in bash.
-    blank = " " if adapter.family == "shell" and is_hidden(adapter, lines) else ""
+    blank = " " if adapter.family == "shell" and _is_hidden(adapter, lines) else ""
     if route == "wrapper":
         return Payload("wrapper", f"{wrapper.open}\n{lines}\n{wrapper.close}")
     if route == "heredoc":
@@ -114,7 +113,7 @@ def _can_file(adapter: AdapterFile) -> bool:
     return bool(adapter.input.tempfile.invocation_template) or _shell_kind(adapter) is not None
 
 
-def is_hidden(adapter: AdapterFile, line: str) -> bool:
+def _is_hidden(adapter: AdapterFile, line: str) -> bool:
     """Whether ``history_filter`` wants `line` to stay out of the program's history."""
     pattern = usable(adapter.input.tempfile.history_filter)
     return pattern is not None and compiled(pattern).search(line) is not None

@@ -160,7 +160,7 @@ class Readiness:
             self._line.pump(0.02 if self._line.stream.offset else 0.1)
 
     def _inject(self, script: str, first: PromptDetector | None, deadline: float) -> None:
-        """Type `script`; what is typed ahead is echoed anywhere, so a prompt that is seen gets one line at a time."""
+        """Type `script`, to a prompt that is seen line by line: what is typed ahead is echoed anywhere."""
         for number, line in enumerate(script.split("\n")):
             while first is not None and number and not self._line.terminal.ended and time.monotonic() < deadline:
                 quiet = self._line.stream.quiet

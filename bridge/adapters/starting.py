@@ -30,6 +30,10 @@ _RACKET_STAYS = re.compile(r"(^|\s)(-[a-zA-Z]*i[a-zA-Z]*|--repl)(\s|$)|read-eval
 _RACKET_QUIET = re.compile(r"(^|\s)(-[a-zA-Z]*q[a-zA-Z]*|--no-init-file)(\s|$)")
 _RACKET_LOADS = re.compile(r"(^|\s)(-[a-zA-Z]*[fr]|--load|--script)(\s|$)")
 _RACKET_REQUIRES = re.compile(r"(^|\s)(-[a-zA-Z]*[tu]|--require|--require-script)(\s|$)|\(require|dynamic-require")
+_RACKET_ENTERS = """\
+(namespace-require 'racket)
+(namespace-set-variable-value! '_ripple_exec_file _ripple_exec_file #t)
+"""
 _PYTHON_STAYS = re.compile(r"(^|\s)-[a-zA-Z]*i|code\.interact|InteractiveConsole")
 _PYTHON_REPL = """\
 __import__("code").interact(banner="", exitmsg="", local=__import__("sys").modules["__main__"].__dict__)
@@ -148,8 +152,8 @@ def plan(adapter: AdapterFile, script: Script | None, place: Place, parent: Mapp
     }
     extra = {}
     if adapter.input.tempfile.history_filter and adapter.family == "shell":
-        # bash leaves out what matches: every line that we type by ourselves names our folder, and a blank in front is
-        # what lines get that the filter matches.
+        # bash leaves out what matches: every line that we type by ourselves names our folder, and lines that the
+        # filter matches get a blank in front.
         ours = f"*{os.path.basename(place.path)}*: *"
         extra["HISTIGNORE"] = ":".join(each for each in (adapter.process.env.get("HISTIGNORE"), ours) if each)
     if script is not None:
@@ -211,10 +215,7 @@ def _wrapped(adapter: AdapterFile, script: Script, body: str) -> str:
     if _RACKET_REQUIRES.search(how) or not (stays or loaded):
         body = f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
         # A program begins in an empty namespace, and what this module provides comes only at its end.
-        enter = (
-            "(namespace-require 'racket)\n(namespace-set-variable-value! '_ripple_exec_file _ripple_exec_file #t)\n"
-        )
-        body = body if stays else f"{body}\n{enter}"
+        body = body if stays else f"{body}\n{_RACKET_ENTERS}"
     return body if stays else f"{body}\n(read-eval-print-loop)\n"
 
 

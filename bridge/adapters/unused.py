@@ -48,8 +48,9 @@ _OF_SHELLS = ("heredoc", "encoded_scriptblock")
 
 
 def _hides_history(adapter: AdapterFile) -> bool:
-    own = adapter.init.script_resource is not None and not (adapter.integration_script or adapter.init.script)
-    return adapter.family == "shell" or own
+    own = not (adapter.integration_script or adapter.init.script)
+    script = (adapter.init.script_resource or "") if own else ""
+    return adapter.family == "shell" or script.endswith((".py", ".js"))
 
 
 NO_EFFECT: tuple[NoEffect, ...] = (
@@ -105,7 +106,7 @@ NO_EFFECT: tuple[NoEffect, ...] = (
     NoEffect(
         "input.tempfile.history_filter",
         lambda each: bool(each.input.tempfile.history_filter) and not _hides_history(each),
-        "lines can be kept out of the history of shells, and of programs with an integration script of ours",
+        "lines can be kept out of the history of shells, and of Python and Node.js with our integration script",
     ),
     NoEffect(
         "capabilities.user_busy_detection",
