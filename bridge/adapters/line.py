@@ -100,6 +100,7 @@ class Line:
         """How often the working folder was announced."""
         self.mode = ModeState()
         """The mode that the program was in at its last prompt."""
+        self._asides: list[str] = []
         self.ready_seconds = 0.0
         self.greeting = b""
 
@@ -112,6 +113,8 @@ class Line:
                 self.cwd = mark.value
                 self.announcements += 1
             elif mark.code == "B":
+                if self.input_began and self.pending is None:
+                    self._keep_aside(mark.offset)
                 self.input_began = True
                 self.prompt_end = mark.offset
             elif mark.code in "AC":
@@ -199,6 +202,14 @@ class Line:
             anywhere=self.anywhere,
         )
 
+    def _keep_aside(self, offset: int) -> None:
+        """Keep what was printed at a prompt that was drawn anew below it; the new one has its line to itself."""
+        text, _ = self.stream.between(self.prompt_end, offset)
+        if found := aside(text.rpartition(b"\n")[0], self.primary):
+            self._asides.append(found)
+
     def between_commands(self) -> str:
-        """What came behind the last prompt, as output of no command."""
-        return aside(self.stream.between(self.prompt_end, self.stream.offset)[0], self.primary)
+        """What came behind the last prompt, as output of no command; each piece is told once."""
+        last = aside(self.stream.between(self.prompt_end, self.stream.offset)[0], self.primary)
+        asides, self._asides = self._asides, []
+        return "\n".join([*asides, last] if last else asides)

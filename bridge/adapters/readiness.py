@@ -105,7 +105,8 @@ class Readiness:
         if seconds >= max(ready.output_settled_max_ms, 0) / 1000:
             return True
         text, _ = self._line.stream.between(0, self._line.stream.offset)
-        return compiled(pattern).search(plain(visible(text.decode("utf-8", "replace")).text)) is not None
+        shown = plain(visible(text.decode("utf-8", "replace")).text).replace("\r\n", "\n")
+        return compiled(pattern).search(shown) is not None
 
     def _at_first_prompt(self, watch: Watch, first: PromptDetector | None) -> bool:
         if self._line.osc:

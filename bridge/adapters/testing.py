@@ -158,16 +158,17 @@ class _Run:
         place = self._place(test)
         counter = self._counter() if test.expect_counter is not None else None
         result = self._run(test.eval)
-        aside = result.out_of_band
+        asides = [result.out_of_band]
         if test.wait_ms:
-            aside += self.session.collect(test.wait_ms / 1000)
+            asides.append(self.session.collect(test.wait_ms / 1000))
         if test.then_eval is not None:
             result = self._run(test.then_eval)
-            aside += result.out_of_band
+            asides.append(result.out_of_band)
         if test.expect is not None:
             expect(test.expect, result.output)
         if test.expect_out_of_band is not None:
-            self._judge_aside(test.expect_out_of_band, f"{aside}\n{result.output}", waited=bool(test.wait_ms))
+            found = "\n".join([*asides, result.output])
+            self._judge_aside(test.expect_out_of_band, found, waited=bool(test.wait_ms))
         self._judge_status(test, result)
         self._judge_place(test, *place)
         judge_mode(test, result)
@@ -235,7 +236,7 @@ class _Run:
         assert self.session is not None
         deadline = time.monotonic() + (0 if waited else _OUT_OF_BAND)
         while not matches(pattern, found) and time.monotonic() < deadline:
-            found += self.session.collect(0.05)
+            found += "\n" + self.session.collect(0.05)
         if not matches(pattern, found):
             raise NotMet(f"expected output of no command that matches {pattern!r}", found)
 
