@@ -17,7 +17,7 @@ _LONGEST_LINE = 2048
 _SGR_BEFORE = re.compile(r"(?:\x1b\[[0-9;]*m)+\Z")
 _CSI_AFTER = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~])+")
 _EDITOR_ON = "\x1b[?2004h"
-_OTHER_PROMPT = re.compile(r"\s*[^\w\s)\]}]{1,4}")
+_SIGNS = re.compile(r"[^\w\s)\]}]{1,4}")
 """What continuation prompts put in front of something like a prompt: ``>``, ``...``, ``-``, an open quote."""
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 
@@ -128,7 +128,7 @@ class PromptDetector:
             return False
         if drawn.strip() and "\n" not in drawn:
             last = self._loose.match(view.text, max(len(view.text) - len(drawn), line_start))
-        elif _OTHER_PROMPT.fullmatch(view.text, line_start, last.start()):
+        elif _is_another(view.text[line_start : last.start()].strip(), last[0].strip()):
             last = None
         return True if last is None else self._located(last, text, view.origin)
 
@@ -158,6 +158,13 @@ class PromptDetector:
             self._midline = not carried.startswith(b"\n", cut)
         self._carry_offset += cut
         self._carry = carried[cut:]
+
+
+def _is_another(before: str, prompt: str) -> bool:
+    """Whether `before` makes another prompt of a short one: ``>>``, ``...>``, ``->``, ``**``."""
+    if len(prompt) > 2 or not _SIGNS.fullmatch(before):
+        return False
+    return prompt.endswith(">") or set(before) <= set(prompt)
 
 
 def _unanchored(pattern: str) -> str:
