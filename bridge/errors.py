@@ -268,7 +268,7 @@ class UnknownAdapter(ConfigurationError, LookupError):
 
 
 class AdapterNotReady(BridgeError, TimeoutError):
-    """The program was started and never came to its first prompt."""
+    """The program was started and never came to its first prompt, or its adapter's probe failed."""
 
     exit_code = 4
 
