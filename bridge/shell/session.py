@@ -22,7 +22,7 @@ from bridge.errors import (
     ValueNotAccepted,
 )
 from bridge.shell import guardian, protocol
-from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
+from bridge.shell.coprocess import Coprocess, Died, Exchange, Flooded, TimedOut, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -219,6 +219,9 @@ class Session:
             raise self._died(end, hook, arguments) from None
         except TimedOut as end:
             raise self._timed_out(end, hook, arguments, limit) from None
+        except Flooded as end:
+            lost = end.returncode is not None
+            raise self._flooded(hook, arguments, None, end.stdout, end.stderr, lost=lost) from None
         return self._understand(done, hook, arguments)
 
     def _understand(
@@ -238,16 +241,7 @@ class Session:
             )
             raise self._error(kind, what, hook, arguments, head.status, done.stdout, done.stderr)
         if self._process.overflow:
-            raise self._error(
-                OutputLimitExceeded,
-                f"{hook} wrote more than the output limit",
-                hook,
-                arguments,
-                head.status,
-                done.stdout,
-                done.stderr,
-                hint="raise Shell(output_limit=...), or let the hook write to a file",
-            )
+            raise self._flooded(hook, arguments, head.status, done.stdout, done.stderr)
         return head, frames, done.stdout, done.stderr
 
     @contextlib.contextmanager
@@ -312,11 +306,16 @@ class Session:
     # -- errors --------------------------------------------------------------------------------------
 
     def _died(self, end: Died, hook: str, arguments: tuple[str, ...]) -> HookError:
+        """What ends bash in good order is an exit: `builtin exit`, `exec`, an error under nounset."""
         code = end.returncode if end.returncode is not None else 0
+        name = hook or "an exchange"
+        if code >= 0 and hook and not end.unread and not end.why:
+            what = f"{hook} ended bash with exit {code}: its state was lost"
+            return self._error(HookExited, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        what = f"bash {how} during {hook or 'an exchange'}"
+        what = f"bash {how} {'before' if end.unread else 'during'} {name}"
         if end.why:
-            what = f"bash was ended during {hook or 'an exchange'}: {end.why}"
+            what = f"bash was ended during {name}: {end.why}"
         return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
 
     def _bereft(self, process: Coprocess, hook: str) -> HookError:
@@ -324,6 +323,22 @@ class Session:
         process.kill()
         what = f"bash ended while {hook} ran beside it, and {hook} was ended with it"
         return self._error(ShellDied, what, hook, (), process.returncode, b"", b"", lost=True)
+
+    def _flooded(
+        self,
+        hook: str,
+        arguments: tuple[str, ...],
+        status: int | None,
+        stdout: bytes,
+        stderr: bytes,
+        *,
+        lost: bool = False,
+    ) -> HookError:
+        what = f"{hook} wrote more than the output limit"
+        hint = "raise Shell(output_limit=...), or let the hook write to a file"
+        return self._error(
+            OutputLimitExceeded, what, hook, arguments, status, stdout, stderr, lost=lost, hint=hint
+        )
 
     def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
         return self._error(
