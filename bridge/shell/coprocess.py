@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bridge.shell.commands import Commands
 
 _read, _write = os.read, os.write
+_MARK = protocol.MARK
 __all__ = ["Coprocess", "Died", "Exchange", "Flooded", "TimedOut", "private"]
 
 PRELUDE = Path(__file__).with_name("prelude.bash")
@@ -53,6 +54,9 @@ _TURN = 16  # chunks read in one go: who writes faster than we read must not kee
 
 _COPIES = 16  # of the loop of the prelude, see there
 _COPIES_FROM = 200  # descriptors that no script uses, and below the 256 that macOS allows by default
+
+# Behind them: the channel is gone, or not one of them could run. That may not be taken for an exit of the script's.
+_TAIL = b'\n\\builtin kill -KILL "$$"\n'
 
 # bash would act on these while it starts, before the prelude can protect itself. The script gets the first
 # row back; the options of the second would be those of the host's own shell, not of its programs.
@@ -74,7 +78,7 @@ def _prelude(environment: Mapping[str, str]) -> bytes:
         for name in _GIVEN_BACK
         if name in environment
     ]
-    return head + protocol.encode("".join(back)) + loop * _COPIES
+    return head + protocol.encode("".join(back)) + loop * _COPIES + _TAIL
 
 
 def _halves() -> tuple[bytes, bytes]:
@@ -353,7 +357,7 @@ class Coprocess:
         return True
 
     def exchange(self, request: bytes, *, values: bool, timeout: float | None) -> Exchange:
-        """Send one request (at most PIPE_BUF bytes, with its NUL) and wait for its reply.
+        """Send one request (at most PIPE_BUF bytes, with its mark and NUL) and wait for its reply.
 
         Raises:
             Died, TimedOut, Flooded: see there. Any other exception (Ctrl-C) interrupts the hook first.
@@ -365,7 +369,7 @@ class Coprocess:
         self._unfinished = True
         try:
             try:
-                _write(self._q, protocol.MARK + request)
+                _write(self._q, b"%b%b\0" % (_MARK, request))
             except BlockingIOError:
                 self._full()
             whole = False
@@ -397,8 +401,9 @@ class Coprocess:
 
     def more_loop(self) -> None:
         """Add a copy of the loop to what bash reads, for one that something threw bash out of."""
-        with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "ab") as file:
-            file.write(_halves()[1])
+        with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "r+b") as file:
+            file.seek(-len(_TAIL), os.SEEK_END)
+            file.write(_halves()[1] + _TAIL)
 
     def _forget_outputs(self) -> None:
         """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""

@@ -26,11 +26,14 @@ __rb_B=     # brings back a function "builtin" of the script, when it has one
 __rb_w=     # what it wants read back: calls of __rb_a, __rb_f, __rb_N, __rb_F
 __rb_s=0    # status of the call: what it exited with, else __rb_c
 __rb_c=0    # status of the command
-__rb_x=     # how it left: '-' returned (or runs), 'exit', 'int', 'lost'; empty when there is nothing to reply to
+__rb_x=     # how it left: the mark of its request: returned (or runs), 'exit', 'int', 'lost'; empty: nothing to reply to
 __rb_z=     # status of what stood before the present copy of the loop
 __rb_i=     # set by an isolated call: the subshell may have replied already
 __rb_b=0    # reads in a row that brought nothing; 9 ends the loop and with it bash: at once, when __rb_d is no folder
 __rb_T=     # functrace and errtrace as they were before unwinding
+__rb_D=     # not __rb_: a DEBUG trap has run since the hook ended
+__rb_V=5    # how much of $_ tells that; only of bash 5 it is known, before that every call counts as one
+case ${BASH_VERSINFO[0]} in 3 | 4) __rb_V=0 ;; esac
 __rb_K=     # T: the script's DEBUG and RETURN traps are kept between calls, in __rb_E and __rb_R
 __rb_E='' __rb_R=''
 __rb_g=$2   # the guardian's pipe: see guardian.py
@@ -54,9 +57,19 @@ __rb_f() {
 __rb_N() { \builtin enable compgen 2>&-; \builtin compgen -A variable; \builtin printf '\0'; }
 __rb_F() { \builtin enable compgen 2>&-; \builtin compgen -A function; \builtin printf '\0'; }
 
-# The reply to a call that wants values. What would spoil it steps aside meanwhile: nounset, and a byte 1 or 127
-# in IFS (break even a quoted "${a[@]}").
-__rb_values() { __rb_send; } 2>/dev/null
+# The reply to a call that wants values. What would spoil it steps aside meanwhile: nounset, a byte 1 or 127
+# in IFS (break even a quoted "${a[@]}"), and DEBUG and RETURN traps that functions inherit (they could
+# print into it).
+__rb_values() {
+    case $- in
+    *T*)
+        \builtin trap -p DEBUG RETURN 1>|"$__rb_d/t"
+        \builtin trap - DEBUG RETURN
+        __rb_send
+        \builtin . "$__rb_d/t" ;;
+    *) __rb_send ;;
+    esac
+} 2>/dev/null
 
 __rb_carefully() {
     case "${IFS-}" in *$'\001'* | *$'\177'*)
@@ -83,7 +96,7 @@ __rb_send() {
 # The end of an isolated call, as the EXIT trap of its subshell: however the hook left, the values are
 # read back before they are gone. The mark tells the parent that a reply was sent.
 __rb_leave() {
-    case $__rb_x in -) __rb_s=$1 ;; esac
+    case $__rb_x in $'\036') __rb_s=$1 __rb_x=- ;; esac
     __rb_t=
     \builtin declare __rb_t=1 1>&- 2>&- || __rb_t= # sets a local here; a function "builtin" can't
     case $__rb_t in 1) ;; *) __rb_mend || __rb_t= ;; esac
@@ -97,8 +110,9 @@ __rb_leave() {
 exit() {
     __rb_t=$?
     # A DEBUG trap that exits, between the end of the hook that has set it and the loop's taking it away.
-    case ${BASH_COMMAND-} in '__rb_c=$?' | 'case $-${__rb_K-} in'* | 'builtin trap - DEBUG RETURN')
-        \builtin return 0 ;;
+    case ${BASH_COMMAND-} in
+    'builtin read'*) ;;
+    *__rb_* | 'builtin trap - DEBUG RETURN') \builtin return 0 ;;
     esac
     __rb_here || \builtin exit "${@-$__rb_t}"
     case ${1-} in --) \builtin shift ;; esac
@@ -140,7 +154,7 @@ __rb_number() {
 # SIGINT from the host ends the hook, not the shell.
 __rb_int() {
     __rb_here || \builtin exit 130
-    case $__rb_x in -) ;; *) return ;; esac # nothing runs
+    case $__rb_x in $'\036') ;; *) return ;; esac # nothing runs
     __rb_s=130 __rb_x=int
     __rb_unwind
 }
@@ -212,11 +226,11 @@ __rb_first() {
 __rb_mend() {
     [[ -o posix ]] && __rb_t=posix || __rb_t=:${BASHOPTS-}:
     POSIXLY_CORRECT=1
-    (\unset -f declare; \declare -f builtin eval .) 1>|"$__rb_d/b" 2>/dev/null
-    \unset -f builtin eval . 2>/dev/null
+    (\unset -f declare; \declare -f builtin eval) 1>|"$__rb_d/b" 2>/dev/null
+    \unset -f builtin eval # no redirection: one that fails would end bash here
     case $__rb_t in posix) ;; *) \unset POSIXLY_CORRECT ;; esac
     \enable builtin read eval printf declare trap exit 1>/dev/null 2>&1
-    # In POSIX mode "." is no name of a function: declare refuses it, and so did unset before bash 5.
+    # Only now: in POSIX mode "." is no name of a function; declare refuses it, and so did unset before bash 5.
     if \builtin declare -F .; then
         \builtin declare -f . 1>>"$__rb_d/b"
         \builtin unset -f .
@@ -243,10 +257,9 @@ __rb_plain() {
 __rb_prepare() {
     __rb_q=$__rb_p$__rb_q __rb_p=
     case $__rb_q in
-    $'\036'*$'\036'* | [!$'\036']*$'\036'*) __rb_q=${__rb_q##*$'\036'} ;;
-    $'\036'*) __rb_q=${__rb_q#?} ;;
+    *$'\036;'*) __rb_q=${__rb_q##*$'\036;'} ;;
     *)
-        __rb_q=$'\036__rb_x= __rb_n='$__rb_n # no reply
+        __rb_q=' __rb_x= __rb_n='$__rb_n # no reply
         \builtin return ;;
     esac
     case $__rb_B in
@@ -259,7 +272,7 @@ __rb_prepare() {
     case $__rb_K in '') ;; *)
         __rb_q='\builtin trap '"'"'\__rb_first || \builtin eval "$__rb_E"'"'"' DEBUG'$'\n'$__rb_q ;;
     esac
-    __rb_q=$'\036'$__rb_q
+    __rb_q=$'\036;'$__rb_q
 }
 
 # Reading failed, with status $1. Above 128: a signal (in POSIX mode); what has come so far is kept. Else `read`
@@ -276,16 +289,12 @@ __rb_trouble() {
     __rb_q=
 }
 
-# The request never ran, because eval was turned off or an output could not be opened; or it was none.
+# The request never ran, because eval was turned off or an output could not be opened.
 __rb_failed() {
-    case $__rb_c in 0) ;; *)
-        __rb_mend || __rb_t=$?
-        __rb_c=0
-        \builtin eval "__rb_x=- __rb_n=$((__rb_n + 1))
-${__rb_q#?} && __rb_k()(\:)" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_c=$?
-        [[ $__rb_x ]] || __rb_b=9 ;;
-    esac
-    __rb_q=
+    __rb_mend || __rb_t=$?
+    \builtin eval "__rb_n=$((__rb_n + 1)) __rb_x=$__rb_q && __rb_k()(\:)" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_c=$?
+    [[ $__rb_x ]] || __rb_b=9
+    __rb_q='' __rb_D=
 }
 
 # The request did not run to its end: a break or continue outside any loop found ours, or an error from which bash
@@ -294,7 +303,7 @@ ${__rb_q#?} && __rb_k()(\:)" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_c=$?
 __rb_broken() {
     __rb_q=
     __rb_c=1
-    case $__rb_x in -) __rb_x=lost ;; esac
+    case $__rb_x in $'\036') __rb_x=lost ;; esac
     case $__rb_z in 0) \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e" ;; esac
 }
 
@@ -320,17 +329,21 @@ while [[ $__rb_b != 9 ]]; do
         # Is the builtin genuine? By its effect (1 µs): in a function, even one that passes on, declare
         # would make a local variable.
         builtin declare __rb_t="$__rb_n" || __rb_t=
-        case $__rb_x$__rb_q$__rb_w$__rb_i:$__rb_t in
-        "-:$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
+        case $__rb_x$__rb_D$__rb_q$__rb_w$__rb_i:$__rb_t in
+        $'\036__rb_:'"$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
             builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || {
                 __rb_mend || __rb_t=$?
                 builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || __rb_b=9 __rb_d=/dev/null
             } ;;
         *)
-            case $__rb_q in '') ;; *)
+            # What a DEBUG trap of the script's has printed until here went nowhere; nor does it see the next call's code.
+            case $-${__rb_K-} in *T*) __rb_keep ;; esac
+            builtin trap - DEBUG RETURN || {
+                builtin enable trap 2>/dev/null
                 builtin trap - DEBUG RETURN || __rb_t=
-                __rb_broken ;;
-            esac
+            }
+            case $__rb_q in '') ;; *) __rb_broken ;; esac
+            case $__rb_x in $'\036') __rb_x=- ;; esac
             case $__rb_x in - | lost) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
             __rb_t=
             builtin declare __rb_t=1 || __rb_t=
@@ -368,19 +381,19 @@ while [[ $__rb_b != 9 ]]; do
     esac
     case $? in 0)
         # The mark tells a request from what a script wrote into the FIFO.
-        case $__rb_p$__rb_B${__rb_K-}$__rb_q in $'\036'*) ;; *) __rb_prepare ;; esac
+        case $__rb_p$__rb_B${__rb_K-}$__rb_q in $'\036;'*) ;; *) __rb_prepare ;; esac
         # In a condition, as the controllers call hooks: errexit is visible in $- and doesn't act. The
         # condition has to stand inside: bash would not see it behind "builtin eval". Behind it stands what is
         # no command to a DEBUG trap, and can't be an alias: the definition of a function that nobody calls.
-        builtin eval "__rb_x=- __rb_n=$((__rb_n + 1));${__rb_q#?} && __rb_k()(\:)" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_c=$?
-        # From here to the next but one command a DEBUG trap of the script's would see ours; its output goes nowhere.
-        case $-${__rb_K-} in *T*) __rb_keep ;; esac
-        builtin trap - DEBUG RETURN || {
-            builtin enable trap 2>/dev/null
-            builtin trap - DEBUG RETURN || __rb_t=
-        }
-        case $__rb_x in '') __rb_failed ;; *) __rb_q= ;; esac ;;
+        # Such a trap runs next before the command that follows; then $_ is no longer what eval was given.
+        if builtin eval "__rb_n=$((__rb_n + 1)) __rb_x=$__rb_q && __rb_k()(\:)" 1>"$__rb_d/o" 2>"$__rb_d/e"; then
+            __rb_q='' __rb_D=${_:0:__rb_V}
+        else
+            case $__rb_x in
+            '') __rb_failed ;;
+            *) __rb_c=$? __rb_q='' __rb_D=${_:0:__rb_V} ;;
+            esac
+        fi ;;
     *) __rb_trouble "$?" ;;
     esac
 done
-case $__rb_b in 9) builtin kill -KILL "$$" ;; esac # the channel is gone: no end that could be taken for an exit

@@ -52,8 +52,8 @@ BUILTIN_BACK = '\\builtin eval "__rb_B=;$__rb_B"\n'
 NOTHING = "__rb_c=$?"
 """The command of a request that has none: it passes on how the code before it ended."""
 
-MARK = b"\x1e"
-"""What a request begins with; the rest of it has none."""
+MARK = b"\x1e;"
+"""What a request begins with; the rest of it doesn't have the first byte."""
 
 INLINE_LIMIT = 400
 """Bytes. bash reads a pipe one byte per system call (0.27 µs each); from here on a file is faster."""
@@ -131,8 +131,11 @@ def call(hook: str, arguments: Iterable[str]) -> str:
     """The command that calls a function, builtin or program. Quoting keeps aliases and keywords out."""
     if not hook or not _BLANKS.isdisjoint(hook):
         raise InvalidName(f"{hook!r} is not the name of a function or command")
-    words = [hook, *arguments]
-    return "'" + "' '".join([w.replace("'", "'\\''") for w in words]) + "'"
+    # One byte less than quotes: bash reads them one by one.
+    command = "\\" + hook if hook.isidentifier() and hook.isascii() else quote(hook)
+    if arguments:
+        command += " '" + "' '".join([w.replace("'", "'\\''") for w in arguments]) + "'"
+    return command
 
 
 def source(path: str, arguments: Sequence[str]) -> str:
@@ -148,10 +151,10 @@ def run(code: str) -> str:
 def plain(request: bytes) -> bool:
     """Whether these bytes can stand in a request themselves, and not in a file that it names.
 
-    The mark may not; and bash's ``read`` loses a byte 1 or 127 (its own quoting characters) that follows the start of a broken UTF-8 sequence
-    (bash 5.1 to 5.3); what is parsed from a file is exact.
+    The mark may not; and bash's ``read`` loses a byte 1 or 127 (its own quoting characters) that follows the start
+    of a broken UTF-8 sequence (bash 5.1 to 5.3); what is parsed from a file is exact.
     """
-    return b"\1" not in request and b"\x7f" not in request and MARK not in request
+    return b"\1" not in request and b"\x7f" not in request and b"\x1e" not in request
 
 
 def assignment(name: str, value: str | Sequence[str] | dict[str, str] | dict[int, str]) -> str:

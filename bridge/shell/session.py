@@ -154,7 +154,7 @@ class Session:
         if len(command) <= protocol.INLINE_LIMIT and not (
             setup or wants or isolated or host_stderr or stdin is not None
         ):
-            request = protocol.encode(command) + b"\0"
+            request = protocol.encode(command)
             if protocol.plain(request):  # nearly every call; the rest of this room is for the others
                 return self._exchange(request, False, timeout, hook, arguments)
         if len(command) > protocol.INLINE_LIMIT:
@@ -196,12 +196,12 @@ class Session:
                 command += "\n" + protocol.BUILTIN_BACK[:-1]
             else:
                 setup += protocol.BUILTIN_BACK
-        request = protocol.encode(setup + command) + b"\0"
-        if len(request) > _PIPE_BUF or not protocol.plain(request):
+        request = protocol.encode(setup + command)
+        if len(request) > _PIPE_BUF - len(protocol.MARK) - 1 or not protocol.plain(request):
             if protocol.BUILTIN_BACK not in setup and not command.startswith(protocol.NOTHING):
-                request = protocol.encode(setup + protocol.BUILTIN_BACK + command) + b"\0"
-            self._write("a2", request[:-1] + b"\n")
-            request = b'\\__rb_plain;\\. "$__rb_d/a2"\0'
+                request = protocol.encode(setup + protocol.BUILTIN_BACK + command)
+            self._write("a2", request + b"\n")
+            request = b'\\__rb_plain;\\. "$__rb_d/a2"'
         return self._exchange(request, values_wanted, timeout, hook, arguments)
 
     def _exchange(
@@ -336,9 +336,7 @@ class Session:
     ) -> HookError:
         what = f"{hook} wrote more than the output limit"
         hint = "raise Shell(output_limit=...), or let the hook write to a file"
-        return self._error(
-            OutputLimitExceeded, what, hook, arguments, status, stdout, stderr, lost=lost, hint=hint
-        )
+        return self._error(OutputLimitExceeded, what, hook, arguments, status, stdout, stderr, lost=lost, hint=hint)
 
     def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
         return self._error(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
