@@ -329,7 +329,7 @@ while [[ $__rb_b != 9 ]]; do
         # Is the builtin genuine? By its effect (1 µs): in a function, even one that passes on, declare
         # would make a local variable.
         builtin declare __rb_t="$__rb_n" || __rb_t=
-        case $__rb_x$__rb_D$__rb_q$__rb_w$__rb_i:$__rb_t in
+        case $__rb_x$__rb_D$__rb_q$__rb_w$__rb_i${__rb_K-}:$__rb_t in
         $'\036__rb_:'"$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
             builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || {
                 __rb_mend || __rb_t=$?

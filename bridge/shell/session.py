@@ -191,14 +191,16 @@ class Session:
         if len(setup) > protocol.INLINE_LIMIT:
             self._write("a", protocol.encode(setup))
             setup = '\\builtin enable . set 2>&-\n\\builtin . "$__rb_d/a"\n'
-        if "\\builtin" in setup:
+        back = protocol.BUILTIN_BACK in command  # it has code of the host's own before that
+        if "\\builtin" in setup and not back:
+            back = True
             if command == protocol.NOTHING:
                 command += "\n" + protocol.BUILTIN_BACK[:-1]
             else:
                 setup += protocol.BUILTIN_BACK
         request = protocol.encode(setup + command)
         if len(request) > _PIPE_BUF - len(protocol.MARK) - 1 or not protocol.plain(request):
-            if protocol.BUILTIN_BACK not in setup and not command.startswith(protocol.NOTHING):
+            if not back and not command.startswith(protocol.NOTHING):
                 request = protocol.encode(setup + protocol.BUILTIN_BACK + command)
             self._write("a2", request + b"\n")
             request = b'\\__rb_plain;\\. "$__rb_d/a2"'
@@ -245,9 +247,13 @@ class Session:
         return head, frames, done.stdout, done.stderr
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self, frames: list[str]) -> Iterator[Iterator[str]]:
+        """The frames of a reply, one after the other. All of them: what is left over was put in between."""
+        rest = iter(frames)
         try:
-            yield
+            yield rest
+            if next(rest, None) is not None:
+                raise ValueError
         except (ValueError, StopIteration, IndexError):
             raise self._senseless("", ()) from None
 

@@ -185,8 +185,8 @@ class Shell(Session):
         with self._lock:
             wants = ["__rb_a " + protocol.check_name(array)]
             head, frames, out, err = self._run(hook, arguments, wants, setup=self._reset(array, start))
-            with self._reading():
-                elements = protocol.take_array(iter(frames))
+            with self._reading(frames) as rest:
+                elements = protocol.take_array(rest)
             return self._reply(head, frames, out, err), elements
 
     def start(
@@ -316,8 +316,7 @@ class Shell(Session):
         wants = ["__rb_f " + protocol.check_name(name) for name in names]
         with self._lock:
             _, frames, _, _ = self._send("", protocol.NOTHING, wants)
-            rest = iter(frames)
-            with self._reading():
+            with self._reading(frames) as rest:
                 return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
     def __getitem__(self, name: str) -> Value:
@@ -432,9 +431,8 @@ class Shell(Session):
         return f"<Shell {state}{sourced}>"
 
     def _take_values(self, names: Sequence[str], frames: list[str]) -> dict[str, Value | None]:
-        rest = iter(frames)
         found = {}
-        with self._reading():
+        with self._reading(frames) as rest:
             for name in names:
                 value = values.variable(name, *protocol.take_variable(rest))
                 found[name] = value.value if value is not None and value.is_set else None
