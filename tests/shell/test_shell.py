@@ -325,7 +325,7 @@ def test_death_revives_with_the_scripts_and_the_settings_of_the_host(shell: Shel
 @pytest.mark.parametrize("code", ["exec true", "builtin exit 3", "set -u; echo $NOPE_NOT_SET", ": ${NOPE:?gone}"])
 def test_what_ends_bash_itself_is_said_and_survived(shell: Shell, code: str) -> None:
     define(shell, f"f() {{ {code}; }}")
-    with pytest.raises(ShellDied):
+    with pytest.raises(HookExited, match="state was lost"):
         shell.call("f")
     define(shell, "g() { echo alive; }")
     assert shell.call("g").stdout == "alive\n"
