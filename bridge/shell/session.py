@@ -43,6 +43,9 @@ DEFAULT_TIMEOUT = 60.0
 UNSET: float = -1.0
 """A timeout that was not given: the session's own counts."""
 
+# Before a file of ours is sourced: a RETURN trap that a hook has left behind would run when that ends.
+_NO_RETURN = "\\builtin trap - RETURN\n"
+
 _PIPE_BUF = 4096  # more can't be written to a pipe in one piece
 
 
@@ -190,7 +193,7 @@ class Session:
             values_wanted = bool(wants)
         if len(setup) > protocol.INLINE_LIMIT:
             self._write("a", protocol.encode(setup))
-            setup = '\\builtin enable . set 2>&-\n\\builtin . "$__rb_d/a"\n'
+            setup = f'\\builtin enable . set 2>&-\n{_NO_RETURN}\\builtin . "$__rb_d/a"\n'
         back = protocol.BUILTIN_BACK in command  # it has code of the host's own before that
         if "\\builtin" in setup and not back:
             back = True
@@ -203,7 +206,7 @@ class Session:
             if not back and not command.startswith(protocol.NOTHING):
                 request = protocol.encode(setup + protocol.BUILTIN_BACK + command)
             self._write("a2", request + b"\n")
-            request = b'\\__rb_plain;\\. "$__rb_d/a2"'
+            request = protocol.encode(f'\\__rb_plain\n{_NO_RETURN}\\. "$__rb_d/a2"')
         return self._exchange(request, values_wanted, timeout, hook, arguments)
 
     def _exchange(

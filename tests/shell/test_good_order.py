@@ -133,6 +133,13 @@ def test_b2_in_the_hook_that_sets_it_it_sees_each_command_once(shell: Shell) -> 
     assert shell.call("f")[:2] == (3, "debug\nout\ndebug\n")
 
 
+def test_b2_nor_does_a_return_trap_see_a_request_that_lies_in_a_file(shell: Shell) -> None:
+    shell.execute("f() { trap 'echo returned' RETURN; }\ng() { echo a; }")
+    assert shell.call("f").stdout == "returned\n"
+    for arguments in (["\1"], [LONG], ["\1" + LONG]):
+        assert shell.call("g", *arguments)[:3] == (0, "a\n", "")
+
+
 def test_b2_with_functrace_it_stays_for_the_functions_of_later_calls(shell: Shell) -> None:
     shell.execute(
         "set -T\nf() { trap 'echo \"it'\\''s $BASH_COMMAND\"' DEBUG; }\ng() { echo a; return 3; }\n"
