@@ -96,7 +96,7 @@ __rb_send() {
 # The end of an isolated call, as the EXIT trap of its subshell: however the hook left, the values are
 # read back before they are gone. The mark tells the parent that a reply was sent.
 __rb_leave() {
-    case $__rb_x in $'\036') __rb_s=$1 __rb_x=- ;; esac
+    case $__rb_x in $'\036\037') __rb_s=$1 __rb_x=- ;; esac
     __rb_t=
     \builtin declare __rb_t=1 1>&- 2>&- || __rb_t= # sets a local here; a function "builtin" can't
     case $__rb_t in 1) ;; *) __rb_mend || __rb_t= ;; esac
@@ -154,7 +154,7 @@ __rb_number() {
 # SIGINT from the host ends the hook, not the shell.
 __rb_int() {
     __rb_here || \builtin exit 130
-    case $__rb_x in $'\036') ;; *) return ;; esac # nothing runs
+    case $__rb_x in $'\036\037') ;; *) return ;; esac # nothing runs
     __rb_s=130 __rb_x=int
     __rb_unwind
 }
@@ -257,7 +257,7 @@ __rb_plain() {
 __rb_prepare() {
     __rb_q=$__rb_p$__rb_q __rb_p=
     case $__rb_q in
-    *$'\036;'*) __rb_q=${__rb_q##*$'\036;'} ;;
+    *$'\036\037;'*) __rb_q=${__rb_q##*$'\036\037;'} ;;
     *)
         __rb_q=' __rb_x= __rb_n='$__rb_n # no reply
         \builtin return ;;
@@ -272,7 +272,7 @@ __rb_prepare() {
     case $__rb_K in '') ;; *)
         __rb_q='\builtin trap '"'"'\__rb_first || \builtin eval "$__rb_E"'"'"' DEBUG'$'\n'$__rb_q ;;
     esac
-    __rb_q=$'\036;'$__rb_q
+    __rb_q=$'\036\037;'$__rb_q
 }
 
 # Reading failed, with status $1. Above 128: a signal (in POSIX mode); what has come so far is kept. Else `read`
@@ -303,7 +303,7 @@ __rb_failed() {
 __rb_broken() {
     __rb_q=
     __rb_c=1
-    case $__rb_x in $'\036') __rb_x=lost ;; esac
+    case $__rb_x in $'\036\037') __rb_x=lost ;; esac
     case $__rb_z in 0) \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e" ;; esac
 }
 
@@ -330,7 +330,7 @@ while [[ $__rb_b != 9 ]]; do
         # would make a local variable.
         builtin declare __rb_t="$__rb_n" || __rb_t=
         case $__rb_x$__rb_D$__rb_q$__rb_w$__rb_i${__rb_K-}:$__rb_t in
-        $'\036__rb_:'"$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
+        $'\036\037__rb_:'"$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
             builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || {
                 __rb_mend || __rb_t=$?
                 builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || __rb_b=9 __rb_d=/dev/null
@@ -343,7 +343,7 @@ while [[ $__rb_b != 9 ]]; do
                 builtin trap - DEBUG RETURN || __rb_t=
             }
             case $__rb_q in '') ;; *) __rb_broken ;; esac
-            case $__rb_x in $'\036') __rb_x=- ;; esac
+            case $__rb_x in $'\036\037') __rb_x=- ;; esac
             case $__rb_x in - | lost) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
             __rb_t=
             builtin declare __rb_t=1 || __rb_t=
@@ -381,7 +381,7 @@ while [[ $__rb_b != 9 ]]; do
     esac
     case $? in 0)
         # The mark tells a request from what a script wrote into the FIFO.
-        case $__rb_p$__rb_B${__rb_K-}$__rb_q in $'\036;'*) ;; *) __rb_prepare ;; esac
+        case $__rb_p$__rb_B${__rb_K-}$__rb_q in $'\036\037;'*) ;; *) __rb_prepare ;; esac
         # In a condition, as the controllers call hooks: errexit is visible in $- and doesn't act. The
         # condition has to stand inside: bash would not see it behind "builtin eval". Behind it stands what is
         # no command to a DEBUG trap, and can't be an alias: the definition of a function that nobody calls.

@@ -52,7 +52,7 @@ BUILTIN_BACK = '\\builtin eval "__rb_B=;$__rb_B"\n'
 NOTHING = "__rb_c=$?"
 """The command of a request that has none: it passes on how the code before it ended."""
 
-MARK = b"\x1e;"
+MARK = b"\x1e\x1f;"
 """What a request begins with; the rest of it doesn't have the first byte."""
 
 INLINE_LIMIT = 400
