@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from bridge import resources
 from bridge.contract import agent_contract
 from bridge.contract.loading import check_parses
-from bridge.errors import HookFailed, ShellDied, UnknownAgent
+from bridge.errors import HookExited, HookFailed, UnknownAgent
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.shell.script import absolute
@@ -249,8 +249,8 @@ class Agent(LoadedScript):
                 stderr. Default: it can read nothing, and the reply has its stderr.
 
         Raises:
-            HookExited: it called ``exit``, which ends the session.
-            ShellDied: an unset variable (under nounset), or something else that ends bash; its globals are lost.
+            HookExited: it called ``exit``, which ends the session; with `state_lost`, it was an unset variable
+                (under nounset) or something else that ends bash, and its globals are lost.
             HookTimeout: see there.
         """
         return self._in_main_shell("agent_pre_iteration", host_streams)
@@ -309,8 +309,8 @@ def _assignment(name: str, given: object) -> str:
 def _source(shell: Shell, path: Path, *, strict: bool) -> Reply:
     try:
         return shell.source(path, errexit=strict)
-    except ShellDied as error:
-        if error.status is None or error.status < 0:
+    except HookExited as error:
+        if not error.state_lost:
             raise
         check_parses(path, shell.bash)
         raise HookFailed(

@@ -205,7 +205,11 @@ class HookFailed(HookError):
 
 
 class HookExited(HookError):
-    """The hook called ``exit``; `status` is what it exited with."""
+    """The hook called ``exit``; `status` is what it exited with.
+
+    With `state_lost`, bash itself ended in good order: by ``builtin exit`` or ``command exit``, by ``exec`` of a
+    program that ended, by an error under errexit or nounset.
+    """
 
 
 class HookTimeout(HookError, TimeoutError):
@@ -217,9 +221,10 @@ class HookInterrupted(HookError):
 
 
 class ShellDied(HookError, ConnectionError):
-    """bash itself ended during the call: killed, crashed, or replaced by ``exec``.
+    """bash itself ended during the call, and not in good order: it was killed or crashed, or had to be ended.
 
-    `status` is the exit status, or minus the signal number as in :class:`subprocess.Popen`.
+    `status` is minus the signal number, as in :class:`subprocess.Popen`, or the status of a bash that had exited
+    before the call.
     """
 
 
@@ -268,7 +273,7 @@ class UnknownAdapter(ConfigurationError, LookupError):
 
 
 class AdapterNotReady(BridgeError, TimeoutError):
-    """The program was started and never came to its first prompt."""
+    """The program was started and never came to its first prompt, or its adapter's probe failed."""
 
     exit_code = 4
 

@@ -1,4 +1,4 @@
-@agent
+@agent @shipped
 Feature: What a loop needs of an agent
   An agent script sets AGENT_CLI and defines three functions: agent_invoke runs the program,
   agent_extract_response takes the agent's own words from what it printed, agent_format_display shows it to
@@ -11,14 +11,6 @@ Feature: What a loop needs of an agent
       Then it succeeds in silence
       And AGENT_CLI is one word
       And agent_invoke, agent_extract_response and agent_format_display are defined
-
-    Scenario: The numbered clauses on how it is written
-      When the checks RB00 to RB08 are run
-      Then they find no error and no warning
-
-    Scenario: The numbered clauses on what it does
-      When the checks RB17 to RB18 are run
-      Then they find no error and no warning
 
     @once
     Scenario: Variables that nobody knows do no harm

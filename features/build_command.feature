@@ -1,4 +1,4 @@
-@required @command
+@required @command @shipped
 Feature: Building the command
   driver_build_command gets three arguments, always: the prompt file, the context of this iteration (may be
   empty) and the session to resume (may be empty). It fills CLAUDE_CMD_ARGS with the whole command, one element

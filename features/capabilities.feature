@@ -1,4 +1,4 @@
-@matrix @capability
+@matrix @capability @shipped
 Feature: What each driver can do
   The loop asks a driver for its capabilities instead of knowing the programs. This is the matrix of the
   shipped drivers; the contract's data says the same.

@@ -1,4 +1,4 @@
-@agent @lifting @slow
+@agent @lifting @slow @shipped
 Feature: Hooks that are filters run in process, and nobody can tell
   A hook that only puts each line through jq needs no bash and no jq per line: it is run in process, a thousand
   times faster. What it prints is byte for byte what bash prints with the jq that is installed; a hook that isn't

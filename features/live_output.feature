@@ -1,4 +1,4 @@
-@live
+@live @shipped
 Feature: Showing the work while it is done
   For live output the loop runs a variant of the command, LIVE_CMD_ARGS, which prints one JSON event per line,
   and shows what the driver's jq filter makes of each event.

@@ -1,4 +1,4 @@
-@loading
+@loading @shipped
 Feature: Loading a driver
   A driver is a bash script that defines functions called hooks. The host sources it once, in a bash of its
   own, and then asks three hooks for what it keeps in globals: the tools that an allowlist may name, the

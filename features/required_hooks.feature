@@ -1,4 +1,4 @@
-@required
+@required @shipped
 Feature: The hooks that every driver has
   Five hooks are called without asking whether they exist. Three print one line, one fills an array with tool
   names, and driver_build_command, which has a feature of its own, fills the array with the command.

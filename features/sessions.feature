@@ -1,4 +1,4 @@
-@session
+@session @shipped
 Feature: Resuming a session, and finding its id again
   A loop that resumes the session of the iteration before saves the agent from reading everything again. The
   driver puts the session's id into the command; afterwards the id is looked for in what the program printed.

@@ -420,7 +420,7 @@ def test_a12_exit_in_a_hook_ends_the_session_with_its_status(load: Callable[...,
 
 def test_a8_an_unset_variable_in_a_hook_is_a_defined_error(load: Callable[..., Agent]) -> None:
     agent = load('agent_post_iteration() { echo "$UNSET_ONE"; }\n')
-    with pytest.raises(ShellDied, match="agent_post_iteration") as died:
+    with pytest.raises(HookExited, match="agent_post_iteration") as died:
         agent.post_iteration()
     assert died.value.state_lost
     assert "UNSET_ONE" in died.value.stderr

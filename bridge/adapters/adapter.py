@@ -102,8 +102,9 @@ class Adapter:
         output_limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
         idle_timeout: float | None = None,
+        probe: bool = True,
     ) -> Session:
-        """Start the program and wait for its first prompt.
+        """Start the program, wait for its first prompt, and run the adapter's probe.
 
         Args:
             cwd: where it starts; the user's home by default.
@@ -112,14 +113,15 @@ class Adapter:
             rows: height of its terminal.
             ready_timeout: seconds that it may take to its first prompt.
             output_limit: bytes of one command's output that are kept; of more, the middle goes.
-            listener: is given what the program prints, as it comes, echo and prompts included.
+            listener: is given what the program prints, as it comes, echo and prompts included; not the probe.
             idle_timeout: seconds without a command after which the next one finds the program started anew, where
                 the adapter says ``restart_on: [idle_timeout]``.
+            probe: whether the probe is run: an adapter whose probe doesn't match is broken.
 
         Raises:
             ProgramNotFound: the program isn't installed.
             ProgramNotStarted: the system refused to start it.
-            AdapterNotReady: it ended, or showed no prompt in time.
+            AdapterNotReady: it ended, or showed no prompt in time, or the probe failed.
         """
         from bridge.adapters.session import COLUMNS, ROWS, Session
 
@@ -134,4 +136,5 @@ class Adapter:
             output_limit=output_limit,
             listener=listener,
             idle_timeout=idle_timeout,
+            probe=probe,
         )

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["clean"]
 
-_NO_LINE_END = re.compile(r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r\Z")
+_NO_LINE_END = re.compile(
+    r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r(?:\r|\x1b\[[0-9;]*[mJK])*\Z"
+)
 """How zsh marks output without line end: it fills the line, and then goes back to its start."""
 
 
@@ -39,7 +41,7 @@ def clean(
     its start.
     """
     text = window.decode("utf-8", "surrogateescape")
-    if text.endswith("\r \r"):
+    if "\r \r" in text[-64:]:
         text = _NO_LINE_END.sub("", text)
     output = adapter.output
     sgr = not output.strip_ansi

@@ -84,6 +84,7 @@ class Watch:
         osc: announcements are expected.
         primary: pattern of the prompt, for programs that announce nothing.
         continuation: pattern of the continuation prompt.
+        ignored: pattern of a continuation prompt that ends nothing: there is no way out of it.
         others: patterns of prompts that the program shows in modes that it enters by itself.
         marker: `primary` is a marker, which no output holds by accident.
         settle: longest silence, in seconds, that is asked for.
@@ -97,6 +98,7 @@ class Watch:
         osc: bool,
         primary: str | None = None,
         continuation: str | None = None,
+        ignored: str | None = None,
         others: Sequence[str] = (),
         marker: bool = False,
         settle: float = 0.15,
@@ -122,6 +124,7 @@ class Watch:
             )
             if pattern
         ]
+        self._ignored = PromptDetector(ignored, offset=offset, midline=True) if ignored else None
         self.cwd: str | None = None
         self.last_exit: int | None = None
 
@@ -142,6 +145,8 @@ class Watch:
         if data:
             for detector, _ in self._prompts:
                 detector.follow(data)
+            if self._ignored is not None:
+                self._ignored.follow(data)
 
     def _listen(self, data: bytes) -> None:
         """Line editors ask for bracketed paste while they read, and only then.
@@ -163,6 +168,13 @@ class Watch:
     def looks_like_prompt(self) -> bool:
         """Something stands at the end of the stream that is a prompt if the program waits there."""
         return any(detector.standing is not None for detector, _ in self._prompts)
+
+    @property
+    def wants_more(self) -> bool:
+        """A continuation prompt stands there: one that is ignored, or one that ends like the prompt itself."""
+        if self._ignored is not None and self._ignored.standing is not None:
+            return True
+        return bool(self._prompts) and self._prompts[0][0].is_part_of_another
 
     def verdict(self, signs: Signs) -> Ending | Later:
         """Whether the command is over by now."""
@@ -262,7 +274,7 @@ class Watch:
                 if signs.quiet >= wait:
                     return Ending(by, found.start, prompt=found, continued=continued)
                 return Later(wait - signs.quiet)
-        if not self._echoed:
+        if not self._echoed or (self._ignored is not None and self._ignored.standing is not None):
             return Later()
         if at_editor:
             if signs.quiet >= _LONG_CONFIRM:

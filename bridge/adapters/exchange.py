@@ -37,9 +37,8 @@ class Exchange:
         command.out_of_band = self.line.between_commands()
         self.line.stream.forget(self.line.stream.offset)
         self.line.pending = command
-        if (self.line.typed or self.line.stream.answered) and self.adapter.input.clear_line:
+        if self.adapter.input.clear_line:
             self.line.write(self.adapter.input.clear_line)
-        self.line.typed = self.line.stream.answered = False
         text = command.payload.text
         lines = command.payload.route in ("lines", "wrapper") or (command.payload.route == "heredoc")
         command.lines = text.split("\n") if lines else [text]
@@ -49,9 +48,14 @@ class Exchange:
     def _next(self, command: Command) -> None:
         line = command.lines.pop(0)
         command.sent = line
-        command.watch = self.line.new_watch()
+        command.watch = self.line.new_watch(more=bool(command.lines) or self._ends_with_enter(command))
         self.line.input_began = not self.line.genuine
         self.line.write(line + self.adapter.input.line_ending)
+
+    def _ends_with_enter(self, command: Command) -> bool:
+        """Whether the block's last line is an empty one, said or meant: Python's blocks end so."""
+        block = command.payload.route == "lines"
+        return block and (command.command.endswith("\n") or self.adapter.input.multiline_detect == "prompt_based")
 
     def look(self) -> None:
         """Take in what came, and see whether the pending command has ended meanwhile."""
@@ -80,7 +84,8 @@ class Exchange:
                 if result is not None:
                     return result
             elif ending.by == "input":
-                command.asks = True
+                command.incomplete = self._waits_for_more(command)
+                command.asks = not command.incomplete
                 return self._results.result(command, ending)  # still pending: somebody may answer
             else:
                 return self._results.result(command, self._quiesced(command, ending, deadline))
@@ -132,7 +137,7 @@ class Exchange:
             command.escapes = 1
             self._results.keep_segment(command, ending)
             command.sent = ""
-            command.watch = self.line.new_watch()
+            command.watch = self.line.new_watch(more=False)
             self.line.write(self.adapter.input.line_ending)
             return None
         command.incomplete = True
@@ -170,9 +175,18 @@ class Exchange:
         command.afterwards = aside(self.line.stream.between(ending.prompt.end, last.start)[0], None)
         return ending._replace(prompt=last)
 
+    def _waits_for_more(self, command: Command) -> bool:
+        """Whether the program is at a continuation prompt that nobody told us a way out of."""
+        if command.watch is None or not command.watch.wants_more:
+            return False
+        terminal = self.line.terminal
+        return terminal.is_reading(canonical=terminal.state().canonical) is not False
+
     def _timed_out(self, command: Command, *, interrupt: bool, grace: float) -> Result:
         partial = Ending("timeout", self.line.stream.offset, announced_start(command.watch))
-        if not interrupt or self.adapter.signals.interrupt is None:
+        # Nothing runs that could be interrupted, and some programs (Lua) end when they are at such a prompt.
+        command.incomplete = self._waits_for_more(command)
+        if command.incomplete or not interrupt or self.adapter.signals.interrupt is None:
             return self._results.result(command, partial)
         back = self._interrupted(command, grace)
         if back is not None:

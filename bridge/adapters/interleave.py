@@ -17,7 +17,7 @@ __all__ = ["aside", "placed", "without_prompts"]
 
 def aside(text: bytes, primary: str | None) -> str:
     """What came behind a prompt, without colours, and without the prompt if it was drawn once more behind it."""
-    shown = plain(visible(text.decode("utf-8", "surrogateescape")).text)
+    shown = plain(visible(text.decode("utf-8", "surrogateescape")).text).replace("\r\n", "\n")
     if primary:
         detector = PromptDetector(primary)
         detector.feed(shown.encode("utf-8", "surrogateescape"))

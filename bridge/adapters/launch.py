@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProgramNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from bridge.adapters.model import AdapterFile, Process
 
@@ -18,7 +20,10 @@ __all__ = ["Program", "arguments", "environment", "expanded", "find_program", "s
 _VARIABLE = re.compile(r"%([A-Za-z_][A-Za-z0-9_]*(?:\([xX]86\))?)%")
 _ALSO_CALLED = {"python": ("python3",), "lua": ("lua5.4", "lua5.3"), "node": ("nodejs",), "fd": ("fdfind",)}
 """What systems call a program when they don't have it under its usual name."""
-_KEPT = re.compile(r"(HOME|PATH|USER|LOGNAME|SHELL|TMPDIR|TZ|LANG|LANGUAGE|LC_\w+|XDG_RUNTIME_DIR|SYSTEMROOT)\Z")
+_QUOTE = "\ue000"
+"""Stands for a double quote that is part of a word."""
+_QUOTED = re.compile(r""""[^"]*"|(?<![^\s=])'([^']*)'(?!\S)""")
+_UTF8 = "UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 _PAGERS = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat"}
 
 
@@ -101,7 +106,8 @@ def _runs(path: str) -> bool:
 def arguments(process: Process, values: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
     """The command line.
 
-    ``{init_invocation}`` is part of the template and split with it; every other placeholder is put into the words
+    ``{init_invocation}`` is part of the template: in quotes it is one word, quotes in it included; elsewhere it is
+    split, and single quotes around a word of it are quotes, too. Every other placeholder is put into the words
     afterwards, so that no path can become two arguments.
 
     Args:
@@ -112,11 +118,34 @@ def arguments(process: Process, values: Mapping[str, str], env: Mapping[str, str
     Raises:
         ConfigurationError: nothing is left to start, or a Windows path names a variable that isn't set.
     """
-    template = process.command_template.replace("{init_invocation}", values.get("init_invocation", ""))
-    words = [_word(word, values, env) for word in split(template)]
+    template = _with_invocation(process.command_template, values.get("init_invocation", ""))
+    words = [_word(word.replace(_QUOTE, '"'), values, env) for word in split(template)]
     if not words:
         raise ConfigurationError("process.command_template: nothing to start")
     return words
+
+
+def _with_invocation(template: str, invocation: str) -> str:
+    pieces = template.split("{init_invocation}")
+    found, quoted = pieces[0], False
+    for before, after in pairwise(pieces):
+        quoted ^= before.count('"') % 2 == 1
+        found += (_as_text(invocation) if quoted else _as_words(invocation)) + after
+    return found
+
+
+def _as_text(invocation: str) -> str:
+    """`invocation` within quotes: its own are part of the text, unless there is nothing else in them."""
+    if match := re.fullmatch(r"""\s*(["'])(\{\w+\})\1\s*""", invocation):
+        return match[2]
+    return invocation.replace('"', _QUOTE)
+
+
+def _as_words(invocation: str) -> str:
+    def double(match: re.Match[str]) -> str:
+        return match[0] if match[1] is None else '"' + match[1].replace('"', _QUOTE) + '"'
+
+    return _QUOTED.sub(double, invocation)
 
 
 def _word(word: str, values: Mapping[str, str], env: Mapping[str, str]) -> str:
@@ -144,14 +173,11 @@ def filled(text: str, value: Callable[[str], str | None]) -> str:
 def environment(
     process: Process, parent: Mapping[str, str], *, extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The program's environment: what it inherits, no pagers, a usual terminal, then what the adapter says."""
-    kept = dict(_inherited(process, parent))
+    """The program's environment: what it inherits, no pagers, a usual terminal, then what the adapter says.
+
+    With ``inherit_environment: false`` nothing is inherited, as with ``env -i``; text is UTF-8 all the same.
+    """
+    kept = dict(parent) if process.inherit_environment else {"LC_CTYPE": _UTF8}
     for name in ("LINES", "COLUMNS"):
         kept.pop(name, None)  # they would contradict the terminal
     return {**kept, **_PAGERS, "TERM": "xterm-256color", **process.env, **(extra or {})}
-
-
-def _inherited(process: Process, parent: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in parent.items():
-        if process.inherit_environment or _KEPT.match(name):
-            yield name, value

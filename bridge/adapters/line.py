@@ -80,6 +80,9 @@ class Line:
         genuine: bool,
     ) -> None:
         self.adapter, self.stream, self.terminal = adapter, stream, stream.terminal
+        prompt = adapter.prompt
+        self.is_lone = prompt.strategy == "regex" and bool(prompt.continuation) and not prompt.continuation_escape
+        """The continuation prompt is known, and no way out of it: it tells when the next line may be typed."""
         self.osc, self.primary, self.continuation, self.genuine = osc, primary, continuation, genuine
         self.others = [
             pattern
@@ -93,9 +96,11 @@ class Line:
         self.input_began = not genuine
         self.pending: Command | None = None
         self.cwd: str | None = None
+        self.announcements = 0
+        """How often the working folder was announced."""
         self.mode = ModeState()
         """The mode that the program was in at its last prompt."""
-        self.typed = False
+        self._asides: list[str] = []
         self.ready_seconds = 0.0
         self.greeting = b""
 
@@ -106,7 +111,10 @@ class Line:
         for mark in marks:
             if mark.code == "P" and mark.key == key:
                 self.cwd = mark.value
+                self.announcements += 1
             elif mark.code == "B":
+                if self.input_began and self.pending is None:
+                    self._keep_aside(mark.offset)
                 self.input_began = True
                 self.prompt_end = mark.offset
             elif mark.code in "AC":
@@ -175,19 +183,33 @@ class Line:
         text, _ = self.stream.between(self.announced_at, self.stream.offset)
         return bool(plain(text.decode("utf-8", "replace")).strip())
 
-    def new_watch(self) -> Watch:
-        """A watch for the end of what is typed next."""
+    def new_watch(self, *, more: bool = True) -> Watch:
+        """A watch for the end of what is typed next.
+
+        Args:
+            more: there is something to type should the program want more.
+        """
+        ignore = self.is_lone and not more
         return Watch(
             offset=self.stream.offset,
             osc=self.osc,
             primary=self.primary,
-            continuation=self.continuation,
+            continuation=None if ignore else self.continuation,
+            ignored=self.continuation if ignore else None,
             others=self.others,
             marker=not self.osc and self.adapter.prompt.strategy != "regex",
             settle=self.settle_seconds,
             anywhere=self.anywhere,
         )
 
+    def _keep_aside(self, offset: int) -> None:
+        """Keep what was printed at a prompt that was drawn anew below it; the new one has its line to itself."""
+        text, _ = self.stream.between(self.prompt_end, offset)
+        if found := aside(text.rpartition(b"\n")[0], self.primary):
+            self._asides.append(found)
+
     def between_commands(self) -> str:
-        """What came behind the last prompt, as output of no command."""
-        return aside(self.stream.between(self.prompt_end, self.stream.offset)[0], self.primary)
+        """What came behind the last prompt, as output of no command; each piece is told once."""
+        last = aside(self.stream.between(self.prompt_end, self.stream.offset)[0], self.primary)
+        asides, self._asides = self._asides, []
+        return "\n".join([*asides, last] if last else asides)

@@ -6,10 +6,21 @@ import base64
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bridge.adapters.modes import usable
+from bridge.adapters.patterns import compiled
+
 if TYPE_CHECKING:
     from bridge.adapters.model import AdapterFile
 
-__all__ = ["CANONICAL_LIMIT", "Payload", "Route", "cd_command", "delivery", "quoted"]
+__all__ = [
+    "CANONICAL_LIMIT",
+    "Payload",
+    "Route",
+    "cd_command",
+    "delivery",
+    "quoted",
+    "takes_shell_delivery",
+]
 
 Route = Literal["direct", "lines", "tempfile", "heredoc", "wrapper", "encoded"]
 
@@ -61,13 +72,15 @@ def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None
         route = "tempfile"
     if route == "tempfile":
         return Payload("tempfile", _invocation(adapter, path), body)
+    # A blank in front keeps a line out of the history of shells; starting.plan sees to that in bash.
+    blank = " " if adapter.family == "shell" and _is_hidden(adapter, lines) else ""
     if route == "wrapper":
         return Payload("wrapper", f"{wrapper.open}\n{lines}\n{wrapper.close}")
     if route == "heredoc":
-        return Payload("heredoc", _heredoc(lines))
+        return Payload("heredoc", blank + _heredoc(lines))
     if route == "encoded":
-        return Payload("encoded", _encoded(adapter, body))
-    return Payload("lines" if several else "direct", lines)
+        return Payload("encoded", blank + _encoded(adapter, body))
+    return Payload("lines" if several else "direct", blank + lines)
 
 
 def _route(adapter: AdapterFile, lines: str, *, several: bool) -> Route:
@@ -98,6 +111,18 @@ def _needs_file(line: str, limit: int | None) -> bool:
 
 def _can_file(adapter: AdapterFile) -> bool:
     return bool(adapter.input.tempfile.invocation_template) or _shell_kind(adapter) is not None
+
+
+def _is_hidden(adapter: AdapterFile, line: str) -> bool:
+    """Whether ``history_filter`` wants `line` to stay out of the program's history."""
+    pattern = usable(adapter.input.tempfile.history_filter)
+    return pattern is not None and compiled(pattern).search(line) is not None
+
+
+def takes_shell_delivery(adapter: AdapterFile) -> bool:
+    """Whether blocks can go the way of shells that the adapter asks for (heredoc, encoded_scriptblock)."""
+    kind = _shell_kind(adapter)
+    return kind == "posix" or (kind == "pwsh" and adapter.input.multiline_delivery == "encoded_scriptblock")
 
 
 def _shell_kind(adapter: AdapterFile) -> Literal["posix", "pwsh"] | None:

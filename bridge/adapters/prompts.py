@@ -16,6 +16,9 @@ __all__ = ["PromptDetector", "PromptMatch"]
 _LONGEST_LINE = 2048
 _SGR_BEFORE = re.compile(r"(?:\x1b\[[0-9;]*m)+\Z")
 _CSI_AFTER = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~])+")
+_EDITOR_ON = "\x1b[?2004h"
+_SIGNS = re.compile(r"[^\w\s)\]}]{1,4}")
+"""What continuation prompts put in front of something like a prompt: ``>``, ``...``, ``-``, an open quote."""
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 
 
@@ -98,15 +101,36 @@ class PromptDetector:
         self.feed(data)
 
     def loose(self) -> PromptMatch | None:
-        """The prompt at the end of the current line, wherever in the line it begins (P8)."""
+        """The prompt at the end of the current line, wherever in the line it begins (P8).
+
+        Not where it ends another prompt: ``>> `` is no ``> `` behind some output. Line editors say where theirs
+        begins, by asking for bracketed paste; elsewhere a few signs in front of it are what makes another of it.
+        """
+        found = self._at_line_end()
+        return found if isinstance(found, PromptMatch) else None
+
+    @property
+    def is_part_of_another(self) -> bool:
+        """What stands at the end of the current line is a prompt that ends like this one."""
+        return self._at_line_end() is True
+
+    def _at_line_end(self) -> PromptMatch | bool:
+        """The prompt, False when nothing like it stands there, True when it is the end of another one."""
         text = self._carry.decode("utf-8", "surrogateescape")
         view = visible(text)
         line_start = view.text.rfind("\n") + 1
+        drawn = visible(text.rpartition(_EDITOR_ON)[2]).text if _EDITOR_ON in text else ""
         last = None
         for match in self._loose.finditer(view.text, line_start):
             if match.end() > match.start():
                 last = match
-        return None if last is None else self._located(last, text, view.origin)
+        if last is None:
+            return False
+        if drawn.strip() and "\n" not in drawn:
+            last = self._loose.match(view.text, max(len(view.text) - len(drawn), line_start))
+        elif _is_another(view.text[line_start : last.start()].strip(), last[0].strip()):
+            last = None
+        return True if last is None else self._located(last, text, view.origin)
 
     def _located(self, match: re.Match[str], text: str, at: Callable[[int], int]) -> PromptMatch:
         begin = match.start() + (1 if match[0].startswith("\n") else 0)
@@ -134,6 +158,13 @@ class PromptDetector:
             self._midline = not carried.startswith(b"\n", cut)
         self._carry_offset += cut
         self._carry = carried[cut:]
+
+
+def _is_another(before: str, prompt: str) -> bool:
+    """Whether `before` makes another prompt of a short one: ``>>``, ``...>``, ``->``, ``**``."""
+    if len(prompt) > 2 or not _SIGNS.fullmatch(before):
+        return False
+    return prompt.endswith(">") or set(before) <= set(prompt)
 
 
 def _unanchored(pattern: str) -> str:

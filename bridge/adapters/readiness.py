@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Readiness"]
 
+_LINE_GAP = 0.15
+"""Silence after which the next line of a script is typed although nobody seems to read."""
+_PAUSE = 0.01
+"""Silence of a program that reads after which it has read the last line."""
+
 
 class Readiness:
     """Waits for the first prompt of the program at the other end of `line`."""
@@ -37,17 +42,17 @@ class Readiness:
         begun = time.monotonic()
         deadline = begun + timeout
         watch = Watch(offset=0, osc=self._line.osc, primary=None, settle=max(self._line.settle_seconds, 0.05))
-        first = PromptDetector(self._line.primary, anywhere=self._line.anywhere) if self._line.primary else None
         kick_at = begun + max(self._adapter.ready.delay_after_inject_ms / 1000, 0.5)
         kicked = not self._adapter.ready.kick_enter_after_ready
         muted = inject is not None and self._adapter.ready.suppress_mirror_during_inject
         listener = self._line.stream.listener
+        if muted:
+            self._line.stream.listener = None
         if inject is not None:
             self._wait_to_inject(deadline)
-            if muted:
-                self._line.stream.listener = None
-            for line in inject.split("\n"):
-                self._line.write(line + self._adapter.input.line_ending)
+        first = self._detector(midline=inject is not None)
+        if inject is not None:
+            self._inject(inject, first, deadline)
         while True:
             now = time.monotonic()
             if self._at_first_prompt(watch, first) and self._awaited(now - begun):
@@ -85,6 +90,13 @@ class Readiness:
         if muted and listener is not None:
             listener(self._line.greeting)
 
+    def _detector(self, *, midline: bool) -> PromptDetector | None:
+        """What looks for the prompt in all that comes from now on."""
+        if not self._line.primary:
+            return None
+        offset = self._line.stream.offset
+        return PromptDetector(self._line.primary, offset=offset, midline=midline, anywhere=self._line.anywhere)
+
     def _awaited(self, seconds: float) -> bool:
         """``wait_for_event: custom``: `wait_for` was printed, or the time for output to settle is over."""
         ready = self._adapter.ready
@@ -93,7 +105,8 @@ class Readiness:
         if seconds >= max(ready.output_settled_max_ms, 0) / 1000:
             return True
         text, _ = self._line.stream.between(0, self._line.stream.offset)
-        return compiled(pattern).search(plain(visible(text.decode("utf-8", "replace")).text)) is not None
+        shown = plain(visible(text.decode("utf-8", "replace")).text).replace("\r\n", "\n")
+        return compiled(pattern).search(shown) is not None
 
     def _at_first_prompt(self, watch: Watch, first: PromptDetector | None) -> bool:
         if self._line.osc:
@@ -146,6 +159,19 @@ class Readiness:
             ):
                 break  # it reads and shows no prompt at all
             self._line.pump(0.02 if self._line.stream.offset else 0.1)
+
+    def _inject(self, script: str, first: PromptDetector | None, deadline: float) -> None:
+        """Type `script`, to a prompt that is seen line by line: what is typed ahead is echoed anywhere."""
+        for number, line in enumerate(script.split("\n")):
+            while first is not None and number and not self._line.terminal.ended and time.monotonic() < deadline:
+                quiet = self._line.stream.quiet
+                if quiet >= _LINE_GAP:
+                    break
+                canonical = self._line.terminal.state().canonical
+                if quiet >= _PAUSE and self._line.terminal.is_reading(canonical=canonical):
+                    break
+                first.follow(self._line.pump(_PAUSE)[0])
+            self._line.write(line + self._adapter.input.line_ending)
 
     def _not_ready(self, timeout: float) -> AdapterNotReady:
         text, _ = self._line.stream.between(0, self._line.stream.offset)

@@ -40,6 +40,8 @@ class Results:
         assert watch is not None
         start = watch.offset if ending.start is None else ending.start
         window, truncated = self._line.stream.between(start, ending.end)
+        if ending.start is None:
+            window = window.removeprefix(_shown_keys(self._adapter.input.clear_line or ""))
         command.truncated = command.truncated or truncated
         exact = ending.start is not None
         return clean(self._adapter, window, command.sent, exact=exact, prompt=self._line.primary)
@@ -115,3 +117,8 @@ class Results:
             if drawn or left <= 0 or self._line.terminal.ended:
                 return found
             self._line.pump(left)
+
+
+def _shown_keys(keys: str) -> bytes:
+    """How a terminal echoes keys that nobody takes: control characters as ``^A``."""
+    return "".join(f"^{chr(ord(each) ^ 64)}" if each < " " or each == "\x7f" else each for each in keys).encode()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Self
 
 from bridge.adapters.admission import line_limit, refuse_incomplete, refuse_long, short
 from bridge.adapters.life import Life, Options
-from bridge.adapters.line import Command
+from bridge.adapters.line import DRAWN, Command
 from bridge.adapters.modes import mode_named
 from bridge.adapters.payload import cd_command, delivery
+from bridge.adapters.probing import check_probe, probe_failure
 from bridge.errors import ConfigurationError, SessionBusy, SessionEnded
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Session:
         output_limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
         idle_timeout: float | None = None,
+        probe: bool = False,
     ) -> None:
         """Start the program and wait until it takes commands; the parameters are those of ``Adapter.start``."""
         self.adapter = adapter
@@ -63,10 +65,14 @@ class Session:
         self._idle_timeout = idle_timeout
         self._last_used = time.monotonic()
         self._restarted = False
-        self.cwd: str | None = None
-        """The working folder, as far as the program announces it."""
         self._closed = True
         self._begin()
+        if probe and adapter.probe is not None:
+            try:
+                check_probe(self, self._life.stream)
+            except BaseException:
+                self._life.abandon()
+                raise
 
     # life
 
@@ -75,7 +81,6 @@ class Session:
         self._place, self._terminal, self._line = self._life.place, self._life.terminal, self._life.line
         self._exchange = self._life.exchange
         self._closed = False
-        self.cwd = self._line.cwd
         self._last_used = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -98,6 +103,22 @@ class Session:
     def busy(self) -> bool:
         """Whether a command has not come back to a prompt."""
         return self._line.pending is not None
+
+    @property
+    def cwd(self) -> str | None:
+        """The working folder, as far as the program announces it."""
+        return self._line.cwd
+
+    @property
+    def announcements(self) -> int:
+        """How often the program has announced its working folder.
+
+        What it says with the prompt that stands is counted: it may come behind the announcement of that prompt.
+        """
+        if self._line.pending is None and not self._terminal.ended:
+            self._line.settle()
+            self._line.pump_for(0.0 if self._line.genuine else DRAWN)
+        return self._line.announcements
 
     @property
     def ready_seconds(self) -> float:
@@ -154,7 +175,6 @@ class Session:
 
     def _finish(self, timeout: float | None, *, interrupt: bool) -> Result:
         result = self._exchange.complete(timeout, interrupt=interrupt, grace=_GRACE)
-        self.cwd = self._line.cwd
         self._last_used = time.monotonic()
         return result
 
@@ -170,13 +190,7 @@ class Session:
 
     def probe(self) -> bool:
         """Whether the adapter's probe gives what it should."""
-        from bridge.adapters.patterns import compiled
-        from bridge.adapters.view import plain
-
-        if self.adapter.probe is None:
-            return True
-        result = self.run(self.adapter.probe.eval, timeout=15.0)
-        return compiled(self.adapter.probe.expect, dotall=True).search(plain(result.output).strip()) is not None
+        return self.adapter.probe is None or probe_failure(self) is None
 
     def cd(self, folder: str | os.PathLike[str]) -> Result:
         """Change the program's working folder.
@@ -196,7 +210,6 @@ class Session:
 
     def send(self, text: str | bytes) -> None:
         """Write to the program as if typed; for a command that asks for input. Ends with the caller's own Enter."""
-        self._line.typed = True
         self._terminal.write(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
 
     def interrupt(self, *, timeout: float = _GRACE) -> bool:

@@ -11,8 +11,9 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.launch import arguments, environment, filled, find_program
+from bridge.adapters.modes import usable
 from bridge.adapters.osc import protocol_number
-from bridge.adapters.patterns import marker_pattern
+from bridge.adapters.patterns import marker_pattern, translated
 from bridge.adapters.payload import quoted
 from bridge.errors import ConfigurationError
 
@@ -25,6 +26,18 @@ __all__ = ["Place", "Plan", "Script", "announcement_number", "injection", "patte
 
 _STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
 _NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
+_RACKET_STAYS = re.compile(r"(^|\s)(-[a-zA-Z]*i[a-zA-Z]*|--repl)(\s|$)|read-eval-print-loop")
+_RACKET_QUIET = re.compile(r"(^|\s)(-[a-zA-Z]*q[a-zA-Z]*|--no-init-file)(\s|$)")
+_RACKET_LOADS = re.compile(r"(^|\s)(-[a-zA-Z]*[fr]|--load|--script)(\s|$)")
+_RACKET_REQUIRES = re.compile(r"(^|\s)(-[a-zA-Z]*[tu]|--require|--require-script)(\s|$)|\(require|dynamic-require")
+_RACKET_ENTERS = """\
+(namespace-require 'racket)
+(namespace-set-variable-value! '_ripple_exec_file _ripple_exec_file #t)
+"""
+_PYTHON_STAYS = re.compile(r"(^|\s)-[a-zA-Z]*i|code\.interact|InteractiveConsole")
+_PYTHON_REPL = """\
+__import__("code").interact(banner="", exitmsg="", local=__import__("sys").modules["__main__"].__dict__)
+"""
 
 
 class Script(NamedTuple):
@@ -130,6 +143,7 @@ def plan(adapter: AdapterFile, script: Script | None, place: Place, parent: Mapp
     values = {
         "shell_path": program.path,
         "tempfile_path": path,
+        "path": path,
         "pid": str(os.getpid()),
         "guid": secrets.token_hex(8),
         "temp_dir": place.path,
@@ -138,21 +152,31 @@ def plan(adapter: AdapterFile, script: Script | None, place: Place, parent: Mapp
     }
     extra = {}
     if adapter.input.tempfile.history_filter and adapter.family == "shell":
-        # bash leaves out what matches: every line that we type by ourselves names our folder.
-        ours = f"*{os.path.basename(place.path)}*"
-        extra["HISTIGNORE"] = ":".join(each for each in (parent.get("HISTIGNORE"), ours) if each)
+        # bash leaves out what matches: every line that we type by ourselves names our folder, and lines that the
+        # filter matches get a blank in front.
+        ours = f"*{os.path.basename(place.path)}*: *"
+        extra["HISTIGNORE"] = ":".join(each for each in (adapter.process.env.get("HISTIGNORE"), ours) if each)
     if script is not None:
         body = script.body.replace("{tempfile_path}", path).replace("{nonce}", nonce)
+        if script.ours:
+            body = body.replace("{history_filter}", _hidden(adapter).encode().hex())
         body = body.replace("\r\n", "\n")
         place.write(path, _wrapped(adapter, script, body))
         rc = adapter.init.rc_file
         if adapter.init.delivery == "rc_file" and rc.dir_env_var and rc.file_name:
-            extra = {rc.dir_env_var: place.path}
+            extra[rc.dir_env_var] = place.path
             if rc.dir_env_var in parent:
                 extra["RALPH_BRIDGE_RC_DIR"] = parent[rc.dir_env_var]
     env = environment(adapter.process, parent, extra=extra)
     argv = arguments(adapter.process, values, {**parent, **adapter.process.env})
     return Plan(argv, env, nonce, injection(adapter, script, path))
+
+
+def _hidden(adapter: AdapterFile) -> str:
+    """The pattern of lines that stay out of the history, for our scripts; JavaScript's are those of .NET."""
+    pattern = usable(adapter.input.tempfile.history_filter) or ""
+    is_python = (adapter.init.script_resource or "").endswith(".py")
+    return translated(pattern) if is_python else pattern
 
 
 def _script_path(adapter: AdapterFile, script: Script | None, place: Place) -> str:
@@ -169,19 +193,30 @@ def _script_path(adapter: AdapterFile, script: Script | None, place: Place) -> s
 
 
 def _wrapped(adapter: AdapterFile, script: Script, body: str) -> str:
-    """Our Racket script as the command line wants it.
+    """Our script as the command line wants it: some run it as a program, which has to begin the REPL itself.
 
-    Where the file is *required* it has to be a module. Racket's interactive library (not loaded with -q) brings a
+    Racket: a file that is *required* has to be a module. Racket's interactive library (not loaded with -q) brings a
     prompt of its own, after us: unless it is loaded before.
     """
-    if not (script.ours and script.name.endswith(".rkt")):
+    if not script.ours:
         return body
-    how = f"{adapter.process.command_template} {adapter.init.init_invocation_template or ''}"
-    if not re.search(r"(^|\s)(-\w*q|--no-init-file)(\s|$)", how):
+    how = f"{adapter.process.command_template} {adapter.init.init_invocation_template or ''}".replace('"', " ")
+    launched = adapter.init.delivery == "launch_command"
+    if script.name.endswith(".py") and launched and not _PYTHON_STAYS.search(how):
+        if "PYTHONINSPECT" in adapter.process.env:
+            return body
+        return f"{body}\n{_PYTHON_REPL}"
+    if not script.name.endswith(".rkt"):
+        return body
+    stays = not launched or _RACKET_STAYS.search(how) is not None
+    if stays and not _RACKET_QUIET.search(how):
         body = f"(with-handlers ([void void]) (dynamic-require 'racket/interactive #f))\n{body}"
-    if re.search(r"(^|\s)(-t|-u|--require|--require-script)(\s|$)|\(require|dynamic-require", how):
-        return f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
-    return body
+    loaded = _RACKET_LOADS.search(how) is not None or "(load" in how
+    if _RACKET_REQUIRES.search(how) or not (stays or loaded):
+        body = f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
+        # A program begins in an empty namespace, and what this module provides comes only at its end.
+        body = body if stays else f"{body}\n{_RACKET_ENTERS}"
+    return body if stays else f"{body}\n(read-eval-print-loop)\n"
 
 
 def injection(adapter: AdapterFile, script: Script | None, path: str) -> str | None:
@@ -193,7 +228,7 @@ def injection(adapter: AdapterFile, script: Script | None, path: str) -> str | N
     if script is None or not typed:
         return None
     if init.init_invocation_template:
-        return filled(init.init_invocation_template, {"tempfile_path": path}.get)
+        return filled(init.init_invocation_template, {"tempfile_path": path, "path": path}.get)
     if adapter.family == "shell":
         return f" . {quoted(path, 'single_quote_posix')}"  # the blank keeps it out of many a history
     return script.body.rstrip("\n")

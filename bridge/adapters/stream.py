@@ -39,8 +39,6 @@ class Stream:
     ) -> None:
         self.terminal = terminal
         self.listener = listener
-        self.answered = False
-        """A question was answered since this was last set back; nobody may have read that."""
         self._last = time.monotonic()
         self._answers = Answers()
         self._osc = Osc633(nonce=nonce, number=number)
@@ -78,7 +76,6 @@ class Stream:
             text, answer = self._answers.feed(raw)
             if answer:
                 self.terminal.write(answer)
-                self.answered = True
             data, marks = self._osc.feed(text)
         self._keep(data)
         return data, marks

@@ -84,7 +84,7 @@ class _Run:
         )
 
     def _start(self) -> None:
-        self.session = Adapter(self.entry).start(cwd=self.folder, ready_timeout=self.ready_timeout)
+        self.session = Adapter(self.entry).start(cwd=self.folder, ready_timeout=self.ready_timeout, probe=False)
 
     def _stop(self) -> None:
         if self.session is not None:
@@ -147,29 +147,30 @@ class _Run:
 
     def _test(self, test: DeclaredTest) -> str:
         assert self.session is not None
-        before = self.session.cwd
+        place = self._place(test)
         for step in test.setup_sequence:
             self._step(step)
         if test.setup is not None:
             self._run(test.setup)
         if test.eval is None:
-            self._judge_cwd(test.expect_cwd_update, before, self.session.cwd)
+            self._judge_place(test, *place)
             return ""
-        before = self.session.cwd
+        place = self._place(test)
         counter = self._counter() if test.expect_counter is not None else None
         result = self._run(test.eval)
-        aside = result.out_of_band
+        asides = [result.out_of_band]
         if test.wait_ms:
-            aside += self.session.collect(test.wait_ms / 1000)
+            asides.append(self.session.collect(test.wait_ms / 1000))
         if test.then_eval is not None:
             result = self._run(test.then_eval)
-            aside += result.out_of_band
+            asides.append(result.out_of_band)
         if test.expect is not None:
             expect(test.expect, result.output)
         if test.expect_out_of_band is not None:
-            self._judge_aside(test.expect_out_of_band, f"{aside}\n{result.output}", waited=bool(test.wait_ms))
+            found = "\n".join([*asides, result.output])
+            self._judge_aside(test.expect_out_of_band, found, waited=bool(test.wait_ms))
         self._judge_status(test, result)
-        self._judge_cwd(test.expect_cwd_update, before, result.cwd)
+        self._judge_place(test, *place)
         judge_mode(test, result)
         if test.expect_counter is not None:
             judge_counter(test.expect_counter, counter, result)
@@ -218,19 +219,24 @@ class _Run:
     def _tells_errors(self) -> bool:
         return self.adapter.capabilities.exit_code == "true"
 
-    def _judge_cwd(self, expected: bool | None, before: str | None, after: str | None) -> None:
-        if expected is None:
-            return
-        moved = bool(after) and after != before
-        if moved != expected:
-            wanted = "another working folder" if expected else "the same working folder"
-            raise NotMet(f"expected {wanted} than {before}; announced was {after or 'none'}")
+    def _place(self, test: DeclaredTest) -> tuple[int, str | None]:
+        """How often the working folder was announced by now, and what it is; for tests that are about it."""
+        assert self.session is not None
+        return (0 if test.expect_cwd_update is None else self.session.announcements), self.session.cwd
+
+    def _judge_place(self, test: DeclaredTest, announced: int, before: str | None) -> None:
+        """True asks for an announcement since the last prompt, whatever it says; false for no other folder."""
+        now, cwd = self._place(test)
+        if test.expect_cwd_update and now == announced:
+            raise NotMet("expected the working folder to be announced; since the last prompt it was not")
+        if test.expect_cwd_update is False and cwd != before:
+            raise NotMet(f"expected the same working folder as {before}; announced was {cwd}")
 
     def _judge_aside(self, pattern: str, found: str, *, waited: bool) -> None:
         assert self.session is not None
         deadline = time.monotonic() + (0 if waited else _OUT_OF_BAND)
         while not matches(pattern, found) and time.monotonic() < deadline:
-            found += self.session.collect(0.05)
+            found += "\n" + self.session.collect(0.05)
         if not matches(pattern, found):
             raise NotMet(f"expected output of no command that matches {pattern!r}", found)
 

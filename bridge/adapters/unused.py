@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.osc import protocol_number
+from bridge.adapters.payload import takes_shell_delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,9 +44,13 @@ def _markers_agree(adapter: AdapterFile) -> bool:
     )
 
 
+_OF_SHELLS = ("heredoc", "encoded_scriptblock")
+
+
 def _hides_history(adapter: AdapterFile) -> bool:
-    own = adapter.init.script_resource is not None and not (adapter.integration_script or adapter.init.script)
-    return adapter.family == "shell" or own
+    own = not (adapter.integration_script or adapter.init.script)
+    script = (adapter.init.script_resource or "") if own else ""
+    return adapter.family == "shell" or script.endswith((".py", ".js"))
 
 
 NO_EFFECT: tuple[NoEffect, ...] = (
@@ -85,6 +90,11 @@ NO_EFFECT: tuple[NoEffect, ...] = (
         "output comes as a terminal shows it, its lines joined by line feeds",
     ),
     NoEffect(
+        "input.multiline_delivery",
+        lambda each: each.input.multiline_delivery in _OF_SHELLS and not takes_shell_delivery(each),
+        "heredoc is for POSIX shells, encoded_scriptblock for those and PowerShell; blocks are typed line by line",
+    ),
+    NoEffect(
         "input.multiline_wrapper",
         lambda each: (
             bool(each.input.multiline_wrapper.open)
@@ -96,7 +106,7 @@ NO_EFFECT: tuple[NoEffect, ...] = (
     NoEffect(
         "input.tempfile.history_filter",
         lambda each: bool(each.input.tempfile.history_filter) and not _hides_history(each),
-        "lines can be kept out of the history of shells, and of programs with an integration script of ours",
+        "lines can be kept out of the history of shells, and of Python and Node.js with our integration script",
     ),
     NoEffect(
         "capabilities.user_busy_detection",

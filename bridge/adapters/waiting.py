@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from contextlib import suppress
 
 __all__ = ["is_computing", "reads_terminal"]
@@ -14,6 +15,8 @@ __all__ = ["is_computing", "reads_terminal"]
 _TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
 _polls = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
 _POLLIN = 0x001
+_LOOKS = 2
+"""How often a program is looked at again, a millisecond apart, when nothing can be seen."""
 _MOST = 4096
 """More descriptors than anybody polls; larger numbers in a system call are addresses."""
 
@@ -24,7 +27,17 @@ def reads_terminal(pid: int, *, canonical: bool | None) -> bool | None:
     Args:
         pid: the program.
         canonical: the kernel edits lines. Line editors turn that off, and wait in select or poll.
+
+    A program that is just being woken, or has just been started, is seen to wait nowhere: it is looked at again.
     """
+    for _ in range(_LOOKS if canonical else 0):
+        if (found := _reads(pid, canonical=canonical)) is not None:
+            return found
+        time.sleep(0.001)
+    return _reads(pid, canonical=canonical)
+
+
+def _reads(pid: int, *, canonical: bool | None) -> bool | None:
     try:
         tasks = [f"/proc/{pid}/task/{number}" for number in os.listdir(f"/proc/{pid}/task")]
         places = {task: _text(f"{task}/wchan") for task in tasks}

@@ -20,7 +20,7 @@ def on_terminal(name: str, cwd: str) -> int:
     size = os.get_terminal_size(sys.stdout.fileno())
     env = {**os.environ, "RALPH_BRIDGE_PERSON": "1"}  # who wants start-up files and history
     with Adapter.load(name).start(
-        cwd=os.path.abspath(cwd), env=env, columns=size.columns, rows=size.lines
+        cwd=os.path.abspath(cwd), env=env, columns=size.columns, rows=size.lines, probe=False
     ) as session:
         sys.stdout.flush()
         status = session.interact(sys.stdin.fileno(), sys.stdout.fileno())

@@ -14,7 +14,7 @@ from bridge.cli._checks import matching
 from bridge.cli._progress import Progress
 from bridge.cli._terminal import Style, guarded
 from bridge.errors import ConfigurationError
-from bridge.verify.model import RunFinished, RunStarted
+from bridge.verify.model import RunFinished
 from bridge.verify.reports import FORMATS
 from bridge.verify.reports.base import Options
 
@@ -46,8 +46,16 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str,
     return wanted
 
 
+def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    for path in paths:
+        if not os.path.lexists(path):  # a link that leads nowhere is there, and a finding
+            raise ConfigurationError(f"{path} does not exist; check the path")
+    return paths
+
+
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(),
+                callback=_there)  # fmt: skip
 @click.option("--format", "kind", type=click.Choice(list(FORMATS)), default="text", show_default=True,
               help="What stdout gets.")  # fmt: skip
 @click.option("--report", "reports", metavar="KIND=FILE", multiple=True, callback=_reports,
@@ -82,6 +90,9 @@ def verify(
 ) -> int:
     """Verify drivers and agents: files, or folders with them.
 
+    A file that is named and is neither driver nor agent fails, and so does a run that verified nothing; helper
+    scripts in a folder are passed over.
+
     Exit codes: 0 to contract, 1 not (errors; with --strict warnings too), 2 usage, 4 the environment is not
     ready. `ralph-bridge explain RB012` explains a check.
     """
@@ -92,7 +103,7 @@ def verify(
             raise ConfigurationError(f"{', '.join(given)} can't be combined with --features, which runs no checks")
         from bridge.verify.gherkin.features import run
 
-        events = run(paths)
+        events = run(paths, strict=strict)
     else:
         events = _checks(paths, select, ignore, jobs or 1, static, timeout)
     progress = Progress(off=no_progress or quiet, verbose=verbose)
@@ -145,8 +156,6 @@ def _consume(
     try:
         with closing(events):  # it ends what it has started when we are interrupted
             for event in events:
-                if isinstance(event, RunStarted) and not event.scripts:
-                    raise ConfigurationError("there are no scripts (*.sh) in these folders: nothing was verified")
                 progress.clear()
                 for consumer in consumers:
                     consumer.take(event)

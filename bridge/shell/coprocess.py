@@ -24,7 +24,7 @@ import tempfile
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from bridge.errors import ShellStartFailed
 from bridge.process import guardian, processes
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from bridge.shell.commands import Commands
 
 _read, _write = os.read, os.write
-__all__ = ["Coprocess", "Died", "Exchange", "TimedOut", "private"]
+_MARK = protocol.MARK
+__all__ = ["Coprocess", "Died", "Exchange", "Flooded", "TimedOut", "private"]
 
 PRELUDE = Path(__file__).with_name("prelude.bash")
 
@@ -46,7 +47,7 @@ _LITTLE = 1 << 12
 # ms that only the reply is watched: a call that takes longer pays for the slow path's two extra descriptors.
 # Not less than the kernel's tick (4 or 10 ms): a nearer timer has to be programmed for every call (7 µs).
 _FAST = 10.0
-_WHOLE, _LATE, _DEAD, _CUT = range(4)  # how waiting for a reply may end
+_WHOLE, _LATE, _FLOOD, _DEAD, _CUT = range(5)  # how waiting for a reply may end
 _PAUSE = 100.0  # ms between two pieces of one reply, before anything else is considered
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
 _LOOK = 0.25  # s: how often to see whether the channel is still there while a hook runs
@@ -54,6 +55,9 @@ _TURN = 16  # chunks read in one go: who writes faster than we read must not kee
 
 _COPIES = 16  # of the loop of the prelude, see there
 _COPIES_FROM = 200  # descriptors that no script uses, and below the 256 that macOS allows by default
+
+# Behind them: the channel is gone, or not one of them could run. That may not be taken for an exit of the script's.
+_TAIL = b'\n\\builtin kill -KILL "$$"\n'
 
 # bash would act on these while it starts, before the prelude can protect itself. The script gets the first
 # row back; the options of the second would be those of the host's own shell, not of its programs.
@@ -75,7 +79,7 @@ def _prelude(environment: Mapping[str, str]) -> bytes:
         for name in _GIVEN_BACK
         if name in environment
     ]
-    return head + protocol.encode("".join(back)) + loop * _COPIES
+    return head + protocol.encode("".join(back)) + loop * _COPIES + _TAIL
 
 
 def _halves() -> tuple[bytes, bytes]:
@@ -104,12 +108,18 @@ class Died(_Ended):
     """bash ended during the exchange; `returncode` as in :class:`subprocess.Popen`, `why` if we know better."""
 
     why = ""
+    unread = False
+    """It had ended before it took the request."""
     deaf = False
     """It has never taken a request: perhaps the program is no bash at all."""
 
 
 class TimedOut(_Ended):
     """The deadline passed; `returncode` is None when bash survived (an interrupt was enough)."""
+
+
+class Flooded(_Ended):
+    """An output passed its limit; `returncode` as of `TimedOut`."""
 
 
 class _Output:
@@ -135,13 +145,17 @@ class _Output:
                 data = os.read(self.fd, _CHUNK)
                 if not data:
                     return True
-                if len(self._buffer) < self._limit:
-                    self._buffer += data
-                else:
-                    self.overflow = True
+                self._take(data)
         except BlockingIOError:
             pass
         return False
+
+    def _take(self, data: bytes) -> None:
+        room = self._limit - len(self._buffer)
+        if len(data) > room:
+            self.overflow = True
+            data = data[:room]
+        self._buffer += data
 
     def finish(self) -> bytes:
         """The output of the call that ended."""
@@ -150,12 +164,14 @@ class _Output:
             data = b""
             try:
                 data = _read(self.fd, _LITTLE)
-                if not data or not (more := _read(self.fd, _LITTLE)):
+                if not data:
+                    return data
+                if not (more := _read(self.fd, _LITTLE)) and len(data) <= self._limit:
                     return data
                 data += more
             except BlockingIOError:
                 pass
-            self._buffer += data
+            self._take(data)
         if not self.drain():
             self._put_aside()
         self._drop()
@@ -192,8 +208,8 @@ class _Output:
 
 
 def private(path: str, flags: int) -> int:
-    """For open(): what it creates is for this user only."""
-    return os.open(path, flags, 0o600)
+    """For open(): what it creates is for this user only; a FIFO that a script has put there is an error at once."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
 
 def _same(path: str, fd: int) -> bool:
@@ -342,10 +358,10 @@ class Coprocess:
         return True
 
     def exchange(self, request: bytes, *, values: bool, timeout: float | None) -> Exchange:
-        """Send one request (at most PIPE_BUF bytes, with its NUL) and wait for its reply.
+        """Send one request (at most PIPE_BUF bytes, with its mark and NUL) and wait for its reply.
 
         Raises:
-            Died, TimedOut: see there. Any other exception (Ctrl-C) interrupts the hook first.
+            Died, TimedOut, Flooded: see there. Any other exception (Ctrl-C) interrupts the hook first.
         """
         if self._unfinished:
             self._forget_outputs()
@@ -353,7 +369,10 @@ class Coprocess:
         reply: bytes | bytearray = b""
         self._unfinished = True
         try:
-            _write(self._q, request)
+            try:
+                _write(self._q, b"%b%b\0" % (_MARK, request))
+            except BlockingIOError:
+                self._full()
             whole = False
             # The fast path: only the reply is watched; whoever fills a pipe first is served 10 ms later.
             if self._poll.poll(_FAST):
@@ -383,8 +402,9 @@ class Coprocess:
 
     def more_loop(self) -> None:
         """Add a copy of the loop to what bash reads, for one that something threw bash out of."""
-        with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "ab") as file:
-            file.write(_halves()[1])
+        with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "r+b") as file:
+            file.seek(-len(_TAIL), os.SEEK_END)
+            file.write(_halves()[1] + _TAIL)
 
     def _forget_outputs(self) -> None:
         """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""
@@ -411,26 +431,36 @@ class Coprocess:
             for output in (self._o, self._e):
                 with contextlib.suppress(OSError):  # its folder is gone: seen below
                     undo.callback(os.close, output.keeper())
-            state = self._pump(reply, values, end)
-            if state == _LATE:
+            state = self._pump(reply, values, end, limited=True)
+            if state in (_LATE, _FLOOD):
                 survived = self._interrupt(reply, values)
         if state == _WHOLE:
             return
-        if state == _CUT:
+        if state == _CUT or (state == _DEAD and self._cut()):
             why = f"the bridge's private folder {self.folder} was removed or changed"
-        if state != _LATE:
+        if state in (_DEAD, _CUT):
             self.kill()
-        kind = TimedOut if state == _LATE else Died
+        kind = {_LATE: TimedOut, _FLOOD: Flooded}.get(state, Died)
         ended = kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
         _ = self.overflow  # belongs to this exchange, not to the next
         self._unfinished = False
         if isinstance(ended, Died):
             ended.why = why
-            ended.deaf = self.number == 1 and not why and self._unread()
+            ended.unread = not why and self._unread()
+            ended.deaf = ended.unread and self.number == 1
         raise ended
 
-    def _pump(self, reply: bytearray, values: bool, end: float | None) -> int:
-        """Move bytes until the reply is whole, bash is dead, or it is later than `end`."""
+    def _full(self) -> NoReturn:
+        """Nobody reads the requests, and somebody else writes some."""
+        self.kill()
+        ended = Died(self._o.finish(), self._e.finish(), self._process.returncode)
+        ended.why = "the channel is full of what a script has written into it"
+        raise ended
+
+    def _pump(self, reply: bytearray, values: bool, end: float | None, *, limited: bool = False) -> int:
+        """Move bytes until the reply is whole, bash is dead, it is later than `end`, or, if `limited`, an output
+        has passed its limit.
+        """
         poll = select.poll()
         for fd in (self._r, self._o.fd, self._e.fd, *([self._pidfd] if self._pidfd >= 0 else [])):
             poll.register(fd, select.POLLIN)
@@ -447,6 +477,8 @@ class Coprocess:
                 return _WHOLE
             if dead:
                 return _DEAD
+            if limited and (self._o.overflow or self._e.overflow):
+                return _FLOOD
             now = time.monotonic()
             if now >= look:
                 if self._cut():
@@ -529,7 +561,7 @@ class Coprocess:
         """End bash in good order (its EXIT trap runs), then whatever is left of its session; free everything."""
         if self._alive:
             with contextlib.suppress(OSError):
-                os.write(self._q, b"exec 1>/dev/null 2>&1\n\\builtin exit 0\0")
+                os.write(self._q, protocol.MARK + b"exec 1>/dev/null 2>&1\n\\builtin exit 0\0")
                 self._await_death(self._grace)
             self.kill()
         self._dispose()

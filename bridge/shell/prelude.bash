@@ -20,17 +20,22 @@ __rb_d=$1   # the folder
 __rb_n=0    # requests read so far: the reply carries it, the host drops replies with another number
 __rb_l=0    # the BASH_SUBSHELL level at which a call runs: 1 in an isolated call
 __rb_P=$$   # and its process
-__rb_q=     # the request: shell code, quoted by protocol.py; not empty until it has run to its end
-__rb_p=     # the first part of a request that TMOUT cut in two
+__rb_q=     # the request: a mark, then shell code, quoted by protocol.py; not empty until it has run to its end
+__rb_p=     # the first part of a request that a signal cut in two
 __rb_B=     # brings back a function "builtin" of the script, when it has one
 __rb_w=     # what it wants read back: calls of __rb_a, __rb_f, __rb_N, __rb_F
 __rb_s=0    # status of the call: what it exited with, else __rb_c
 __rb_c=0    # status of the command
-__rb_x=     # how it left: '-' returned (or runs), 'exit', 'int', 'lost'; empty when there is nothing to reply to
+__rb_x=     # how it left: the mark of its request: returned (or runs), 'exit', 'int', 'lost'; empty: nothing to reply to
 __rb_z=     # status of what stood before the present copy of the loop
 __rb_i=     # set by an isolated call: the subshell may have replied already
 __rb_b=0    # reads in a row that brought nothing; 9 ends the loop and with it bash: at once, when __rb_d is no folder
 __rb_T=     # functrace and errtrace as they were before unwinding
+__rb_D=     # not __rb_: a DEBUG trap has run since the hook ended
+__rb_V=5    # how much of $_ tells that; only of bash 5 it is known, before that every call counts as one
+case ${BASH_VERSINFO[0]} in 3 | 4) __rb_V=0 ;; esac
+__rb_K=     # T: the script's DEBUG and RETURN traps are kept between calls, in __rb_E and __rb_R
+__rb_E='' __rb_R=''
 __rb_g=$2   # the guardian's pipe: see guardian.py
 \builtin shift 2
 
@@ -91,7 +96,7 @@ __rb_send() {
 # The end of an isolated call, as the EXIT trap of its subshell: however the hook left, the values are
 # read back before they are gone. The mark tells the parent that a reply was sent.
 __rb_leave() {
-    case $__rb_x in -) __rb_s=$1 ;; esac
+    case $__rb_x in $'\036\037') __rb_s=$1 __rb_x=- ;; esac
     __rb_t=
     \builtin declare __rb_t=1 1>&- 2>&- || __rb_t= # sets a local here; a function "builtin" can't
     case $__rb_t in 1) ;; *) __rb_mend || __rb_t= ;; esac
@@ -104,6 +109,11 @@ __rb_leave() {
 # file, so that every frame down to the loop is left in order and locals are undone.
 exit() {
     __rb_t=$?
+    # A DEBUG trap that exits, between the end of the hook that has set it and the loop's taking it away.
+    case ${BASH_COMMAND-} in
+    'builtin read'*) ;;
+    *__rb_* | 'builtin trap - DEBUG RETURN') \builtin return 0 ;;
+    esac
     __rb_here || \builtin exit "${@-$__rb_t}"
     case ${1-} in --) \builtin shift ;; esac
     case $# in
@@ -144,7 +154,7 @@ __rb_number() {
 # SIGINT from the host ends the hook, not the shell.
 __rb_int() {
     __rb_here || \builtin exit 130
-    case $__rb_x in -) ;; *) return ;; esac # nothing runs
+    case $__rb_x in $'\036\037') ;; *) return ;; esac # nothing runs
     __rb_s=130 __rb_x=int
     __rb_unwind
 }
@@ -152,16 +162,13 @@ __rb_int() {
 __rb_unwind() {
     __rb_T=$-
     \builtin enable trap shopt set return 2>&-
-    \builtin trap -p DEBUG >|"$__rb_d/t" # shows one only with functrace; else bash restores it by itself
+    case $- in *T*) __rb_take ;; esac
     \builtin shopt -s extdebug
     \builtin trap __rb_debug DEBUG
 }
 
 __rb_debug() {
     \builtin set +e # errexit would end bash on the way; in every frame, because of `local -`
-    # In the outermost frame the trap goes, so that bash puts the script's own one back on return. (It
-    # can't where exit was the very last command of that frame: then a script's DEBUG trap is lost.)
-    case ${FUNCNAME[2]-main} in main | '') \builtin trap - DEBUG ;; esac
     case ${FUNCNAME[1]-main} in main | '') return 0 ;; esac
     return 2
 }
@@ -171,7 +178,46 @@ __rb_rewind() {
     \builtin shopt -u extdebug
     case $__rb_T in *e*) \builtin set -e ;; esac
     case $__rb_T in *E*) \builtin set -E ;; esac
-    case $__rb_T in *T*) \builtin set -T; \builtin . "$__rb_d/t" ;; esac
+    case $__rb_T in *T*) \builtin set -T ;; esac
+}
+
+# A DEBUG or RETURN trap that a hook leaves behind is for the script's commands, not for ours. Without functrace no
+# function of a later call would inherit it, so the loop drops it. With functrace it is kept from one call to the
+# next: the first command of the script's own (see __rb_first) puts it back.
+__rb_keep() {
+    case $__rb_x:$- in
+    exit:* | int:*) ;; # kept by __rb_unwind; functrace is on because of extdebug
+    *T*) __rb_take ;;
+    *) __rb_K='' __rb_E='' __rb_R='' ;;
+    esac
+}
+
+__rb_take() {
+    \builtin trap -p DEBUG 1>|"$__rb_d/t"
+    \builtin trap - DEBUG
+    IFS='' \builtin read -rd '' __rb_t <"$__rb_d/t" && __rb_o=
+    case $__rb_t in
+    *'\__rb_first || '*) __rb_o=waits ;; # no command of the script's has run
+    *)
+        __rb_t=${__rb_t#trap -- } __rb_o=
+        \builtin eval "__rb_E=${__rb_t% DEBUG*}" ;;
+    esac
+    \builtin trap -p RETURN 1>|"$__rb_d/t"
+    \builtin trap - RETURN
+    IFS='' \builtin read -rd '' __rb_t <"$__rb_d/t" && __rb_o=
+    __rb_t=${__rb_t#trap -- }
+    case $__rb_o$__rb_t in waits) ;; *) \builtin eval "__rb_R=${__rb_t% RETURN*}" ;; esac
+    case $__rb_E$__rb_R in '') __rb_K= ;; *) __rb_K=T ;; esac
+}
+
+# The DEBUG trap of a call until the script's code is reached: 0 while the command is one of ours.
+__rb_first() {
+    case ${FUNCNAME[1]-}:${BASH_SOURCE[1]-} in
+    :* | main:* | "source:$__rb_d"/* | __rb_*:* | "exit:$__rb_d/prelude") \builtin return 0 ;;
+    esac
+    case $__rb_E in '') \builtin trap - DEBUG ;; *) \builtin trap -- "$__rb_E" DEBUG ;; esac
+    case $__rb_R in '') ;; *) \builtin trap -- "$__rb_R" RETURN ;; esac
+    \builtin return 1
 }
 
 # `builtin` is not the real one: it is a function of the script's, or was turned off. The bare assignment
@@ -180,10 +226,15 @@ __rb_rewind() {
 __rb_mend() {
     [[ -o posix ]] && __rb_t=posix || __rb_t=:${BASHOPTS-}:
     POSIXLY_CORRECT=1
-    (\unset -f declare; \declare -f builtin eval .) 1>|"$__rb_d/b" 2>/dev/null
-    \unset -f builtin eval .
+    (\unset -f declare; \declare -f builtin eval) 1>|"$__rb_d/b" 2>/dev/null
+    \unset -f builtin eval # no redirection: one that fails would end bash here
     case $__rb_t in posix) ;; *) \unset POSIXLY_CORRECT ;; esac
-    \enable builtin read eval printf declare trap exit 2>/dev/null
+    \enable builtin read eval printf declare trap exit 1>/dev/null 2>&1
+    # Only now: in POSIX mode "." is no name of a function; declare refuses it, and so did unset before bash 5.
+    if \builtin declare -F .; then
+        \builtin declare -f . 1>>"$__rb_d/b"
+        \builtin unset -f .
+    fi 1>/dev/null 2>&1
     case $__rb_t in posix | *:inherit_errexit:*) ;; *) \builtin shopt -u inherit_errexit 2>/dev/null ;; esac
     # Leaving POSIX mode turned the expansion of aliases off.
     case $__rb_t in *:expand_aliases:*) \builtin shopt -s expand_aliases ;; esac
@@ -200,10 +251,17 @@ __rb_plain() {
     if \builtin declare -F eval || \builtin declare -F .; then __rb_mend; fi 1>/dev/null 2>&1
 }
 
-# A request that needs more than to be run: it came in two parts, or the script's "builtin" must be back. The
-# host's own code that uses builtin names __rb_B where it is done with it.
+# A request that needs more than to be run: it came in two parts, something that a script wrote stands in front
+# of it or instead of it, or traps or the script's "builtin" must be back. The host's own code that uses builtin
+# names __rb_B where it is done with it.
 __rb_prepare() {
     __rb_q=$__rb_p$__rb_q __rb_p=
+    case $__rb_q in
+    *$'\036\037;'*) __rb_q=${__rb_q##*$'\036\037;'} ;;
+    *)
+        __rb_q=' __rb_x= __rb_n='$__rb_n # no reply
+        \builtin return ;;
+    esac
     case $__rb_B in
     '') ;;
     *) case $__rb_q in
@@ -211,10 +269,14 @@ __rb_prepare() {
         *) __rb_q='\builtin eval "__rb_B=;$__rb_B"'$'\n'$__rb_q ;;
         esac ;;
     esac
+    case $__rb_K in '') ;; *)
+        __rb_q='\builtin trap '"'"'\__rb_first || \builtin eval "$__rb_E"'"'"' DEBUG'$'\n'$__rb_q ;;
+    esac
+    __rb_q=$'\036\037;'$__rb_q
 }
 
-# Reading failed, with status $1. Above 128: TMOUT is set; what has come so far is kept. Else `read` was turned
-# off, or the channel is gone and so is the host: that ends bash.
+# Reading failed, with status $1. Above 128: a signal (in POSIX mode); what has come so far is kept. Else `read`
+# was turned off, or the channel is gone and so is the host: that ends bash.
 __rb_trouble() {
     if [[ $1 -gt 128 ]]; then
         __rb_p=$__rb_p$__rb_q
@@ -227,15 +289,12 @@ __rb_trouble() {
     __rb_q=
 }
 
-# eval failed, with status $1: an error threw the hook to the top level; or it never ran, because eval was turned
-# off or an output could not be opened.
+# The request never ran, because eval was turned off or an output could not be opened.
 __rb_failed() {
-    case $__rb_x:$__rb_c in
-    :*) __rb_mend || __rb_t=$?
-        \builtin eval "__rb_x=- __rb_n=$((__rb_n + 1))
-$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || [[ $__rb_x ]] || __rb_b=9 ;;
-    *:0) __rb_c=$1 ;;
-    esac
+    __rb_mend || __rb_t=$?
+    \builtin eval "__rb_n=$((__rb_n + 1)) __rb_x=$__rb_q && __rb_k()(\:)" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_c=$?
+    [[ $__rb_x ]] || __rb_b=9
+    __rb_q='' __rb_D=
 }
 
 # The request did not run to its end: a break or continue outside any loop found ours, or an error from which bash
@@ -244,12 +303,12 @@ $__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || [[ $__rb_x ]] || __rb_b=9 
 __rb_broken() {
     __rb_q=
     __rb_c=1
-    case $__rb_x in -) __rb_x=lost ;; esac
+    case $__rb_x in $'\036\037') __rb_x=lost ;; esac
     case $__rb_z in 0) \builtin printf '%s: break or continue outside of a loop ended this early\n' "$0" 1>"$__rb_d/e" ;; esac
 }
 
 \builtin readonly -f __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
-    __rb_here __rb_number __rb_unwind __rb_debug __rb_rewind __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
+    __rb_here __rb_number __rb_unwind __rb_debug __rb_rewind __rb_keep __rb_take __rb_first __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
     __rb_broken
 \builtin trap __rb_int INT
 POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin
@@ -270,18 +329,28 @@ while [[ $__rb_b != 9 ]]; do
         # Is the builtin genuine? By its effect (1 µs): in a function, even one that passes on, declare
         # would make a local variable.
         builtin declare __rb_t="$__rb_n" || __rb_t=
-        case $__rb_x$__rb_q$__rb_w$__rb_i:$__rb_t in
-        "-:$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
+        case $__rb_x$__rb_D$__rb_q$__rb_w$__rb_i${__rb_K-}:$__rb_t in
+        $'\036\037__rb_:'"$__rb_n") # nearly always: it returned, nothing is wanted, nothing is strange
             builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || {
                 __rb_mend || __rb_t=$?
                 builtin printf '%s %s - %s\0' "$__rb_n" "$__rb_c" "$-" 1>"$__rb_d/r" || __rb_b=9 __rb_d=/dev/null
             } ;;
         *)
+            # What a DEBUG trap of the script's has printed until here went nowhere; nor does it see the next call's code.
+            case $-${__rb_K-} in *T*) __rb_keep ;; esac
+            builtin trap - DEBUG RETURN || {
+                builtin enable trap 2>/dev/null
+                builtin trap - DEBUG RETURN || __rb_t=
+            }
             case $__rb_q in '') ;; *) __rb_broken ;; esac
+            case $__rb_x in $'\036\037') __rb_x=- ;; esac
             case $__rb_x in - | lost) __rb_s=$__rb_c ;; *) __rb_rewind ;; esac
             __rb_t=
             builtin declare __rb_t=1 || __rb_t=
-            case $__rb_t in 1) ;; *) __rb_mend || __rb_t=$? ;; esac
+            case $__rb_t in 1) ;; *)
+                __rb_mend || __rb_t=$?
+                builtin trap - DEBUG RETURN || __rb_t= ;;
+            esac
             case $__rb_w$__rb_i in
             '') builtin printf '%s %s %s %s\0' "$__rb_n" "$__rb_s" "$__rb_x" "$-" 1>"$__rb_d/r" || {
                 __rb_mend || __rb_t=$?
@@ -300,17 +369,31 @@ while [[ $__rb_b != 9 ]]; do
         __rb_x='' __rb_c=0 ;;
     esac
     # Setting IFS for one command takes 2 µs; of the default one, `read` needs nothing else: no request begins
-    # or ends with a blank. Behind && the status is the same, and errexit doesn't act on it.
-    case ${IFS-x} in
+    # or ends with a blank. Behind && the status is the same, and errexit doesn't act on it. TMOUT would end the
+    # waiting (before bash 4 with status 1, and what was read is lost), unless there is a limit already: this one
+    # is three years, as long as setitimer takes everywhere.
+    case ${IFS-x}${TMOUT-} in
     $' \t\n') builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" && __rb_t= ;;
-    *) IFS='' builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" && __rb_t= ;;
+    *) case ${TMOUT-} in
+        '') IFS='' builtin read -u1 -rd '' __rb_q 1<"$__rb_d/q" && __rb_t= ;;
+        *) IFS='' builtin read -t 99999999 -u1 -rd '' __rb_q 1<"$__rb_d/q" && __rb_t= ;;
+        esac ;;
     esac
     case $? in 0)
-        case $__rb_p$__rb_B in '') ;; *) __rb_prepare ;; esac
+        # The mark tells a request from what a script wrote into the FIFO.
+        case $__rb_p$__rb_B${__rb_K-}$__rb_q in $'\036\037;'*) ;; *) __rb_prepare ;; esac
         # In a condition, as the controllers call hooks: errexit is visible in $- and doesn't act. The
-        # condition has to stand inside: bash would not see it behind "builtin eval".
-        builtin eval "__rb_x=- __rb_n=$((__rb_n + 1));$__rb_q || __rb_c=\$?" 1>"$__rb_d/o" 2>"$__rb_d/e" || __rb_failed "$?"
-        __rb_q= ;;
+        # condition has to stand inside: bash would not see it behind "builtin eval". Behind it stands what is
+        # no command to a DEBUG trap, and can't be an alias: the definition of a function that nobody calls.
+        # Such a trap runs next before the command that follows; then $_ is no longer what eval was given.
+        if builtin eval "__rb_n=$((__rb_n + 1)) __rb_x=$__rb_q && __rb_k()(\:)" 1>"$__rb_d/o" 2>"$__rb_d/e"; then
+            __rb_q='' __rb_D=${_:0:__rb_V}
+        else
+            case $__rb_x in
+            '') __rb_failed ;;
+            *) __rb_c=$? __rb_q='' __rb_D=${_:0:__rb_V} ;;
+            esac
+        fi ;;
     *) __rb_trouble "$?" ;;
     esac
 done

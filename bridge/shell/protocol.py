@@ -1,6 +1,7 @@
 """What the host and the prelude say to each other. Pure: no descriptors, no clock.
 
-A request is shell code, ended by a NUL. Every value in it is single-quoted, so that nothing from a value
+A request is a mark and shell code, ended by a NUL. The mark tells it from what a script may have written into the
+channel: that is thrown away, up to the last mark. Every value in it is single-quoted, so that nothing from a value
 is ever evaluated; every name is checked first. A reply is NUL-framed::
 
     <number> <status> <how it left> <$->\\0  [values]  [=<number>\\0 when there were values]
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILTIN_BACK",
     "INLINE_LIMIT",
+    "MARK",
     "NOTHING",
     "Head",
     "assignment",
@@ -49,6 +51,9 @@ BUILTIN_BACK = '\\builtin eval "__rb_B=;$__rb_B"\n'
 
 NOTHING = "__rb_c=$?"
 """The command of a request that has none: it passes on how the code before it ended."""
+
+MARK = b"\x1e\x1f;"
+"""What a request begins with; the rest of it doesn't have the first byte."""
 
 INLINE_LIMIT = 400
 """Bytes. bash reads a pipe one byte per system call (0.27 µs each); from here on a file is faster."""
@@ -126,8 +131,11 @@ def call(hook: str, arguments: Iterable[str]) -> str:
     """The command that calls a function, builtin or program. Quoting keeps aliases and keywords out."""
     if not hook or not _BLANKS.isdisjoint(hook):
         raise InvalidName(f"{hook!r} is not the name of a function or command")
-    words = [hook, *arguments]
-    return "'" + "' '".join([w.replace("'", "'\\''") for w in words]) + "'"
+    # One byte less than quotes: bash reads them one by one.
+    command = "\\" + hook if hook.isidentifier() and hook.isascii() else quote(hook)
+    if arguments:
+        command += " '" + "' '".join([w.replace("'", "'\\''") for w in arguments]) + "'"
+    return command
 
 
 def source(path: str, arguments: Sequence[str]) -> str:
@@ -141,12 +149,12 @@ def run(code: str) -> str:
 
 
 def plain(request: bytes) -> bool:
-    """Whether bash's ``read`` takes these bytes from a pipe unharmed.
+    """Whether these bytes can stand in a request themselves, and not in a file that it names.
 
-    It loses a byte 1 or 127 (its own quoting characters) that follows the start of a broken UTF-8 sequence
-    (bash 5.1 to 5.3); what is parsed from a file is exact.
+    The mark may not; and bash's ``read`` loses a byte 1 or 127 (its own quoting characters) that follows the start
+    of a broken UTF-8 sequence (bash 5.1 to 5.3); what is parsed from a file is exact.
     """
-    return b"\1" not in request and b"\x7f" not in request
+    return b"\1" not in request and b"\x7f" not in request and b"\x1e" not in request
 
 
 def assignment(name: str, value: str | Sequence[str] | dict[str, str] | dict[int, str]) -> str:
@@ -172,7 +180,9 @@ def _wanted(code: Sequence[str]) -> str:
 def isolated(command: str, wants: Sequence[str]) -> str:
     """A call in a forked subshell, which sends the values itself before they are gone with it."""
     # No reserved words: the trap is parsed when it runs, and any word may be an alias then.
-    leave = '__rb_c=$?;((0${FUNCNEST+1}))&&FUNCNEST= \\__rb_leave "$__rb_c"||\\__rb_leave "$__rb_c"'
+    # The first command takes a DEBUG trap away from the others; its last word is empty, and keeps the status.
+    first = "\\builtin trap - DEBUG RETURN${__rb_n:0:__rb_c=$?,0} 1>&- 2>&-"
+    leave = first + ';((0${FUNCNEST+1}))&&FUNCNEST= \\__rb_leave "$__rb_c"||\\__rb_leave "$__rb_c"'
     trap = f"\\builtin enable trap 2>&-;\\builtin trap '{leave}' EXIT"
     inside = f"__rb_l=1;__rb_P=${{BASHPID-$$}};__rb_w={quote(_wanted(wants))};{trap}\n"
     return f"__rb_i=1\n({inside}{BUILTIN_BACK}{command})"

@@ -23,7 +23,7 @@ from bridge.errors import (
 )
 from bridge.process import guardian
 from bridge.shell import protocol
-from bridge.shell.coprocess import Coprocess, Died, Exchange, TimedOut, private
+from bridge.shell.coprocess import Coprocess, Died, Exchange, Flooded, TimedOut, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +43,9 @@ DEFAULT_TIMEOUT = 60.0
 
 UNSET: float = -1.0
 """A timeout that was not given: the session's own counts."""
+
+# Before a file of ours is sourced: a RETURN trap that a hook has left behind would run when that ends.
+_NO_RETURN = "\\builtin trap - RETURN\n"
 
 _PIPE_BUF = 4096  # more can't be written to a pipe in one piece
 
@@ -155,7 +158,7 @@ class Session:
         if len(command) <= protocol.INLINE_LIMIT and not (
             setup or wants or isolated or host_stderr or stdin is not None
         ):
-            request = protocol.encode(command) + b"\0"
+            request = protocol.encode(command)
             if protocol.plain(request):  # nearly every call; the rest of this room is for the others
                 return self._exchange(request, False, timeout, hook, arguments)
         if len(command) > protocol.INLINE_LIMIT:
@@ -191,18 +194,20 @@ class Session:
             values_wanted = bool(wants)
         if len(setup) > protocol.INLINE_LIMIT:
             self._write("a", protocol.encode(setup))
-            setup = '\\builtin enable . set 2>&-\n\\builtin . "$__rb_d/a"\n'
-        if "\\builtin" in setup:
+            setup = f'\\builtin enable . set 2>&-\n{_NO_RETURN}\\builtin . "$__rb_d/a"\n'
+        back = protocol.BUILTIN_BACK in command  # it has code of the host's own before that
+        if "\\builtin" in setup and not back:
+            back = True
             if command == protocol.NOTHING:
                 command += "\n" + protocol.BUILTIN_BACK[:-1]
             else:
                 setup += protocol.BUILTIN_BACK
-        request = protocol.encode(setup + command) + b"\0"
-        if len(request) > _PIPE_BUF or not protocol.plain(request):
-            if protocol.BUILTIN_BACK not in setup and not command.startswith(protocol.NOTHING):
-                request = protocol.encode(setup + protocol.BUILTIN_BACK + command) + b"\0"
-            self._write("a2", request[:-1] + b"\n")
-            request = b'\\__rb_plain;\\. "$__rb_d/a2"\0'
+        request = protocol.encode(setup + command)
+        if len(request) > _PIPE_BUF - len(protocol.MARK) - 1 or not protocol.plain(request):
+            if not back and not command.startswith(protocol.NOTHING):
+                request = protocol.encode(setup + protocol.BUILTIN_BACK + command)
+            self._write("a2", request + b"\n")
+            request = protocol.encode(f'\\__rb_plain\n{_NO_RETURN}\\. "$__rb_d/a2"')
         return self._exchange(request, values_wanted, timeout, hook, arguments)
 
     def _exchange(
@@ -220,6 +225,9 @@ class Session:
             raise self._died(end, hook, arguments) from None
         except TimedOut as end:
             raise self._timed_out(end, hook, arguments, limit) from None
+        except Flooded as end:
+            lost = end.returncode is not None
+            raise self._flooded(hook, arguments, None, end.stdout, end.stderr, lost=lost) from None
         return self._understand(done, hook, arguments)
 
     def _understand(
@@ -239,22 +247,17 @@ class Session:
             )
             raise self._error(kind, what, hook, arguments, head.status, done.stdout, done.stderr)
         if self._process.overflow:
-            raise self._error(
-                OutputLimitExceeded,
-                f"{hook} wrote more than the output limit",
-                hook,
-                arguments,
-                head.status,
-                done.stdout,
-                done.stderr,
-                hint="raise Shell(output_limit=...), or let the hook write to a file",
-            )
+            raise self._flooded(hook, arguments, head.status, done.stdout, done.stderr)
         return head, frames, done.stdout, done.stderr
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self, frames: list[str]) -> Iterator[Iterator[str]]:
+        """The frames of a reply, one after the other. All of them: what is left over was put in between."""
+        rest = iter(frames)
         try:
-            yield
+            yield rest
+            if next(rest, None) is not None:
+                raise ValueError
         except (ValueError, StopIteration, IndexError):
             raise self._senseless("", ()) from None
 
@@ -313,11 +316,16 @@ class Session:
     # -- errors --------------------------------------------------------------------------------------
 
     def _died(self, end: Died, hook: str, arguments: tuple[str, ...]) -> HookError:
+        """What ends bash in good order is an exit: `builtin exit`, `exec`, an error under nounset."""
         code = end.returncode if end.returncode is not None else 0
+        name = hook or "an exchange"
+        if code >= 0 and hook and not end.unread and not end.why:
+            what = f"{hook} ended bash with exit {code}: its state was lost"
+            return self._error(HookExited, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        what = f"bash {how} during {hook or 'an exchange'}"
+        what = f"bash {how} {'before' if end.unread else 'during'} {name}"
         if end.why:
-            what = f"bash was ended during {hook or 'an exchange'}: {end.why}"
+            what = f"bash was ended during {name}: {end.why}"
         return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
 
     def _bereft(self, process: Coprocess, hook: str) -> HookError:
@@ -325,6 +333,20 @@ class Session:
         process.kill()
         what = f"bash ended while {hook} ran beside it, and {hook} was ended with it"
         return self._error(ShellDied, what, hook, (), process.returncode, b"", b"", lost=True)
+
+    def _flooded(
+        self,
+        hook: str,
+        arguments: tuple[str, ...],
+        status: int | None,
+        stdout: bytes,
+        stderr: bytes,
+        *,
+        lost: bool = False,
+    ) -> HookError:
+        what = f"{hook} wrote more than the output limit"
+        hint = "raise Shell(output_limit=...), or let the hook write to a file"
+        return self._error(OutputLimitExceeded, what, hook, arguments, status, stdout, stderr, lost=lost, hint=hint)
 
     def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
         return self._error(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -147,7 +146,8 @@ class Shell(Session):
             check: raise `HookFailed` unless the status is 0.
 
         Raises:
-            HookExited: it called ``exit``; the shell goes on with its state.
+            HookExited: it called ``exit``; the shell goes on with its state, unless the error's `state_lost` says
+                that bash itself ended (``builtin exit``, ``exec``, an unset variable under nounset).
             HookTimeout, ShellDied, OutputLimitExceeded, HookFailed: see there.
             InvalidName, ValueNotAccepted: what was given can't be a name or a shell value.
         """
@@ -185,8 +185,8 @@ class Shell(Session):
         with self._lock:
             wants = ["__rb_a " + protocol.check_name(array)]
             head, frames, out, err = self._run(hook, arguments, wants, setup=self._reset(array, start))
-            with self._reading():
-                elements = protocol.take_array(iter(frames))
+            with self._reading(frames) as rest:
+                elements = protocol.take_array(rest)
             return self._reply(head, frames, out, err), elements
 
     def start(
@@ -265,11 +265,13 @@ class Shell(Session):
         """Source a script at the main level; it is sourced again whenever bash has to be replaced.
 
         errexit: where ``set -e`` is on, let it act while this is sourced, as in a controller that sources its
-            scripts outside of any condition: the first command that fails ends bash (`ShellDied`).
+            scripts outside of any condition: the first command that fails ends bash (`HookExited`, with
+            `state_lost`).
 
         Raises:
             ScriptNotFound, ScriptUnreadable, ScriptInvalid: before anything runs.
-            HookExited: the script called ``exit``; what it had defined until then is there.
+            HookExited: the script called ``exit``; what it had defined until then is there, unless `state_lost`
+                says that it ended bash itself: then it counts as not sourced.
         """
         real = script.check(path)
         return self._do(_Step(protocol.source(real, arguments), real, arguments, errexit), timeout)
@@ -293,10 +295,10 @@ class Shell(Session):
                 # Only the last command of a request stands in a condition.
                 lines = (step.code + "\n", protocol.NOTHING) if step.errexit else ("", step.code)
                 done = self._send(*lines, [], timeout, what, step.arguments)
-            except HookExited:
-                raise  # what it had defined until then is there, and would be again
-            except BaseException:
-                if not again:
+            except BaseException as error:
+                # What it had defined until an exit is there, and would be again; not when it ended bash itself.
+                stands = isinstance(error, HookExited) and not error.state_lost
+                if not (again or stands):
                     self._steps.remove(step)
                 raise
             return Reply(done[0].status, "", "", {}, None, False) if again else self._reply(*done)
@@ -314,8 +316,7 @@ class Shell(Session):
         wants = ["__rb_f " + protocol.check_name(name) for name in names]
         with self._lock:
             _, frames, _, _ = self._send("", protocol.NOTHING, wants)
-            rest = iter(frames)
-            with self._reading():
+            with self._reading(frames) as rest:
                 return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
     def __getitem__(self, name: str) -> Value:
@@ -430,9 +431,8 @@ class Shell(Session):
         return f"<Shell {state}{sourced}>"
 
     def _take_values(self, names: Sequence[str], frames: list[str]) -> dict[str, Value | None]:
-        rest = iter(frames)
         found = {}
-        with self._reading():
+        with self._reading(frames) as rest:
             for name in names:
                 value = values.variable(name, *protocol.take_variable(rest))
                 found[name] = value.value if value is not None and value.is_set else None
@@ -441,6 +441,9 @@ class Shell(Session):
     def _restore(self) -> None:
         settings = dict(self._settings)
         for step in self._steps:
-            with contextlib.suppress(HookExited):
+            try:
                 self._do(step, again=True)
+            except HookExited as left:
+                if left.state_lost:
+                    raise
         self.update(settings)

@@ -6,16 +6,16 @@ goes wrong in a check of ours makes that check unknown, and the next script has 
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import BridgeError, ConfigurationError, HookTimeout, ScriptNotFound
+from bridge.errors import BridgeError, HookTimeout
 from bridge.verify.checks import load
+from bridge.verify.folding import folded
+from bridge.verify.intake import READABLE, given_in, not_admitted, nothing_told
 from bridge.verify.model import (
     CheckResult,
     Outcome,
@@ -30,15 +30,28 @@ from bridge.verify.select import chosen
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from bridge.verify.intake import Given
     from bridge.verify.model import Event, Finding
     from bridge.verify.registry import Check
 
-__all__ = ["DEFAULT_TIMEOUT", "scripts_in", "verify"]
+__all__ = ["DEFAULT_TIMEOUT", "verify"]
 
 DEFAULT_TIMEOUT = 30.0
 """Seconds that running one script may take, all its checks together."""
+
+
+class _Run(NamedTuple):
+    """What holds for every script of a run. at_work: what is looked at now, so that an interrupt can end it."""
+
+    scripts: tuple[Given, ...]
+    checks: tuple[Check, ...]
+    bash: str | None
+    timeout: float
+    at_work: set[Subject]
 
 
 class _Turn(NamedTuple):
@@ -70,46 +83,46 @@ def verify(
         timeout: seconds that running one script may take.
 
     Raises:
-        ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), a folder without scripts.
+        ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all.
     """
     checks = chosen(load(), select, ignore, static_only=static_only)
-    scripts = scripts_in(paths)
-    return _events(scripts, checks, max(1, jobs), bash, timeout)
+    return _events(_Run(given_in(paths), checks, bash, timeout, set()), max(1, jobs))
 
 
-def _events(
-    scripts: tuple[Path, ...], checks: tuple[Check, ...], jobs: int, bash: str | None, timeout: float
-) -> Iterator[Event]:
+def _events(run: _Run, jobs: int) -> Iterator[Event]:
     began = time.monotonic()
     severities: Counter[Severity] = Counter()
     unknown = 0
-    yield RunStarted(scripts)
+    told = False
+    yield RunStarted(tuple(given.path for given in run.scripts))
     # One job works in this thread's place, not beside it: threads of their own also let an interrupt in.
     executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="verify")
     turns: list[_Turn] = []
-    at_work: set[Subject] = set()
     try:
-        for path in scripts:
+        for given in run.scripts:
             turn = _Turn(Future(), Future())
-            executor.submit(_take, turn, path, checks, bash, timeout, at_work)
+            executor.submit(_take, turn, given, run)
             turns.append(turn)
         for index, turn in enumerate(turns):
             yield turn.started.result()
             finished = turn.finished.result()
+            told = told or any(result.outcome is not Outcome.UNKNOWN for result in finished.results)
+            if not told and index == len(turns) - 1:
+                finished = nothing_told(finished)
             severities.update(finding.severity for finding in finished.findings)
             unknown += sum(result.outcome is Outcome.UNKNOWN for result in finished.results)
             yield finished
             turns[index] = _Turn(Future(), Future())  # what was reported need not be kept
     except BaseException:  # an interrupt, or nobody wants the rest: what has begun must not take its whole time
-        for subject in tuple(at_work):
+        for subject in tuple(run.at_work):
             subject.stop()
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
-        if any(check.phase == "behaviour" for check in checks):
+        if any(check.phase == "behaviour" for check in run.checks):
             import_module("bridge.verify.probe.leftovers").end_leftovers()
     yield RunFinished(
-        len(scripts),
+        len(run.scripts),
         severities[Severity.ERROR],
         severities[Severity.WARNING],
         severities[Severity.INFO],
@@ -118,23 +131,22 @@ def _events(
     )
 
 
-def _take(
-    turn: _Turn, path: Path, checks: tuple[Check, ...], bash: str | None, timeout: float, at_work: set[Subject]
-) -> None:
+def _take(turn: _Turn, given: Given, run: _Run) -> None:
     began = time.monotonic()
     try:
         try:
-            subject = Subject(path, bash=bash, timeout=timeout)
+            subject = Subject(given.path, bash=run.bash, timeout=run.timeout, named=given.named)
         except Exception as error:  # a bug of ours: it costs this script and no other
-            turn.started.set_result(ScriptStarted(path, "out-of-scope"))
-            turn.finished.set_result(_baffling(path, checks, began, f"{type(error).__name__}: {error}"))
+            turn.started.set_result(ScriptStarted(given.path, "out-of-scope"))
+            baffling = _baffling(given.path, run.checks, began, f"{type(error).__name__}: {error}")
+            turn.finished.set_result(nothing_told(baffling))
             return
-        turn.started.set_result(ScriptStarted(path, subject.kind))
-        at_work.add(subject)
+        turn.started.set_result(ScriptStarted(given.path, subject.kind))
+        run.at_work.add(subject)
         try:
-            turn.finished.set_result(_examined(subject, checks, began))
+            turn.finished.set_result(_examined(subject, run, began))
         finally:
-            at_work.discard(subject)
+            run.at_work.discard(subject)
     except BaseException as error:  # or whoever waits for the turn would wait for ever
         for future in turn:
             if not future.done():
@@ -146,16 +158,22 @@ def _baffling(path: Path, checks: tuple[Check, ...], began: float, reason: str) 
     return ScriptFinished(path, "out-of-scope", results, {}, path.stem, time.monotonic() - began, reason)
 
 
-def _examined(subject: Subject, checks: tuple[Check, ...], began: float) -> ScriptFinished:
+def _examined(subject: Subject, run: _Run, began: float) -> ScriptFinished:
     results: list[CheckResult] = []
-    if subject.kind != "out-of-scope":
+    if subject.kind == "out-of-scope":
+        if (refused := not_admitted(subject, (given.path for given in run.scripts))) is not None:
+            results = [refused]
+    else:
         try:
-            results = [_result(subject, check) for check in checks if subject.kind in check.applies]
+            results = [_result(subject, check) for check in run.checks if subject.kind in check.applies]
+            results = list(folded(results))
         finally:
             subject.close()
-    elif not subject.readable:
-        results = [_unreadable(subject, check) for check in checks if check.code == "RB001"]
-    return ScriptFinished(
+        valid = load().get(READABLE)
+        if valid is not None and valid not in run.checks:
+            told = _result(subject, valid)  # nothing else can be told of what is not valid, so nobody may miss it
+            results[:0] = [] if told.outcome is Outcome.PASSED else [told]
+    finished = ScriptFinished(
         subject.path,
         subject.kind,
         tuple(results),
@@ -164,11 +182,8 @@ def _examined(subject: Subject, checks: tuple[Check, ...], began: float) -> Scri
         time.monotonic() - began,
         subject.reason,
     )
-
-
-def _unreadable(subject: Subject, check: Check) -> CheckResult:
-    finding = subject.finding(check.code, subject.reason, expected="a script that can be read")
-    return CheckResult(check.code, check.title, Outcome.FAILED, (finding,))
+    lost = all(result.outcome is Outcome.UNKNOWN and not result.findings for result in results)
+    return nothing_told(finished) if results and lost else finished
 
 
 def _result(subject: Subject, check: Check) -> CheckResult:
@@ -206,40 +221,3 @@ def _precondition(subject: Subject, check: Check) -> None:
 
 def _hook(subject: Subject, name: str) -> str | None:
     return name if name in subject.facts.names else None
-
-
-def scripts_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
-    """The scripts: files as they are given, of folders the ``*.sh`` in all depths, in order of their names.
-
-    Hidden folders are left out, and links to folders are not followed. Nothing comes twice.
-
-    Raises:
-        ScriptNotFound: a path isn't there.
-        ConfigurationError: no path was given, or a folder holds no script.
-    """
-    found: dict[str, Path] = {}
-    given = [Path(path) for path in paths]
-    if not given:
-        raise ConfigurationError("nothing to verify: give a script or a folder")
-    for path in given:
-        if path.is_dir():
-            inside = sorted(_inside(path))
-            if not inside:
-                raise ConfigurationError(f"{path} holds no *.sh file; give the folder of the scripts, or a script")
-            for each in inside:
-                found.setdefault(os.path.abspath(each), each)
-        elif path.exists() or path.is_symlink():
-            found.setdefault(os.path.abspath(path), path)
-        else:
-            raise ScriptNotFound(f"{path} does not exist; check the path")
-    return tuple(found.values())
-
-
-def _inside(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            if name.endswith(".sh") and not name.startswith("."):
-                path = Path(parent, name)
-                if not path.is_symlink() or not path.exists() or path.resolve().is_relative_to(folder.resolve()):
-                    yield path

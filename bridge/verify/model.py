@@ -57,6 +57,7 @@ class Finding(NamedTuple):
     hook: the function that it concerns, or None.
     expected: what the contract wants here, in a few words.
     hint: the next step.
+    evidence: what else was seen of the same slip, each with the code of its check: ``RB081: it leaves behind arg``.
     """
 
     code: str
@@ -67,6 +68,7 @@ class Finding(NamedTuple):
     hook: str | None = None
     expected: str = ""
     hint: str = ""
+    evidence: tuple[str, ...] = ()
 
 
 class CheckResult(NamedTuple):

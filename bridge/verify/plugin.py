@@ -38,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ralph-only", action="store_true", help="the features of the contract only, not the project's own tests"
     )
+    group.addoption(
+        "--ralph-strict", action="store_true", help="warnings of the checks fail as well, as with verify --strict"
+    )
     group.addoption("--ralph-results", metavar="FILE", help="write a line of JSON about each scenario to FILE")
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Subject"]
 
+_HOMES: dict[str, Kind] = {"drivers": "driver", "agents": "agent"}
+"""Folders in which loops look for scripts."""
+
 
 class Subject:
     """One script under verification.
@@ -37,6 +40,7 @@ class Subject:
         path: the script.
         bash: the program; default as for `bridge.shell.Shell`.
         timeout: seconds that everything that is run of it may take together.
+        named: somebody named this file; False when it was found in a folder.
 
     Attributes:
         path: as it was given.
@@ -45,13 +49,17 @@ class Subject:
         source: the bytes of the script; empty when it can't be read.
         kind: driver, agent or out-of-scope.
         readable: False when there is no source to look at.
+        binary: it begins as no text does.
         refused: why `bridge.shell` would not source it (another interpreter, for one); empty when it would.
         reason: why it is out of scope; empty otherwise.
         contract: of its kind (of drivers when it is out of scope).
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, bash: str | None = None, timeout: float = 30.0) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, bash: str | None = None, timeout: float = 30.0, named: bool = False
+    ) -> None:
         self.path = Path(path)
+        self.named = named
         self.name = self.path.name.removesuffix(".sh")
         self.bash = bash or os.environ.get("RALPH_BRIDGE_BASH") or shutil.which("bash") or "bash"
         self.timeout = timeout
@@ -61,12 +69,21 @@ class Subject:
         self._deadline: float | None = None
         self.readable = True
         self.refused = self._open()
+        self.binary = b"\0" in self.source[:4096]
         self.kind: Kind = self._kind()
         self.contract: Contract = agent_contract() if self.kind == "agent" else driver_contract()
 
     def _open(self) -> str:
         """Read the script; why it is none that bash can source, or nothing."""
         refused = ""
+        if self.path.is_dir():
+            self.readable = False
+            self.reason = "nothing to verify: the folder holds no *.sh file that can be seen"
+            return self.reason
+        if self.path.is_symlink() and not self.path.exists():
+            self.readable = False
+            self.reason = f"a link that leads nowhere: it points to {os.readlink(self.path)}"
+            return self.reason
         if self.path.exists() and not self.path.is_file():
             self.readable = False
             self.reason = "not a regular file"  # to open a named pipe would wait for whoever writes into it
@@ -83,18 +100,25 @@ class Subject:
         return refused
 
     def _kind(self) -> Kind:
-        if b"\0" in self.source[:4096]:
-            self.reason = "a binary file"
+        if self.binary:
+            self.reason = "a binary file, which bash can't source"
         if self.reason:
             return "out-of-scope"
         names = self.facts.names
         if not names and not self.facts.top.known:
             names = names_in(self.source)
         kind = kind_of(names)
-        if kind is None:
-            self.reason = self.refused or "defines no hook of a driver or an agent"
-            return "out-of-scope"
-        return kind
+        if kind is not None:
+            return kind
+        if self.refused:
+            self.reason = self.refused
+        elif self.broken:
+            self.reason = "not valid bash, so nobody can say what it defines"
+        elif self.named and self.facts.top.dynamic and (home := self.path.absolute().parent.name) in _HOMES:
+            return _HOMES[home]  # its hooks come from what it sources: running it tells
+        else:
+            self.reason = "defines no hook of a driver or an agent"
+        return "out-of-scope"
 
     # -- what is known without running it ------------------------------------------------------------
 
@@ -107,6 +131,14 @@ class Subject:
     def syntax(self) -> list[tuple[int, str]] | None:
         """What ``bash -n`` complains about; None when it is valid."""
         return syntax_error(self.path, self.bash)
+
+    @property
+    def broken(self) -> bool:
+        """Whether bash complains about it; False, too, where there is no bash to ask."""
+        try:
+            return bool(self.syntax)
+        except OSError:
+            return False
 
     def effects(self, hook: str) -> Effects:
         """What a call of this function does, the functions that it calls included."""

@@ -264,6 +264,8 @@ NOTES = [
     ("prompt: { group_captures: [{ name: a }] }", "prompt.group_captures"),
     ("output: { line_ending: '|' }", "output.line_ending"),
     ("input: { multiline_wrapper: { open: a, close: b } }", "input.multiline_wrapper"),
+    ("input: { multiline_delivery: heredoc }", "input.multiline_delivery"),
+    ("input: { multiline_delivery: encoded_scriptblock }", "input.multiline_delivery"),
     ("input: { tempfile: { history_filter: x } }", "input.tempfile.history_filter"),
     ("capabilities: { user_busy_detection: process_polling }", "capabilities.user_busy_detection"),
 ]

@@ -267,7 +267,7 @@ def test_prompts_that_were_drawn_once_more_are_no_output() -> None:
 
 def test_a_mode_is_entered_and_left_by_its_keys(start: Start, tmp_path: Path) -> None:
     session = start(kind(tmp_path, "modes"))
-    assert (session.mode, session.enter("pkg"), session.mode) == (None, True, "pkg")
+    assert (session.mode, session.enter("pkg"), session.mode) == ("main", True, "pkg")
     assert session.run("add x").output == "pkg> add x"
     assert (session.leave(), session.mode) == (True, "main")
     assert session.run("x").output == "julia> x"

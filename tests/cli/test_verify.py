@@ -90,16 +90,6 @@ def test_usage_is_status_2(
     assert message in capfd.readouterr().err
 
 
-def test_no_scripts_is_status_2_and_no_report(
-    engine: Engine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    engine.scripts = []
-    assert run_app(["verify", "drivers", "--report", "json=v.json"]) == 2
-    assert "nothing was verified" in capfd.readouterr().err
-    assert not (tmp_path / "v.json").exists()
-    assert engine.closed
-
-
 def test_an_environment_that_is_not_ready_is_status_4(engine: Engine, tmp_path: Path) -> None:
     engine.error = ShellStartFailed("there is no bash")
     assert run_app(["verify", "drivers", "--report", "json=v.json"]) == 4

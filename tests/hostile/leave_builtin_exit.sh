@@ -1,4 +1,4 @@
 # about: exit past our function
-# sees: died 3
+# sees: exited 3
 # state: lost
 hook() { builtin exit 3; }

@@ -1,4 +1,4 @@
 # about: exit past our function, the other way
-# sees: died 3
+# sees: exited 3
 # state: lost
 hook() { command exit 3; }

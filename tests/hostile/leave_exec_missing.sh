@@ -1,4 +1,4 @@
 # about: exec of a program that does not exist ends a shell that is not interactive
-# sees: died 127
+# sees: exited 127
 # state: lost
 hook() { exec /nonexistent/program; }

@@ -1,4 +1,4 @@
 # about: the shell is replaced by a program
-# sees: died 0
+# sees: exited 0
 # state: lost
 hook() { exec true; }

@@ -1,4 +1,4 @@
 # about: an EXIT trap that prints, fails and exits, when bash ends
-# sees: died
+# sees: exited 3 | exited 8
 # state: lost
 hook() { trap 'echo bye; false; builtin exit 8' EXIT; builtin exit 3; }

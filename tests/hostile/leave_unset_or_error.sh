@@ -1,4 +1,4 @@
 # about: ${x:?} ends a shell that is not interactive
-# sees: died | returned 1
+# sees: exited | returned 1
 # state: any
 hook() { : "${NOBODY_HAS_SET_THIS:?is missing}"; }

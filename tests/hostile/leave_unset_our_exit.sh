@@ -1,4 +1,4 @@
 # about: unset -f exit, then exit: bash really ends
-# sees: died 5
+# sees: exited 5
 # state: lost
 hook() { unset -f exit; exit 5; }

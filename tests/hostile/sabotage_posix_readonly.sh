@@ -1,4 +1,4 @@
 # about: POSIX mode and an error of a special builtin, which ends bash
-# sees: died | returned 1
+# sees: exited | returned 1
 # state: any
 hook() { set -o posix; readonly PX=1; export PX=2; return 0; }

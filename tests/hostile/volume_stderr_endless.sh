@@ -1,5 +1,6 @@
 # about: stderr that never ends, stdout unused
 # limit: 1000000
-# timeout: 0.5
-# sees: timeout | limit
+# timeout: 600
+# within: 30
+# sees: limit
 hook() { yes >&2; }

@@ -22,7 +22,9 @@ class Ran(NamedTuple):
 
     @property
     def codes(self) -> set[str]:
-        return {finding.code for finding in self.findings}
+        """The checks that name something, in findings of their own or as evidence of another's."""
+        evidence = {text.partition(":")[0] for finding in self.findings for text in finding.evidence}
+        return {finding.code for finding in self.findings} | evidence
 
     @property
     def alarms(self) -> list[Finding]:

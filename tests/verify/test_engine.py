@@ -13,7 +13,8 @@ import pytest
 
 from bridge.errors import ConfigurationError, HookTimeout, ScriptNotFound
 from bridge.verify import engine
-from bridge.verify.engine import scripts_in, verify
+from bridge.verify.engine import verify
+from bridge.verify.intake import scripts_in
 from bridge.verify.model import (
     Event,
     Finding,
@@ -104,6 +105,7 @@ def test_broken_scripts_do_not_stop_the_others(tmp_path: Path) -> None:
     assert told["a.sh"].findings[0].line == 3
     assert {result.outcome for result in told["a.sh"].results} == {Outcome.FAILED, Outcome.UNKNOWN}
     assert "binary" in told["b.sh"].reason
+    assert [finding.code for finding in told["b.sh"].findings] == ["RB001"]
     assert [finding.code for finding in told["c.sh"].findings] == ["RB001"]
     assert "another interpreter" in told["d.sh"].reason
     assert "no hook" in told["e.sh"].reason
@@ -203,7 +205,7 @@ def test_static_only_runs_nothing(tmp_path: Path) -> None:
             {"select": ["RB00"], "ignore": ["RB003", "RB004"]},
             ["RB001", "RB002", "RB005", "RB006", "RB007", "RB008", "RB009"],
         ),
-        ({"select": ["RB02"], "ignore": ["RB"]}, []),
+        ({"select": ["RB02"], "ignore": ["RB"]}, ["RB001"]),  # nothing was verified
     ],
 )
 def test_selection(options: dict[str, list[str]], codes: list[str]) -> None:
@@ -240,8 +242,7 @@ def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ScriptNotFound, match=r"gone\.sh"):
         scripts_in(["gone.sh"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ConfigurationError, match="holds no"):
-        scripts_in([tmp_path / "empty"])
+    assert scripts_in(["empty"]) == (Path("empty"),)  # so that its emptiness is a finding
     with pytest.raises(ConfigurationError, match="nothing to verify"):
         scripts_in([])
 

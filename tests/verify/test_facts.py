@@ -287,3 +287,11 @@ class TestShippedDrivers:
         settings = {"CLAUDE_OUTPUT_FORMAT", "CLAUDE_PERMISSION_MODE", "CLAUDE_ALLOWED_TOOLS"}
         assert (settings <= read) is (driver == "claude-code")
         assert ("CLAUDE_USE_CONTINUE" in read) is CONTRACT.drivers[driver].sessions
+
+
+def test_assignments_on_a_line_of_their_own_are_no_part_of_the_next_command() -> None:
+    source = b"f() {\n  a=1 b=2\n  c=3 d=4  # why\n  e=5 \\\n    IFS=, read -r g\n  h=6 i=7\n}\n"
+    writes = effects_of(facts_of(source), "f").writes
+    assert [(write.name, write.line) for write in writes] == [
+        ("a", 2), ("b", 2), ("c", 3), ("d", 3), ("g", 4), ("h", 6), ("i", 6),
+    ]  # fmt: skip

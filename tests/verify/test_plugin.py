@@ -52,11 +52,11 @@ def test_the_features_run_beside_the_projects_own_tests(project: Path) -> None:
 
 
 def test_several_drivers_each_by_its_name(project: Path) -> None:
-    arguments = (f"--ralph-driver={CODEX}", f"--ralph-driver={SKELETON}", "-k", "starts_with_the_program", "-v")
+    arguments = (f"--ralph-driver={CODEX}", f"--ralph-driver={SKELETON}", "-k", "live_output", "-v")
     done = run(project, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "[codex] PASSED" in done.stdout
-    assert "[my-platform] PASSED" in done.stdout
+    assert "[codex" in done.stdout
+    assert "[my-platform" in done.stdout
 
 
 def test_agents_have_scenarios_of_their_own(project: Path) -> None:
@@ -77,7 +77,7 @@ def test_agents_have_scenarios_of_their_own(project: Path) -> None:
 
 def test_a_violation_fails_the_run(project: Path) -> None:
     (project / "codex.sh").write_text(CODEX.read_text().replace('    echo "codex"\n', '    echo "other"\n', 1))
-    done = run(project, "--ralph-driver=codex.sh", "-k", "name_and_file_agree")
+    done = run(project, "--ralph-driver=codex.sh", "-k", "hooks_that_answer_a_question")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "other" in done.stdout
 
@@ -130,7 +130,7 @@ def test_the_features_of_agents_without_pytest_knowledge(tmp_path: Path) -> None
     assert {result.outcome for result in finished.results} == {Outcome.PASSED}, finished.findings
     script.write_text(minimal_agent().replace('< "$1"', '2>&1 < "$1"', 1))
     [finished] = (event for event in features.run([script]) if isinstance(event, ScriptFinished))
-    assert any("stdout is what the CLI printed" in str(f.expected) for f in finished.findings)
+    assert any("RB044: " in f.message or "RB173: " in f.message for f in finished.findings)
 
 
 @pytest.mark.slow

@@ -36,10 +36,12 @@ def test_its_entry_is_a_command_of_ours() -> None:
         ("mydrivers/codex.sh", False),
         ("drivers/README.md", False),
         ("lib/util.sh", False),
+        ("drivers/cursor-agent-wrapper.sh", False),
     ],
 )
 def test_it_takes_the_scripts_of_all_setups(path: str, wanted: bool) -> None:
-    assert (re.search(HOOK["files"], path) is not None) is wanted
+    taken = re.search(HOOK["files"], path) is not None and re.search(HOOK["exclude"], path) is None
+    assert taken is wanted
 
 
 def test_its_entry_runs_and_executes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

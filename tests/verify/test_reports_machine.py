@@ -135,7 +135,7 @@ def test_json_holds_what_the_events_hold() -> None:
     }
     [finding] = document["scripts"][0]["checks"][1]["findings"]
     expected = RUN[0].results[1].findings[0]._asdict()
-    assert finding == expected | {"path": "drivers/bad.sh", "severity": "error"}
+    assert finding == expected | {"path": "drivers/bad.sh", "severity": "error", "evidence": []}
 
 
 def test_ndjson_follows_the_run() -> None:

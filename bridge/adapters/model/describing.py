@@ -198,7 +198,7 @@ class DeclaredTest:
     expect: str | None = key(None, "Pattern of the output.", pattern=True)
     expect_error: bool | None = key(None, "It has to fail.")
     expect_exit_code: int | None = key(None, "Its exit code.")
-    expect_cwd_update: bool | None = key(None, "It has to change the working folder.")
+    expect_cwd_update: bool | None = key(None, "The working folder has to be announced (false: it may not change).")
     expect_mode: str | None = key(None, "The mode afterwards.")
     expect_level: int | None = key(None, "The level of that mode.")
     expect_counter: str | None = key(None, "The prompt's counter: a number, +N, or true for any increase.")

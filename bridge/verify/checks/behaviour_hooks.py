@@ -125,23 +125,20 @@ def undeclared_globals(subject: Any) -> Iterator[Finding]:
         for arg in "${CLAUDE_CMD_ARGS[@]}"; do ...; done
     """
     outputs = {name for name, entry in driver_contract().globals.items() if entry.role == "output"}
-    by_hook: dict[str, list[str]] = {}
     told: set[str] = set()
     for hook, before, after in driver_probe(subject).watched():
         for name in before.new_names(after):
-            if name not in outputs and name not in told:
-                told.add(name)
-                by_hook.setdefault(hook, []).append(name)
-    for hook, names in by_hook.items():
-        # An underscore in front says that it is meant: a cache, or something for the next call.
-        private = all(name.startswith("_") for name in names)
-        yield subject.finding(
-            "RB081",
-            f"{hook} leaves behind {', '.join(names)}",
-            hook=hook,
-            hint=f"local {' '.join(names)}",
-            severity=Severity.INFO if private else None,
-        )
+            if name in outputs or name in told:
+                continue
+            told.add(name)
+            yield subject.finding(
+                "RB081",
+                f"{hook} leaves behind {name}",
+                hook=hook,
+                hint=f"local {name}",
+                # An underscore in front says that it is meant: a cache, or something for the next call.
+                severity=Severity.INFO if name.startswith("_") else None,
+            )
 
 
 @check("RB082", "Hooks leave the host's variables", applies=DRIVER, phase="behaviour")

@@ -109,11 +109,18 @@ def _allows(argv: list[str], tool: str) -> bool:
     return False
 
 
+def _untrimmed(argv: list[str]) -> str | None:
+    """A tool that is an argument of its own, or the value of its own option, with blanks around it."""
+    values = (re.sub(r"^--[\w-]+=", "", argument) for argument in argv)
+    return next((value for value in values if value != value.strip() and value.strip() in ALLOWED), None)
+
+
 @check("RB115", "The allowlist arrives, each tool intact", applies=DRIVER, phase="behaviour")
 def allowlist(subject: Any) -> Iterator[Finding]:
     """CLAUDE_ALLOWED_TOOLS is a list with commas; its items hold blanks, parentheses and stars, as in
     ``Bash(git *)``. Split at blanks, or expanded against the files in the project, an item allows something else
-    than what was meant, or nothing.
+    than what was meant, or nothing. People write blanks around the commas, as in ``Read, Write``: an item that
+    keeps them is the name of no tool.
 
     Bad::
 
@@ -121,7 +128,11 @@ def allowlist(subject: Any) -> Iterator[Finding]:
 
     Good::
 
-        IFS=',' read -ra tools <<<"$CLAUDE_ALLOWED_TOOLS"; CLAUDE_CMD_ARGS+=("--allowedTools" "${tools[@]}")
+        IFS=',' read -ra tools <<<"$CLAUDE_ALLOWED_TOOLS"
+        for tool in ${tools[@]+"${tools[@]}"}; do
+            tool="${tool#"${tool%%[![:space:]]*}"}"; tool="${tool%"${tool##*[![:space:]]}"}"
+            if [[ -n "$tool" ]]; then allowed+=("$tool"); fi
+        done
     """
     probe = driver_probe(subject)
     supported = probe.truth("driver_supports_tool_allowlist")
@@ -148,10 +159,15 @@ def allowlist(subject: Any) -> Iterator[Finding]:
                 hint="split at commas only, and quote each item",
             )  # fmt: skip
             return
-    if any(argument != argument.strip() and argument.strip() in ALLOWED for argument in argv):
-        yield subject.finding(
-            "RB115", "blanks behind the commas stay in front of the tools", hook=HOOK, severity=Severity.INFO
-        )
+    # Blanks behind the commas are how people write lists; others are rare, and many drivers don't expect them.
+    odd = probe.argv(Build(tools="\t" + "  , ".join(ALLOWED) + " ")) or []
+    for built, severity in ((argv, None), (odd, Severity.INFO)):
+        if (blank := _untrimmed(built)) is not None:
+            yield subject.finding(
+                "RB115", f"blanks around an entry stay with it: {blank!r}", hook=HOOK, severity=severity,
+                expected=repr(blank.strip()), hint="take them off each item before it is passed on",
+            )  # fmt: skip
+            break
     within = probe.argv(Build(tools="Bash(git add, git commit),Read")) or []
     if not _allows(beyond(within, base), "Bash(git add, git commit)"):
         yield subject.finding(

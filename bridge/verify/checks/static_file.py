@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 BOTH = ("driver", "agent")
 
 
-@check("RB001", "The script is valid bash", applies=BOTH, phase="static")
+@check("RB001", "The script can be read and is valid bash", applies=BOTH, phase="static")
 def valid(subject: Subject) -> Iterator[Finding]:
     """A loop that sources a script with a syntax error ends at once, or goes on without the functions behind it.
 
     ``bash -n`` decides, so the answer is that of the bash that is used here. While it says no, nothing else is
-    checked.
+    checked. A file that can't be read as a script at all, a folder without scripts, and a run in which nothing
+    could be verified fail by this check, too, whatever `--select` and `--ignore` leave.
 
     Bad::
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bridge.verify.facts.builtins import NAME, filled_by, literal
@@ -50,8 +51,11 @@ class Commands(Expressions):
     def _command(self, node: Node, scope: Scope, place: Place, redirects: tuple[str, ...]) -> None:
         words: list[str] = []
         own: list[str] = []
+        apart = _ended_by_lines(node)
         for child in node.children:
-            if child.type == "variable_assignment":  # for this command alone: IFS=, read …
+            if child.end_byte <= apart:
+                self.visit(child, scope, place)
+            elif child.type == "variable_assignment":  # for this command alone: IFS=, read …
                 value = child.child_by_field_name("value")
                 if value is not None:
                     self.visit(value, scope, place)
@@ -61,7 +65,8 @@ class Commands(Expressions):
             elif child.is_named:
                 words.append(text(child))
                 self.visit(child, scope, place)
-        self._note(words, self._line(node), tuple(own) + redirects, scope, place)
+        line = self._line(next((child for child in node.children if child.end_byte > apart), node))
+        self._note(words, line, tuple(own) + redirects, scope, place)
 
     def _note(self, words: list[str], line: int, redirects: tuple[str, ...], scope: Scope, place: Place) -> None:
         if not words:
@@ -144,3 +149,16 @@ def unwrapped(words: list[str]) -> list[str]:
     while len(words) > 1 and words[0].lstrip("\\") in _RUNNING and not words[1].startswith("-"):
         words = words[1:]
     return words
+
+
+def _ended_by_lines(command: Node) -> int:
+    """Where the assignments end that are statements of their own: the grammar takes ``a=1 b=2`` and the command in
+    the next line for one command."""
+    source, end = command.text or b"", 0
+    for child, following in pairwise(command.children):
+        between = source[child.end_byte - command.start_byte : following.start_byte - command.start_byte]
+        if child.type not in ("variable_assignment", "comment"):
+            break
+        if b"\n" in between.replace(b"\\\n", b""):
+            end = child.end_byte
+    return end

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError, ConfigurationError
-from bridge.verify.gherkin.selection import kind_of
+from bridge.errors import BridgeError
+from bridge.verify.intake import given_in, not_admitted, nothing_told
 from bridge.verify.model import (
     CheckResult,
     Finding,
@@ -28,11 +29,12 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
+from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from bridge.verify.model import Event, Kind
+    from bridge.verify.model import Event
 
 __all__ = ["FeaturesUnavailable", "run"]
 
@@ -43,8 +45,12 @@ class FeaturesUnavailable(BridgeError, ImportError):
     exit_code = 4
 
 
-def run(paths: Iterable[str | os.PathLike[str]]) -> Generator[Event]:
+def run(paths: Iterable[str | os.PathLike[str]], *, strict: bool = False) -> Generator[Event]:
     """Run the scenarios on each script; those of a folder that are no drivers and no agents are out of scope.
+
+    Args:
+        paths: files or folders, as for `bridge.verify.engine.verify`.
+        strict: warnings of the checks make their scenario fail as well.
 
     Raises:
         FeaturesUnavailable: before anything has run.
@@ -56,45 +62,38 @@ def run(paths: Iterable[str | os.PathLike[str]]) -> Generator[Event]:
             "  next: pip install 'ralph-bridge[features]'"
         )
     began = time.monotonic()
-    scripts = tuple(_scripts(paths))
-    yield RunStarted(scripts)
+    scripts = given_in(paths)
+    yield RunStarted(tuple(given.path for given in scripts))
     severities: list[Severity] = []
-    for script in scripts:
-        yield ScriptStarted(script, _kind(script))
-        finished = _run_one(script)
+    told = False
+    for index, given in enumerate(scripts):
+        subject = Subject(given.path, named=given.named)
+        yield ScriptStarted(given.path, subject.kind)
+        finished = _run_one(subject, [each.path for each in scripts], strict=strict)
+        told = told or bool(finished.results)
+        if not told and index == len(scripts) - 1:
+            finished = nothing_told(finished)
         severities += [finding.severity for finding in finished.findings]
         yield finished
     errors, warnings, infos = (severities.count(severity) for severity in Severity)
     yield RunFinished(len(scripts), errors, warnings, infos, time.monotonic() - began)
 
 
-def _scripts(paths: Iterable[str | os.PathLike[str]]) -> Iterable[Path]:
-    seen = set()
-    for path in map(Path, paths):
-        for script in sorted(path.rglob("*.sh")) if path.is_dir() else [path]:
-            if script not in seen:
-                seen.add(script)
-                yield script
-
-
-def _kind(script: Path) -> Kind:
-    try:
-        return kind_of(script) or "out-of-scope"
-    except OSError as error:
-        raise ConfigurationError(f"{script} can't be read: {error.strerror}") from error
-
-
-def _run_one(script: Path) -> ScriptFinished:
+def _run_one(subject: Subject, others: list[Path], *, strict: bool) -> ScriptFinished:
     began = time.monotonic()
-    kind = _kind(script)
-    if kind == "out-of-scope":
-        reason = "it defines no required hook of a driver or an agent"
-        return ScriptFinished(script, "out-of-scope", (), {}, "", time.monotonic() - began, reason)
-    results = tuple(_result(script, scenario) for scenario in _scenarios(script, kind))
-    return ScriptFinished(script, kind, results, {}, script.stem, time.monotonic() - began)
+    if subject.kind == "out-of-scope":
+        refused = not_admitted(subject, others)
+        results: tuple[CheckResult, ...] = () if refused is None else (refused,)
+    else:
+        results = tuple(
+            _result(subject.path, scenario) for scenario in _scenarios(subject.path, subject.kind, strict=strict)
+        )
+    return ScriptFinished(
+        subject.path, subject.kind, results, {}, subject.name, time.monotonic() - began, subject.reason
+    )
 
 
-def _scenarios(script: Path, kind: str) -> list[dict[str, Any]]:
+def _scenarios(script: Path, kind: str, *, strict: bool) -> list[dict[str, Any]]:
     """What the plugin wrote about each scenario, in the features' order."""
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-features-") as folder:
         written = Path(folder) / "scenarios.jsonl"
@@ -108,7 +107,7 @@ def _scenarios(script: Path, kind: str) -> list[dict[str, Any]]:
             f"--ralph-{kind}={os.path.abspath(script)}",
             f"--ralph-results={written}",
         ]
-        command += ["--ralph-only"]
+        command += ["--ralph-only", *(["--ralph-strict"] if strict else [])]
         done = subprocess.run(
             command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
@@ -134,12 +133,14 @@ def _result(script: Path, scenario: Mapping[str, Any]) -> CheckResult:
     if scenario["outcome"] == "passed":
         return CheckResult(code, title, Outcome.PASSED, seconds=scenario["seconds"])
     step = scenario["step"]
+    read = f"read the scenario in features/{scenario['feature']}.feature, line {scenario['line']}"
+    clause = re.match(r"RB\d{3}(?=:)", scenario["message"])
     finding = Finding(
         code,
         Severity.ERROR,
         f"{scenario['name']}: {scenario['message']}",
         script,
         expected=step,
-        hint=f"read the scenario in features/{scenario['feature']}.feature, line {scenario['line']}",
+        hint=f"ralph-bridge explain {clause[0]}" if clause else read,
     )
     return CheckResult(code, title, Outcome.FAILED, (finding,), seconds=scenario["seconds"])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.contract import driver_contract
-from bridge.errors import BridgeError
 from bridge.verify.gherkin.selection import ONCE, TAGS, applies
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["MODULE", "Scenarios", "drivers_for"]
 
 MODULE = Path(__file__).with_name("module.py")
-_UNLOADABLE = {"loading", "required"}  # what a script that can't even be loaded is shown against
 
 
 class Scenarios:
@@ -33,6 +31,8 @@ class Scenarios:
             for text in texts:
                 if not Path(text).is_file():
                     raise pytest.UsageError(f"--ralph-{kind} {text}: there is no such file")
+                if not os.access(text, os.R_OK):
+                    raise pytest.UsageError(f"--ralph-{kind} {text}: the file may not be read")
         for tag, meaning in TAGS.items():
             config.addinivalue_line("markers", f"{tag}: {meaning}")
         for name in driver_contract().drivers:
@@ -117,15 +117,8 @@ def drivers_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
 
     Scenarios that bring their own script are about ralph-bridge and not about anybody's driver.
     """
-    scripts = [Path(os.path.abspath(text)) for texts in given(config).values() for text in texts]
-    return [] if ONCE in tags else [script for script in scripts if _applies(tags, script)]
-
-
-def _applies(tags: Sequence[str], script: Path) -> bool:
-    try:
-        return applies(tags, script)
-    except BridgeError:
-        return bool(_UNLOADABLE.intersection(tags))
+    scripts = {Path(os.path.abspath(text)): kind for kind, texts in given(config).items() for text in texts}
+    return [] if ONCE in tags else [script for script, kind in scripts.items() if applies(tags, script, kind)]
 
 
 def _driver_of(item: pytest.Item) -> Path | None:

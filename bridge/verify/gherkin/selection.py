@@ -7,9 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge import resources
-from bridge.contract import agent_contract, driver_contract
+from bridge.contract import driver_contract
 from bridge.driver import Driver
 from bridge.verify.probe.families import recordings_of
+from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +30,7 @@ TAGS = {
     "recorded": "applies to agents of programs whose output is recorded here",
     "slow": "takes more than a second",
     "lifting": "about hooks that are run in process",
-    "shipped": "applies to the drivers that the contract's matrix lists",
+    "shipped": "applies to the scripts that ralph-bridge brings along, and holds them to more than the contract",
     "with_sessions": "applies to drivers that can resume sessions",
     "without_sessions": "applies to drivers that can't resume sessions",
     "with_live_output": "applies to drivers with live output",
@@ -80,15 +81,26 @@ def _facts(script: Path) -> _Facts:
 
 
 def kind_of(script: Path) -> Literal["driver", "agent", ""]:
-    """``driver`` or ``agent``, or nothing; what only seems to be one fails its scenarios.
+    """``driver`` or ``agent``, as `verify` has it; nothing for what is neither.
 
     Raises:
         OSError: the script can't be read.
     """
-    text = script.read_bytes()
-    if any(name.encode() in text for name in driver_contract().required):
-        return "driver"
-    return "agent" if any(name.encode() in text for name in agent_contract().required) else ""
+    return _looked_at(script, script.read_bytes()).kind
+
+
+class _Look(NamedTuple):
+    kind: Literal["driver", "agent", ""]
+    shipped: bool
+
+
+@cache
+def _looked_at(script: Path, source: bytes) -> _Look:
+    """What it is, and whether it is one of ours, byte for byte: an edited copy is its author's."""
+    kind = Subject(script, named=True).kind
+    ours = (resources.shipped(folder) / script.name for folder in ("drivers", "agents"))
+    shipped = any(path.is_file() and path.read_bytes() == source for path in ours)
+    return _Look("" if kind == "out-of-scope" else kind, shipped)
 
 
 @cache
@@ -101,21 +113,28 @@ def _recorded(script: Path) -> bool:
     return bool(recordings_of(done.stdout.decode(errors="replace")))
 
 
-def applies(tags: Iterable[str], script: Path) -> bool:
-    """Whether a scenario with these tags is about this driver or this agent."""
+def applies(tags: Iterable[str], script: Path, kind: str = "driver") -> bool:
+    """Whether a scenario with these tags is about this driver or this agent.
+
+    Args:
+        tags: of the scenario.
+        script: the script.
+        kind: what it is taken for when it can't be told.
+    """
     marked = set(tags)
-    if kind_of(script) == AGENT:
+    named = marked & set(driver_contract().drivers)
+    if (named or "shipped" in marked) and not _looked_at(script, script.read_bytes()).shipped:
+        return False
+    if (kind_of(script) or kind) == AGENT:
         return AGENT in marked and ("recorded" not in marked or _recorded(script))
     if AGENT in marked:
         return False
-    shipped = set(driver_contract().drivers)
-    facts = _facts(script)
-    if (named := marked & shipped) and facts.name not in named:
-        return False
-    if "shipped" in marked and facts.name not in shipped:
+    if named and _facts(script).name not in named:
         return False
     for capability in ("sessions", "live_output", "allowlist", "filter"):
-        has: bool = getattr(facts, capability)
+        if not marked & {f"with_{capability}", f"without_{capability}"}:
+            continue
+        has: bool = getattr(_facts(script), capability)
         if (f"with_{capability}" in marked and not has) or (f"without_{capability}" in marked and has):
             return False
     return True

@@ -234,6 +234,8 @@ class Probe:
                 HookInterrupted: "interrupted",
             }
             trouble = next((word for kind, word in kinds.items() if isinstance(error, kind)), "died")
+            if trouble == "exited" and error.state_lost:
+                trouble = "died"  # bash itself ended, whatever the script called
             answer = Answer(hook, error.status or 0, error.stdout, error.stderr, trouble)
             if trouble != "exited":
                 self._hung[hook] = answer

@@ -57,7 +57,8 @@ def _said(finding: Finding) -> str:
     hook = f"{finding.hook}: " if finding.hook else ""
     expected = f"\nexpected: {finding.expected}" if finding.expected else ""
     hint = f"\nnext: {finding.hint}" if finding.hint else ""
-    return f"{hook}{finding.message}{expected}{hint}"
+    also = "".join(f"\nalso: {text}" for text in finding.evidence)
+    return f"{hook}{finding.message}{expected}{also}{hint}"
 
 
 def _data(text: str) -> str:

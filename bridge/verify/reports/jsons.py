@@ -81,7 +81,10 @@ def _check(result: CheckResult) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    fields = {**finding._asdict(), "path": str(finding.path), "severity": finding.severity.value}
+    evidence = [clean(text) for text in finding.evidence]
+    fields = {
+        **finding._asdict(), "path": str(finding.path), "severity": finding.severity.value, "evidence": evidence,
+    }  # fmt: skip
     return _cleaned(fields)
 
 

@@ -71,7 +71,8 @@ class JunitReport:
 
 def _told(finding: Finding) -> str:
     place = f"{shown(finding.path)}:{finding.line}" if finding.line else shown(finding.path)
-    rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", finding.hint))
+    also = [("also", text) for text in finding.evidence]
+    rows = (("in", finding.hook or ""), ("expected", finding.expected), *also, ("next", finding.hint))
     more = "".join(f"\n  {name}: {text}" for name, text in rows if text)
     return f"{place}: {finding.severity.value}: {finding.message}{more}"
 

@@ -53,14 +53,16 @@ class MarkdownReport:
             yield from ("", "### Findings", "", *table(heading, findings))
         if unknown := list(self._unknown()):
             yield from ("", "### Could not be told", "", *table(("script", "check", "why"), unknown))
-        if aside := [cell(shown(script.path)) for script in self._scripts if script.kind == "out-of-scope"]:
-            yield from ("", f"Neither driver nor agent, not run: {', '.join(aside)}")
+        aside = [script.path for script in self._scripts if script.kind == "out-of-scope" and not script.findings]
+        if aside:
+            yield from ("", f"Neither driver nor agent, not run: {', '.join(cell(shown(path)) for path in aside)}")
 
     def _findings(self) -> Iterable[Sequence[str]]:
         for script in self._scripts:
             for found in script.findings:
                 line = str(found.line) if found.line else ""
                 what = f"{found.message}\nexpected: {found.expected}" if found.expected else found.message
+                what += "".join(f"\nalso: {text}" for text in found.evidence)
                 yield shown(found.path), line, found.code, found.severity.value, found.hook or "", what, found.hint
 
     def _unknown(self) -> Iterable[Sequence[str]]:

@@ -56,7 +56,8 @@ class SarifReport:
 
     def _result(self, finding: Finding, title: str) -> dict[str, Any]:
         self._rules.setdefault(finding.code, _rule(finding.code, title))
-        rows = (("expected", finding.expected), ("next", finding.hint))
+        also = [("also", text) for text in finding.evidence]
+        rows = (("expected", finding.expected), *also, ("next", finding.hint))
         text = finding.message + "".join(f"\n{name}: {text}" for name, text in rows if text)
         location = _location(finding.path, finding.line)
         if finding.hook:

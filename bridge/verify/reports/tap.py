@@ -72,6 +72,7 @@ class TapReport:
             "line": finding.line,
             "hook": finding.hook,
             "expected": finding.expected,
+            "also": "\n".join(finding.evidence),
             "hint": finding.hint,
         }
         mark = "-"

@@ -51,7 +51,7 @@ class TextReport:
             self._out.write(f"{where}: {who} {self._style('unknown', 'magenta')}: {_indented(reason)}\n")
 
     def _count(self, script: ScriptFinished) -> None:
-        if script.kind == "out-of-scope":
+        if script.kind == "out-of-scope" and not script.findings:
             self._left_out += 1
             return
         self._run += 1
@@ -64,7 +64,8 @@ class TextReport:
         self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
         # Codes of scenarios (feature:line) bring a hint of their own.
         hint = finding.hint or f"ralph-bridge explain {finding.code}"
-        rows = (("in", finding.hook or ""), ("expected", finding.expected), ("next", hint))
+        also = [("also", text) for text in finding.evidence]
+        rows = (("in", finding.hook or ""), ("expected", finding.expected), *also, ("next", hint))
         for name, text in rows:
             if text:
                 self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
@@ -90,8 +91,10 @@ class TextReport:
 
 
 def _outcome(script: ScriptFinished) -> str:
-    if script.kind == "out-of-scope":
+    if script.kind == "out-of-scope" and not script.findings:
         return f"not run: {printable(script.reason or 'it defines no hook')}"
+    if script.kind == "out-of-scope":
+        return "can't be verified"
     counts = [f"{number} {outcome.value}" for outcome in Outcome if (number := tally(script, outcome))]
     return f"{script.kind} {label(script)}, {plural(len(script.results), 'check')}: {', '.join(counts) or 'none'}"
 

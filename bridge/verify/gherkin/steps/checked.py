@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
+import pytest
 from pytest_bdd import parsers, then, when
 
 from bridge.verify.checks import load
 from bridge.verify.engine import verify
-from bridge.verify.model import Finding, ScriptFinished, Severity
+from bridge.verify.model import Finding, Outcome, ScriptFinished, Severity
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.verify.gherkin.world import World
 
 
@@ -25,10 +29,33 @@ def _run(world: World, first: str, last: str | None) -> list[Finding]:
     return list(done.findings)
 
 
-@then("they find no error and no warning")
-def _nothing(findings: list[Finding]) -> None:
-    told = [f"{each.code}: {each.message}" for each in findings if each.severity is not Severity.INFO]
-    assert told == []
+@cache
+def _verified(script: Path) -> ScriptFinished:
+    """What `verify` says of the script: one run for all the clauses, so that there is one verdict."""
+    [done] = [event for event in verify([script]) if isinstance(event, ScriptFinished)]
+    return done
+
+
+@when("the script is verified", target_fixture="verified")
+def _verify(world: World) -> ScriptFinished:
+    assert world.script is not None
+    return _verified(world.script)
+
+
+@then(parsers.parse("{code:w} finds no error"))
+def _no_error(verified: ScriptFinished, code: str, request: pytest.FixtureRequest) -> None:
+    """A warning is one only for those who ask for it, as with ``verify --strict``."""
+    result = next((each for each in verified.results if each.code == code), None)
+    if result is None:
+        pytest.skip(verified.reason or f"{code} does not apply")
+    failing = {Severity.ERROR}
+    if request.config.getoption("ralph_strict", default=False):
+        failing.add(Severity.WARNING)
+    told = [f"{each.code}: {each.message}" for each in result.findings if each.severity in failing]
+    if not told and result.outcome in (Outcome.SKIPPED, Outcome.UNKNOWN):
+        pytest.skip(result.reason or f"{code} could not be told")
+    if told:
+        pytest.fail("\n".join(told), pytrace=False)
 
 
 @then(parsers.parse("they find an error that names {name:w}"))

@@ -1,0 +1,245 @@
+"""One slip, one finding: what follows from a finding becomes its evidence.
+
+A slip is often seen twice, in the text of the script and when it is run, and then again in all that depends on it.
+The finding that says best what to change stays, with the worst severity of them all; the others are told below it.
+What is folded is decided by code, hook and the name in question; a finding that nothing explains stays a finding.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.verify.model import CheckResult, Finding, Outcome, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["folded"]
+
+_WORST = tuple(Severity)
+_WORD = re.compile(r"\w+")
+
+
+class _Rule(NamedTuple):
+    """Which findings are consequences of which.
+
+    cause: code of what stays.
+    effects: codes, or beginnings of codes, of what may follow from it.
+    when: whether this finding does follow from that one.
+    """
+
+    cause: str
+    effects: tuple[str, ...]
+    when: Callable[[Finding, Finding], bool]
+
+
+def _always(_cause: Finding, _effect: Finding) -> bool:
+    return True
+
+
+def _same_hook(cause: Finding, effect: Finding) -> bool:
+    return cause.hook == effect.hook
+
+
+def _says(cause_says: str, effect_says: str = "") -> Callable[[Finding, Finding], bool]:
+    return lambda cause, effect: cause_says in cause.message and effect_says in effect.message
+
+
+def _same_global(cause: Finding, effect: Finding) -> bool:
+    """Both name the same variable; variables of a loop are in capitals but for IFS, which the probe calls ifs."""
+    names = {word for word in _WORD.findall(cause.message) if word.isupper() and len(word) > 1}
+    seen = {word.upper() for word in _WORD.findall(effect.message)}
+    return bool(names & seen)
+
+
+def _leaked(cause: Finding, effect: Finding) -> bool:
+    """Both name the same global; the hook that was seen to leave it may be another that calls the same helper."""
+    left = re.search(r"leaves the global (\w+) behind", cause.message)
+    return left is not None and effect.message.endswith(f" leaves behind {left[1]}")
+
+
+def _meant_to_fill(cause: Finding, effect: Finding) -> bool:
+    """What one hook leaves behind is nearly the array that it never fills."""
+    left = re.search(r"leaves the global (\w+) behind", effect.message)
+    never = re.search(r"never fills (\w+)", cause.message)
+    if left is None or never is None or cause.hook != effect.hook:
+        return False
+    return bool(difflib.get_close_matches(left[1].upper(), [never[1]], 1, 0.6))
+
+
+def _same_name(cause: Finding, effect: Finding) -> bool:
+    """Both are about the same printed name."""
+    printed = _WORD.findall(cause.message.partition(" prints ")[2].replace("\\n", " "))
+    return bool(printed) and " ".join(printed) in " ".join(_WORD.findall(effect.message))
+
+
+def _no_command(_cause: Finding, effect: Finding) -> bool:
+    """The other says that there is no command, or one that depends on what went before."""
+    return any(
+        words in effect.message for words in ("no command is built", "prompt exists", "two different commands")
+    )
+
+
+_MEANT = re.compile(r"did you mean (\w+)\?|^(\w+) is missing")
+_COMMAND = ("RB10", "RB11", "RB12")
+_DEPENDS: dict[str, tuple[str, ...]] = {
+    "driver_name": ("RB070", "RB073", "RB156"),
+    "driver_cli_binary": ("RB075", "RB104"),
+    "driver_build_command": (*_COMMAND, "RB13", "RB156"),
+    "driver_prepare_live_command": ("RB13", "RB156"),
+    "driver_stream_filter": ("RB13", "RB156"),
+    "driver_supports_sessions": ("RB109", "RB110", "RB122", "RB156"),
+    "driver_supports_live_output": ("RB13", "RB156"),
+    "driver_supports_tool_allowlist": ("RB115", "RB116", "RB156"),
+    "driver_extract_session_id_from_output": ("RB15",),
+    "driver_fallback_session_id": ("RB15",),
+    "agent_invoke": ("RB17", "RB18"),
+    "agent_extract_response": ("RB17", "RB180"),
+    "agent_format_display": ("RB18",),
+}
+"""What can't be told, or goes wrong, when a hook is missing."""
+
+
+def _missing(cause: Finding, effect: Finding) -> bool:
+    """The one says that a hook is missing or misspelt; the other is about it, or about what depends on it."""
+    match = _MEANT.search(cause.message)
+    if match is None:
+        return False
+    hook = match[1] or match[2]
+    about = effect.hook == hook or re.search(rf"\b{hook}\b", effect.message) is not None
+    return about or effect.code.startswith(_DEPENDS.get(hook, ("-",)))
+
+
+RULES = (
+    _Rule("RB005", ("RB",), _missing),
+    _Rule("RB006", ("RB",), _missing),
+    # The text of the script says it, with a line; running it shows it.
+    _Rule("RB010", ("RB050", "RB051"), _says("ends the loop")),
+    _Rule("RB010", ("RB053", "RB058"), _says("changes the options")),
+    _Rule("RB010", ("RB054",), _says("changes the working folder")),
+    _Rule("RB010", ("RB055",), _says("changes the traps")),
+    _Rule("RB010", ("RB056",), _says("IFS is changed")),
+    _Rule("RB010", ("RB078",), _says("IFS is changed", "has one element")),
+    _Rule("RB010", ("RB057",), _says("arguments", "parameters")),
+    _Rule("RB010", ("RB050", "RB051"), _says("`exec ")),
+    _Rule("RB010", ("RB057",), _says("umask", "umask")),
+    _Rule("RB010", ("RB057",), _says("`exec", "descriptor")),
+    _Rule("RB010", ("RB055",), _says("posix")),
+    _Rule("RB010", _COMMAND, _no_command),
+    _Rule("RB011", ("RB052",), _always),
+    _Rule("RB012", ("RB050", "RB051", "RB052", "RB063"), _always),
+    _Rule("RB013", ("RB060",), _same_global),
+    _Rule("RB020", ("RB081",), _leaked),
+    _Rule("RB021", ("RB061", "RB081", "RB082", "RB131"), _same_global),
+    _Rule("RB022", ("RB020",), _meant_to_fill),
+    _Rule("RB022", ("RB078", "RB100", "RB130", "RB156"), _same_hook),
+    _Rule("RB023", ("RB078", "RB100", "RB104", "RB112", "RB117", "RB130", "RB133", "RB156"), _same_hook),
+    _Rule("RB024", ("RB078", "RB112", "RB117", "RB133"), _same_hook),
+    _Rule("RB030", ("RB058", "RB062"), _same_hook),
+    _Rule("RB031", ("RB061",), _same_hook),
+    _Rule("RB032", ("RB15", "RB17", "RB18"), _same_hook),
+    _Rule("RB040", ("RB170",), _always),
+    _Rule("RB041", ("RB178", "RB179"), _same_hook),
+    _Rule("RB042", ("RB182", "RB183"), _same_hook),
+    _Rule("RB043", ("RB173",), _same_hook),
+    _Rule("RB044", ("RB173", "RB174"), _same_hook),
+    _Rule("RB045", ("RB185",), _always),
+    _Rule("RB031", _COMMAND, _no_command),
+    _Rule("RB031", ("RB109",), _says("`cd ", "does not arrive, although")),
+    _Rule("RB061", _COMMAND, _no_command),
+    # One wrong answer, held against several clauses.
+    _Rule("RB062", ("RB058",), _same_hook),
+    _Rule("RB058", ("RB078", "RB079"), _same_hook),
+    _Rule("RB072", ("RB075", "RB104"), _always),
+    _Rule("RB130", ("RB132",), _same_hook),
+    _Rule("RB064", ("RB117",), _same_hook),
+    _Rule("RB070", ("RB073", "RB156"), _same_name),
+    *(_Rule(code, ("RB080",), _same_hook) for code in ("RB070", "RB071", "RB072", "RB074", "RB078", "RB079")),
+    _Rule("RB156", ("RB115", "RB122"), lambda cause, effect: f"but {cause.hook} says" in effect.message),
+    _Rule("RB156", ("RB135", "RB136"), _says("driver_supports_live_output says yes")),
+    _Rule("RB156", ("RB135",), _says("the live command", "claude-whole")),
+    *(_Rule(code, ("RB156",), _same_hook) for code in ("RB076", "RB130", "RB132", "RB133", "RB134", "RB135")),
+    _Rule("RB100", _COMMAND, _no_command),
+    _Rule("RB105", ("RB106",), _same_hook),
+    _Rule("RB105", ("RB107",), _says("2 times", "more than once")),
+    _Rule("RB105", ("RB107",), _says("when there is a context", "does not arrive")),
+    *(
+        _Rule("RB108", (code,), _says(f"code in the {what}"))
+        for code, what in (("RB106", "prompt"), ("RB107", "context"), ("RB109", "session"))
+    ),
+    _Rule("RB110", ("RB109",), _says("", "does not arrive, although")),
+    _Rule("RB112", ("RB117",), _same_hook),
+    *(_Rule("RB134", (code,), _same_hook) for code in ("RB135", "RB136", "RB137", "RB138")),
+    *(_Rule("RB138", (code,), _same_hook) for code in ("RB135", "RB136", "RB137")),
+    _Rule("RB135", ("RB136",), _same_hook),
+    _Rule("RB136", ("RB137",), _says("", "it shows")),
+    _Rule("RB150", ("RB151", "RB155"), _same_hook),
+    *(_Rule(code, ("RB155",), _same_hook) for code in ("RB151", "RB152", "RB153", "RB154")),
+    _Rule("RB171", ("RB172",), _says("", "ended with 0")),
+    _Rule("RB174", ("RB175",), _same_hook),
+    _Rule("RB175", ("RB172",), _says("", "returns 141")),
+    _Rule("RB064", ("RB172", *_COMMAND), _says("has removed")),
+    _Rule("RB176", ("RB177",), _says("given as JSON")),
+    _Rule("RB177", ("RB178",), _says("the events as they are", "bad lines show up")),
+    _Rule("RB182", ("RB183",), _same_hook),
+)
+"""In order: the first rule that explains a finding decides whose evidence it is."""
+
+
+def folded(results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """The results of the checks on one script, with each slip told once.
+
+    A check all of whose findings are evidence of others is skipped, and says whose.
+    """
+    found = [finding for result in results for finding in result.findings]
+    parent: dict[int, int] = {}
+    for rule in RULES:
+        causes = [
+            index for index, finding in enumerate(found) if finding.code == rule.cause and index not in parent
+        ]
+        for index, effect in enumerate(found):
+            if index in parent or effect.code == rule.cause or not effect.code.startswith(rule.effects):
+                continue
+            cause = next((each for each in causes if rule.when(found[each], effect)), None)
+            if cause is not None and _top(parent, cause) != index:
+                parent[index] = cause
+    if not parent:
+        return tuple(results)
+    evidence: dict[int, list[Finding]] = {}
+    for index in sorted(parent):
+        evidence.setdefault(_top(parent, index), []).append(found[index])
+    numbers = iter(range(len(found)))
+    return tuple(
+        _told(result, [(next(numbers), finding) for finding in result.findings], parent, evidence, found)
+        for result in results
+    )
+
+
+def _top(parent: dict[int, int], index: int) -> int:
+    while index in parent:
+        index = parent[index]
+    return index
+
+
+def _told(
+    result: CheckResult,
+    numbered: Sequence[tuple[int, Finding]],
+    parent: dict[int, int],
+    evidence: dict[int, list[Finding]],
+    found: Sequence[Finding],
+) -> CheckResult:
+    kept = tuple(_with(finding, evidence.get(index, ())) for index, finding in numbered if index not in parent)
+    if not numbered or kept:
+        return result._replace(findings=kept)
+    told = sorted({found[_top(parent, index)].code for index, _ in numbered})
+    outcome = result.outcome if result.outcome is Outcome.UNKNOWN else Outcome.SKIPPED
+    return result._replace(findings=(), outcome=outcome, reason=f"told by {' and '.join(told)}")
+
+
+def _with(finding: Finding, evidence: Sequence[Finding]) -> Finding:
+    if not evidence:
+        return finding
+    worst = min((finding, *evidence), key=lambda each: _WORST.index(each.severity)).severity
+    return finding._replace(severity=worst, evidence=tuple(f"{each.code}: {each.message}" for each in evidence))
