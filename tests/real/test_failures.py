@@ -50,7 +50,7 @@ def test_a_cli_that_tries_for_ever_is_ended_by_the_loops_timeout_d8(stage: Stage
     assert "it ran for too long and was ended" in told(done)
 
 
-@pytest.mark.parametrize(("limit", "words"), [("five_hour", "session limit"), ("seven_day", "weekly limit")])
+@pytest.mark.parametrize(("limit", "words"), [("five_hour", "5-hour limit"), ("seven_day", "weekly limit")])
 def test_claudes_limit_is_waited_for_until_it_ends_d12(stage: Stage, limit: str, words: str) -> None:
     turn = Turn(status=429, limit=limit, resets_in=7200)  # type: ignore[arg-type]
     done = stage.loop("claude-code", turns=[turn], timeout=6, subscription=True)

@@ -19,6 +19,9 @@ __all__ = ["Claude", "result_denials", "result_usage"]
 SYNTHETIC = "<synthetic>"
 """The model's name on messages that the CLI wrote itself: errors, notices of limits."""
 
+_USED_UP = "usage_limit_reached"
+"""What 2.1.330 calls every limit of an account, whatever its words for it are; one of requests has another name."""
+
 
 class Claude(Family):
     """Reads claude's events."""
@@ -65,6 +68,8 @@ class Claude(Family):
                 self._limit(mapping(event.get("rate_limit_info")))
 
     def _assistant(self, event: JsonObject) -> None:
+        if info := mapping(mapping(event.get("api_error_params")).get("rate_limit_info")):
+            self._limit(info)
         message = mapping(event.get("message"))
         text = block_texts(message.get("content"))
         if not text:
@@ -110,6 +115,8 @@ class Claude(Family):
             errors = event.get("errors")
             listed = "\n".join(filter(None, map(word, errors))) if isinstance(errors, list) else ""
             self.failed(text or listed or word(event.get("subtype")))
+            if event.get("api_error") == _USED_UP:
+                self.limit_type = self.limit_type or ""
             return
         self.final = text
         self.ended()
