@@ -6,10 +6,11 @@ Amp prints the same events. Measured with claude 2.1: the session id is on every
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.stream.events.base import Family, block_texts, generic_session_id, items, kind, mapping, word
-from bridge.stream.events.details import Usage, amount, refused
+from bridge.stream.events.details import Usage, amount, refused, total
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -106,8 +107,11 @@ class Claude(Family):
 
     def _result(self, event: JsonObject) -> None:
         self.record = event
-        self.usage = result_usage(event)
-        self.denials = result_denials(event)
+        usage, denials = result_usage(event), result_denials(event)
+        if amount(event.get("result_index")):  # not the first of this process: a task in the background woke it
+            self.usage, self.denials = _both(self.usage, usage), self.denials + denials
+        else:
+            self.usage, self.denials = usage, denials
         status = event.get("api_error_status")
         self.api_error_status = status if isinstance(status, int) else None
         text = word(event.get("result"))
@@ -126,6 +130,19 @@ class Claude(Family):
         rejected = info.get("status") == "rejected" and isinstance(resets, int | float)
         self.reset_at = float(resets) if rejected and resets is not None else None
         self.limit_type = (word(info.get("rateLimitType")) or None) if info.get("status") == "rejected" else None
+
+
+def _both(before: Usage, last: Usage) -> Usage:
+    """Add up what each result counts for itself; costs are those of the process so far."""
+    return replace(
+        last,
+        input_tokens=total(before.input_tokens, last.input_tokens),
+        output_tokens=total(before.output_tokens, last.output_tokens),
+        cache_read_tokens=total(before.cache_read_tokens, last.cache_read_tokens),
+        cache_creation_tokens=total(before.cache_creation_tokens, last.cache_creation_tokens),
+        duration_ms=total(before.duration_ms, last.duration_ms),
+        num_turns=total(before.num_turns, last.num_turns),
+    )
 
 
 def result_usage(record: JsonObject) -> Usage:
