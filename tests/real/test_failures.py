@@ -42,7 +42,7 @@ def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: s
     assert stage.plan() == "- [x] one\n- [x] two\n"
 
 
-@pytest.mark.parametrize("status", [429, 500])
+@pytest.mark.parametrize("status", [429, 500, 529])
 @pytest.mark.parametrize("driver", SILENT)
 def test_a_cli_that_tries_for_ever_is_ended_by_the_loops_timeout_d8(stage: Stage, driver: str, status: int) -> None:
     done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[Turn(status=status)])
@@ -59,9 +59,10 @@ def test_claudes_limit_is_waited_for_until_it_ends_d12(stage: Stage, limit: str,
     assert re.search(r"api_limit|waiting|limit", told(done))
 
 
-def test_after_a_limit_the_run_is_repeated_and_is_no_iteration_d12(stage: Stage) -> None:
-    turns = [Turn(status=429, limit="five_hour", resets_in=1), *both_tasks()]
-    done = stage.loop("claude-code", turns=turns, subscription=True)
+@pytest.mark.parametrize(("driver", "limit"), [("claude-code", "five_hour"), ("codex", "usage")])
+def test_after_a_limit_the_run_is_repeated_and_is_no_iteration_d12(stage: Stage, driver: str, limit: str) -> None:
+    turns = [Turn(status=429, limit=limit, resets_in=1), *both_tasks()]  # type: ignore[arg-type]
+    done = stage.loop(driver, turns=turns, subscription=True)
     assert done.status == 0, told(done)
     assert "complete after 2 iterations" in told(done)
 
