@@ -111,7 +111,7 @@ driver_build_command() {
         CLAUDE_CMD_ARGS+=("--resume" "$session_id")
         # A session keeps the system prompt of its first run (claude 2.1.330): what is appended to it in a later
         # one is dropped, unseen. What is on stdin claude reads behind the prompt.
-        if [[ -n "${PROMPT_ON_STDIN:-}" && -n "$loop_context" ]]; then behind=$'\n'"$loop_context"; fi
+        if [[ -n "${PROMPT_ON_STDIN:-}" && -n "$loop_context" ]]; then behind="$loop_context"; fi
     fi
     if [[ -n "$loop_context" ]]; then
         CLAUDE_CMD_ARGS+=("--append-system-prompt" "$loop_context")
@@ -120,7 +120,7 @@ driver_build_command() {
     # A host that gives the program a stdin says so. 32,000 characters are less than 128 KiB in any encoding.
     if [[ "${PROMPT_ON_STDIN:-}" == "true" || ("${PROMPT_ON_STDIN:-}" == "auto" && ${#prompt} -gt 32000) ]]; then
         CLAUDE_CMD_STDIN="$prompt"
-        if [[ -n "$behind" ]]; then CLAUDE_CMD_STDIN+=$'\n'"$behind"; fi
+        if [[ -n "$behind" ]]; then CLAUDE_CMD_STDIN+=$'\n\n'"$behind"; fi
         return 0
     fi
     if [[ -n "$behind" ]]; then CLAUDE_CMD_STDIN="$behind"; fi

@@ -117,7 +117,7 @@ def test_d15_live_options_go_before_the_two_dashes(drivers: Drivers) -> None:
 @pytest.mark.parametrize(
     ("offer", "session", "context", "stdin"),
     [
-        ("auto", "S", "it's $(new)\n\u00e9", "\nit's $(new)\n\u00e9"),
+        ("auto", "S", "it's $(new)\n\u00e9", "it's $(new)\n\u00e9"),
         ("true", "S", "C", "- P\n\nC"),
         ("true", "S", "", "- P"),
         ("auto", "S", "", ""),
