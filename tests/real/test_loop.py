@@ -102,6 +102,6 @@ def test_a_bmalph_project_with_its_own_rules(stage: Stage, driver: str) -> None:
 def test_a_bmalph_project_waits_for_a_limit_to_end_d12(stage: Stage) -> None:
     stage.as_bmalph()
     turn = Turn(status=429, limit="five_hour", resets_in=7200)
-    done = stage.bridge("run", "--driver", "claude-code", turns=[turn], timeout=8, subscription=True)
+    done = stage.bridge("run", "--driver", "claude-code", turns=[turn], timeout=15, subscription=True)
     assert done.status is None, "it was to wait"
     assert "5-hour limit" in told(done) + shown(done) or "waiting" in told(done)
