@@ -26,8 +26,8 @@ elif [ "$EUID" -ne 0 ] || [ "${IS_SANDBOX:-}" = 1 ]; then
 else
     AGENT_ARGS="$AGENT_ARGS --permission-mode acceptEdits"
     if [ -z "${CLAUDE_ALLOWED_TOOLS:-}" ]; then
-        AGENT_ARGS="$AGENT_ARGS --allowedTools Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,Task"
-        AGENT_ARGS="$AGENT_ARGS,WebFetch,WebSearch,Write"
+        AGENT_ARGS="$AGENT_ARGS --allowedTools Agent,Bash,Edit,Glob,Grep,ListAgents,Monitor,NotebookEdit,Read"
+        AGENT_ARGS="$AGENT_ARGS,Skill,Task,TaskOutput,TaskStop,ToolSearch,WebFetch,WebSearch,Workflow,Write"
     fi
 fi
 AGENT_ARGS="${CLAUDE_ARGS:-$AGENT_ARGS}"

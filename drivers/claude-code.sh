@@ -31,13 +31,15 @@ driver_check_available() {
 # so a list that is too generous costs nothing, while a missing name stops a loop that used to run.
 driver_valid_tools() {
     VALID_TOOL_PATTERNS=(
-        "Agent" "AskUserQuestion" "Bash" "BashOutput" "CronCreate" "CronDelete" "CronList" "Edit"
-        "EnterWorktree" "ExitWorktree" "Glob" "Grep" "KillShell" "LSP" "NotebookEdit" "Read"
-        "ReportFindings" "ScheduleWakeup" "SendMessage" "Skill" "Task" "TaskCreate" "TaskGet" "TaskList"
-        "TaskOutput" "TaskStop" "TaskUpdate" "WebFetch" "WebSearch" "Workflow" "Write"
+        "Agent" "AskUserQuestion" "Bash" "CronCreate" "CronDelete" "CronList" "Edit" "EnterPlanMode"
+        "EnterWorktree" "ExitPlanMode" "ExitWorktree" "Glob" "Grep" "LSP" "ListAgents"
+        "ListMcpResourcesTool" "Monitor" "NotebookEdit" "PowerShell" "Read" "ReadMcpResourceDirTool"
+        "ReadMcpResourceTool" "RemoteTrigger" "ReportFindings" "ScheduleWakeup" "SendMessage" "Skill" "Task"
+        "TaskCreate" "TaskGet" "TaskList" "TaskOutput" "TaskStop" "TaskUpdate" "TodoWrite" "ToolSearch"
+        "WebFetch" "WebSearch" "Workflow" "Write"
         "Bash(*)" "Bash(git *)" "Bash(npm *)" "Bash(bats *)" "Bash(python *)" "Bash(node *)"
         "Edit(*)" "Read(*)" "Skill(*)" "WebFetch(*)" "Write(*)" "mcp__*"
-        "EnterPlanMode" "ExitPlanMode" "MultiEdit" "NotebookRead" "TodoRead" "TodoWrite"
+        "BashOutput" "KillShell" "MultiEdit" "NotebookRead" "TodoRead"
     )
 }
 
@@ -65,11 +67,11 @@ driver_permission_denial_help() {
 }
 
 # claude [--output-format json] --permission-mode M [--allowedTools T...] [--resume S]
-#        [--append-system-prompt C] -p [--] P    (or P on stdin)
+#        [--append-system-prompt C] -p [--] P    (or P on stdin; C, too, when S is resumed)
 driver_build_command() {
     local IFS=$' \t\n'
     local prompt_file="${1:-}" loop_context="${2:-}" session_id="${3:-}"
-    local prompt entry="" rest="${CLAUDE_ALLOWED_TOOLS:-}" opened closed
+    local prompt behind="" entry="" rest="${CLAUDE_ALLOWED_TOOLS:-}" opened closed
     local -a tools
     CLAUDE_CMD_ARGS=()
     tools=()
@@ -107,6 +109,9 @@ driver_build_command() {
     fi
     if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then
         CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+        # A session keeps the system prompt of its first run (claude 2.1.330): what is appended to it in a later
+        # one is dropped, unseen. What is on stdin claude reads behind the prompt.
+        if [[ -n "${PROMPT_ON_STDIN:-}" && -n "$loop_context" ]]; then behind="$loop_context"; fi
     fi
     if [[ -n "$loop_context" ]]; then
         CLAUDE_CMD_ARGS+=("--append-system-prompt" "$loop_context")
@@ -115,9 +120,11 @@ driver_build_command() {
     # A host that gives the program a stdin says so. 32,000 characters are less than 128 KiB in any encoding.
     if [[ "${PROMPT_ON_STDIN:-}" == "true" || ("${PROMPT_ON_STDIN:-}" == "auto" && ${#prompt} -gt 32000) ]]; then
         CLAUDE_CMD_STDIN="$prompt"
+        if [[ -n "$behind" ]]; then CLAUDE_CMD_STDIN+=$'\n\n'"$behind"; fi
         return 0
     fi
-    # "- [ ] task" and "---" front matter would be taken for options (claude 2.1.197: rc 1).
+    if [[ -n "$behind" ]]; then CLAUDE_CMD_STDIN="$behind"; fi
+    # "- [ ] task" and "---" front matter would be taken for options (claude 2.1: rc 1).
     if [[ "$prompt" == -* ]]; then CLAUDE_CMD_ARGS+=("--"); fi
     CLAUDE_CMD_ARGS+=("$prompt")
 }

@@ -32,10 +32,12 @@ def try_driver(script: Path, model: Model) -> Iterator[Finding]:
         if not first.accepted:
             return
         yield from works(trial, first)
-        second = None
+        second, offered = None, first.offered()
         if driver.supports_live_output():
             second = trial.run(live=True)
             yield from live(trial, second)
+            offered |= second.offered()
+        yield tools_finding(driver.valid_tools(), offered, matter=driver.supports_tool_allowlist())
         if driver.supports_sessions():
             yield from sessions(trial, second if second is not None and second.accepted else trial.run())
         yield from prompts(trial)
@@ -79,7 +81,6 @@ def works(trial: Trial, done: Run) -> Iterator[Finding]:
     else:
         detail = f"read as {answer.family}, and not all of it"
         yield Finding("answer", Status.FAILED, detail, "pass the option for an output that can be read", "D6")
-    yield tools_finding(trial.driver.valid_tools(), done.tools, matter=trial.driver.supports_tool_allowlist())
 
 
 def live(trial: Trial, done: Run) -> Iterator[Finding]:

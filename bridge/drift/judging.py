@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["session_of_a_bash_host", "tools_finding"]
 
 
+_PLACEHOLDER = "DeferredToolPlaceholder"  # claude's, "never call this tool"
+
+
 def session_of_a_bash_host(driver: Driver, done: Run) -> str | None:
     """Give the session id that a host without readers would find: by the script's hooks and four fields."""
     return driver.extract_session_id(done.output) or _generic(done) or driver.fallback_session_id(done.output)
@@ -28,11 +31,12 @@ def _generic(done: Run) -> str | None:
     return None
 
 
-def tools_finding(patterns: list[str], offered: tuple[str, ...], *, matter: bool) -> Finding:
+def tools_finding(patterns: list[str], offered: frozenset[str], *, matter: bool) -> Finding:
     """Hold the names in an allowlist's patterns against what the CLI offers; old names do no harm."""
     names = {pattern.split("(")[0] for pattern in patterns}
-    known, stale = sorted(names & set(offered)), sorted(names - set(offered))
-    missing = sorted(set(offered) - names)
+    offered -= {_PLACEHOLDER}
+    known, stale = sorted(names & offered), sorted(names - offered)
+    missing = sorted(offered - names)
     if not known:
         detail = f"none of its names is known; the CLI offers {', '.join(sorted(offered))}"
         hint = "list today's names; those of old may stay for older settings"

@@ -111,6 +111,15 @@ class Run:
         """The types of the events in its output, each once."""
         return list(dict.fromkeys(str(event.get("type")) for event in self.events()))
 
+    def offered(self) -> frozenset[str]:
+        """The tools that the CLI has: those that the model was told of, and those that its events list.
+
+        claude tells the model of some only when it searches for them.
+        """
+        listed = (event.get("tools") for event in self.events() if event.get("subtype") == "init")
+        names = (name for tools in listed if isinstance(tools, list) for name in tools if isinstance(name, str))
+        return frozenset((*self.tools, *names))
+
     def field_of(self, value: str) -> str:
         """The field of an event that has that value, or ''."""
         return next((name for event in self.events() for name, each in event.items() if each == value), "")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["sessions"]
 
+NEXT = "The second loop of a trial: another context."
+
 
 def sessions(trial: Trial, done: Run) -> Iterator[Finding]:
     """Is the id found, in a project that knows another session; and does it lead back to that session?"""
@@ -30,7 +32,7 @@ def sessions(trial: Trial, done: Run) -> Iterator[Finding]:
         yield Finding("session id", Status.FAILED, detail, hint, "D5")
         if own is None:
             return
-    resumed = trial.run(session=own or "")
+    resumed = trial.run(session=own or "", context=NEXT)
     if not resumed.accepted:
         yield Finding("resume", Status.FAILED, resumed.complaint(), "look at how it passes the session's id")
         return
@@ -39,6 +41,15 @@ def sessions(trial: Trial, done: Run) -> Iterator[Finding]:
         yield Finding("resume", Status.FAILED, detail, "look at how it passes the session's id")
     else:
         yield Finding("resume", Status.PASSED, "the CLI goes on where it was")
+    if trial.heard and NEXT not in resumed.heard():
+        detail = (
+            "when a session is resumed, the model gets the loop context of its first run instead of the new one"
+        )
+        hint = (
+            "put the context into the prompt where a session is resumed, or on stdin (see the contract); or, from "
+            "claude 2.1.330 on, pass --system-prompt-snapshot off"
+        )
+        yield Finding("context", Status.WARNING, detail, hint, "D20")
     yield from _unknown(trial)
 
 

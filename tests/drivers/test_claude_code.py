@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.driver import Driver
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -110,6 +112,33 @@ def test_d15_live_options_go_before_the_two_dashes(drivers: Drivers) -> None:
         *(b"claude", b"--output-format", b"stream-json", b"--permission-mode", b"plan"),
         *(b"--append-system-prompt", b"--", b"-p", *LIVE, b"--", b"--output-format"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("offer", "session", "context", "stdin"),
+    [
+        ("auto", "S", "it's $(new)\n\u00e9", "it's $(new)\n\u00e9"),
+        ("true", "S", "C", "- P\n\nC"),
+        ("true", "S", "", "- P"),
+        ("auto", "S", "", ""),
+        ("auto", "", "C", ""),
+        ("", "S", "C", ""),
+    ],
+)
+def test_g_d20_a_session_that_is_resumed_reads_its_new_context_on_stdin(
+    tmp_path: Path, offer: str, session: str, context: str, stdin: str
+) -> None:
+    """claude 2.1.330 drops a system prompt that isn't the session's first; the arguments stay what they were."""
+    path = tmp_path / "PROMPT.md"
+    path.write_text("- P\n")
+    with Driver.load("claude-code") as driver:
+        driver.set("CLAUDE_USE_CONTINUE", "true")
+        usual = driver.build_command(str(path), context, session)
+        if offer:
+            driver.offer_stdin(offer)
+        argv = driver.build_command(str(path), context, session)
+        assert driver.command_stdin() == stdin
+    assert argv == (usual if offer != "true" else usual[: usual.index("-p") + 1])
 
 
 def test_t8_what_the_original_loop_appends_stays_at_the_end(drivers: Drivers) -> None:

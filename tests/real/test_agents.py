@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 
 import pytest
 
 from bridge.rehearsal.scenario import Turn
 from bridge.resources import shipped
-from tests.real.conftest import AGENTS, Stage, shown, told
+from tests.real.conftest import AGENTS, MAIN, ROOT, Stage, shown, told
 
 pytestmark = pytest.mark.real
 agent = pytest.mark.parametrize("agent", AGENTS)
@@ -53,6 +54,51 @@ def test_a_session_builds_until_the_agent_says_complete_d2_d3(ralph: Stage, agen
     assert "[tool]" in shown(done)
     (log,) = (ralph.project / ".ralph" / "logs").glob("session-*.log")
     assert "Tokens:" in log.read_text() or "Iteration Cost: $" in log.read_text()
+
+
+LONG = "A long story that goes on and on. " * 30
+FAULTS = {
+    "429": Turn(status=429),
+    "500": Turn(status=500),
+    "529": Turn(status=529),
+    "cut": Turn(text=LONG, fault="cut"),
+}
+
+
+@agent
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_provider_that_comes_back_costs_no_work(ralph: Stage, agent: str, fault: str) -> None:
+    """Whether the CLI asks again by itself, or fails and is started again."""
+    ralph.write(".ralph/config", CONFIG.format(agent=agent))
+    turns = [Turn(text="I begin.", run=TICK), Turn(text="All done.\n\n<promise>COMPLETE</promise>")]
+    done = ralph.bridge("run", "build", turns=[FAULTS[fault]] * 2 + turns)
+    assert done.status == 0, told(done) + shown(done)
+    assert (ralph.project / "one.txt").read_text() == "one\n"
+    assert "Exit: completion signal" in told(done) + shown(done)
+    assert "Iterations: 1 " in told(done) + shown(done)
+
+
+@pytest.mark.parametrize(
+    ("agent", "fault"),
+    # claude asks for an answer in one piece when its stream is cut, and gets it.
+    [("claude", "429"), ("claude", "500"), ("codex", "429"), ("codex", "500"), ("codex", "cut"), ("cline", "500")],
+)
+def test_a_provider_that_stays_away_ends_the_session(ralph: Stage, agent: str, fault: str) -> None:
+    ralph.write(".ralph/config", CONFIG.format(agent=agent).replace("MAX_RETRIES=2", "MAX_RETRIES=0"))
+    done = ralph.bridge("run", "build", turns=[FAULTS[fault]])
+    assert done.status == 4, told(done) + shown(done)
+    assert "[error]" in shown(done)
+    assert "agent failure exceeded retries" in told(done) + shown(done)
+
+
+@agent
+def test_a_stream_that_hangs_is_ended_with_the_session(ralph: Stage, agent: str) -> None:
+    """Such a loop has no limit of time: whoever wants one runs it under `timeout`."""
+    ralph.write(".ralph/config", CONFIG.format(agent=agent))
+    bridge = (sys.executable, "-P", "-c", MAIN, str(ROOT), "run", "build")
+    done = ralph.run("timeout", "--preserve-status", "20", *bridge, turns=[Turn(text=LONG, fault="hang")])
+    assert done.status == 143, told(done) + shown(done)
+    assert "SESSION SUMMARY" in told(done) + shown(done)
 
 
 @agent

@@ -111,7 +111,7 @@ def test_no_driver_puts_an_option_behind_the_prompt_d9(name: str, tmp_path: Path
 
 
 TODAY = {
-    "claude-code": "Agent Skill TaskCreate",
+    "claude-code": "Agent ListAgents Monitor RemoteTrigger Skill TaskStop ToolSearch",
     "codex": "exec_command apply_patch",
     "opencode": "todowrite skill",
 }

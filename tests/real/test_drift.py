@@ -89,7 +89,13 @@ FOUND: dict[str, tuple[dict[str, str | None], dict[str, str]]] = {
     "agent-cline": ({"starts": "D3"}, {}),
 }
 WORDS = {
-    "claude-code": ["in driver_prepare_live_command, line ", "the loop context is lost", "tool names", "(D13)"],
+    "claude-code": [
+        "in driver_prepare_live_command, line ",
+        "the loop context is lost",
+        "tool names",
+        "(D13)",
+        "the loop context of its first run instead of the new one (D20)",
+    ],
     "codex": ["it is a command: codex exec OPTIONS resume ID PROMPT", "the CLI ends the run: status 2"],
     "opencode": [
         "in driver_stream_filter, line ",
@@ -104,7 +110,9 @@ WORDS = {
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_the_drifts_of_scripts_in_the_field_are_found_d2_d3_d4_d5_d9_d13_d14_d16(stage: Stage, name: str) -> None:
+def test_the_drifts_of_scripts_in_the_field_are_found_d2_d3_d4_d5_d9_d13_d14_d16_d20(
+    stage: Stage, name: str
+) -> None:
     status, (script,), text = drift(stage, str(FIELD / f"{name}.sh"))
     failed, limits = FOUND[name]
     assert (status, found(script, "failed")) == (1, failed), text

@@ -42,6 +42,17 @@ def test_the_loop_resumes_its_session_until_the_plan_is_done_d4(stage: Stage, dr
         assert asked(done)[-1].count("Do the next") == 2, "the second run knows what was said in the first"
 
 
+@pytest.mark.parametrize(("driver", "length"), [("claude-code", 1), ("claude-code", 33_000), ("codex", 1)])
+def test_each_run_of_a_session_is_told_its_own_context_d20(stage: Stage, driver: str, length: int) -> None:
+    """Though claude sends the system prompt of a session's first run in every later one. Long ones go to stdin."""
+    stage.write("PROMPT.md", f"Do the next task of the plan{'.' * length}\n")
+    done = stage.loop(driver, turns=both_tasks())
+    assert done.status == 0, told(done)
+    first, *_, last = ("\n".join((*each["told"], *each["said"])) for each in done.requests if each["tools"])
+    assert ("Loop #1." in first, "Loop #2." in first) == (True, False)
+    assert last.count("Loop #2.") == 1
+
+
 @driver
 def test_batch_mode_shows_the_answer_and_reads_its_status_block_d6_d10(stage: Stage, driver: str) -> None:
     """Whatever the output's form, EXIT_SIGNAL true ends the loop, and false doesn't, whatever the words say."""
@@ -91,6 +102,6 @@ def test_a_bmalph_project_with_its_own_rules(stage: Stage, driver: str) -> None:
 def test_a_bmalph_project_waits_for_a_limit_to_end_d12(stage: Stage) -> None:
     stage.as_bmalph()
     turn = Turn(status=429, limit="five_hour", resets_in=7200)
-    done = stage.bridge("run", "--driver", "claude-code", turns=[turn], timeout=8, subscription=True)
+    done = stage.bridge("run", "--driver", "claude-code", turns=[turn], timeout=15, subscription=True)
     assert done.status is None, "it was to wait"
-    assert "session limit" in told(done) + shown(done) or "waiting" in told(done)
+    assert "5-hour limit" in told(done) + shown(done) or "waiting" in told(done)

@@ -25,14 +25,19 @@ def at(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def failed(text: str, status: int | None = None) -> list[Any]:
-    return [{**samples.CLAUDE_RESULT, "is_error": True, "result": text, "api_error_status": status}]
+def failed(text: str, status: int | None = None, **more: Any) -> list[Any]:
+    return [{**samples.CLAUDE_RESULT, "is_error": True, "result": text, "api_error_status": status, **more}]
 
 
 def codex_failed(text: str) -> list[Any]:
     return [*samples.CODEX_EVENTS[:3], {"type": "turn.failed", "error": {"message": text}}]
 
 
+USED_UP = "usage_limit_reached"
+LOW_PRIORITY = (
+    "You've hit your 5-hour limit \u00b7 resets 4:47pm (UTC) \u00b7 /low-priority to continue now \u00b7 "
+    "uses your weekly limit"
+)
 CODEX_LIMIT = "You\u2019ve hit your usage limit. Upgrade to Pro (https://x.test/pro) or try again at 4:47 PM."
 
 
@@ -45,6 +50,21 @@ CODEX_LIMIT = "You\u2019ve hit your usage limit. Upgrade to Pro (https://x.test/
             "weekly",
             "2026-11-23T09:00Z",
         ),
+        (failed("You've hit your 5-hour limit \u00b7 resets 4:47pm (UTC)", 429), "five_hour", "2026-11-20T16:47Z"),
+        (failed(LOW_PRIORITY, 429), "five_hour", "2026-11-20T16:47Z"),
+        (
+            failed("You've hit your weekly limit \u00b7 resets Nov 24, 4am (UTC)", 429),
+            "weekly",
+            "2026-11-24T04:00Z",
+        ),
+        (failed("You've hit your Opus limit \u00b7 resets 3pm (UTC)", 429), "usage", "2026-11-20T15:00Z"),
+        (failed("You've reached your Opus limit \u00b7 resets 3pm (UTC)"), "usage", "2026-11-20T15:00Z"),
+        (failed("Your seat type doesn't include usage", 429, api_error=USED_UP), "usage", None),
+        (failed("New words \u00b7 resets 3pm (UTC)", 429, api_error=USED_UP), "usage", "2026-11-20T15:00Z"),
+        (failed(LOW_PRIORITY, 429, api_error=USED_UP), "five_hour", "2026-11-20T16:47Z"),
+        ("Working.\n" + LOW_PRIORITY, "five_hour", "2026-11-20T16:47Z"),
+        ("You're out of extra usage \u00b7 resets 3pm (UTC)\n", "usage", "2026-11-20T15:00Z"),
+        ("Your org is out of usage \u00b7 contact your admin\n", "usage", None),
         (failed("Claude AI usage limit reached|1795193249"), "usage", "2026-11-20T16:47:29Z"),
         (failed("API Error: Request rejected (429) \u00b7 slow down", 429), "rate", None),
         (failed("Anything", 429), "rate", None),
@@ -74,6 +94,22 @@ def test_D12_an_event_says_kind_and_time(name: str, kind: str) -> None:  # noqa:
     event = {"type": "rate_limit_event", "rate_limit_info": info, "session_id": "c-1"}
     found = limit([samples.CLAUDE_INIT, event, *failed("You've hit your session limit", 429)])
     assert found == Limit(kind, 1795193249.0, "You've hit your session limit")  # type: ignore[arg-type]
+
+
+def test_G_a_message_that_is_an_error_says_kind_and_time() -> None:  # noqa: N802
+    """A run that is ended before its result: claude 2.1.330 has the limit in the message, too."""
+    info = {"status": "rejected", "resetsAt": 1795193249, "rateLimitType": "seven_day"}
+    message: dict[str, Any] = {
+        **samples.message("New words"),
+        "api_error": USED_UP,
+        "api_error_params": {"rate_limit_info": info},
+    }
+    message["message"] = {**message["message"], "model": "<synthetic>"}
+    found = limit([samples.CLAUDE_INIT, message])
+    assert found == Limit("weekly", 1795193249.0, "")
+    event = {"type": "rate_limit_event", "rate_limit_info": info, "session_id": "c-1"}
+    bare = {**message, "api_error_params": {}}
+    assert limit([samples.CLAUDE_INIT, event, bare]) == found
 
 
 @pytest.mark.parametrize("stderr", [b"Error: rate limit exceeded, retry-after: 20\n", b"x\n429 Too Many Requests"])

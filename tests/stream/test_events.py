@@ -211,6 +211,37 @@ def test_claude_retrying_is_no_failure_yet() -> None:
 # cursor
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["a line each", "one array"])
+def test_g_claude_results_of_one_process_are_added_up(whole: bool) -> None:
+    """2.1.330: a sub-agent in the background ends after the turn that began it, and wakes it for another."""
+    denied = {"tool_name": "WebFetch", "tool_use_id": "t", "tool_input": {"url": "x"}}
+    first: dict[str, object] = {
+        **samples.CLAUDE_RESULT,
+        "num_turns": 3,
+        "usage": {"input_tokens": 700, "output_tokens": 160},
+        "permission_denials": [denied],
+        "total_cost_usd": 0.5,
+        "result_index": 0,
+    }
+    last = {
+        **first,
+        "num_turns": 1,
+        "usage": {"input_tokens": 200, "output_tokens": 50, "cache_read_input_tokens": 9},
+        "permission_denials": [],
+        "result_index": 1,
+    }
+    reader = Reader()
+    events = (samples.CLAUDE_INIT, samples.message("One."), first, samples.message("Two."), last)
+    for line in samples.lines([*events]) if whole else samples.lines(*events):
+        reader.feed(line)
+    answer, details = reader.answer(), reader.details()
+    assert (answer.completed, answer.text.count("One."), answer.text.count("Two.")) == (True, 1, 1)
+    assert details.denials == ("WebFetch",)
+    usage = details.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (900, 210, 9)
+    assert (usage.num_turns, usage.total_cost_usd) == (4, 0.5)
+
+
 def test_cursor_one_object() -> None:
     event = {
         "type": "result",

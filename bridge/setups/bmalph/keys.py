@@ -51,7 +51,7 @@ def _both(field: str, name: str, kind: Kind, default: str, meaning: str, alias: 
 _POSITIVE = values.whole(1)
 _TEXT = values.text()
 _SWITCH = values.switch()
-_PERMISSION_MODES = ("auto", "acceptEdits", "bypassPermissions", "default", "dontAsk", "plan")
+_PERMISSION_MODES = ("auto", "acceptEdits", "bypassPermissions", "default", "dontAsk", "manual", "plan")
 
 KEYS: tuple[Key, ...] = (
     _both("platform_driver", "PLATFORM_DRIVER", values.driver_name(), "claude-code", "Which driver."),

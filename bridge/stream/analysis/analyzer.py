@@ -175,6 +175,5 @@ def _limit(answer: Answer, details: Details, facts: RunFacts) -> Limit | None:
             said.append(own_words(answer.text))
     found = find_limit(said, facts.now, api_error_status=details.api_error_status)
     if details.limit_type is not None or answer.reset_at is not None:
-        text = found.text if found else (answer.error or "")
-        return limit_in_events(details.limit_type or "", answer.reset_at, text)
+        return limit_in_events(details.limit_type or "", answer.reset_at, found, answer.error or "")
     return found

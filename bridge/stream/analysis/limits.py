@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 __all__ = ["find_limit", "limit_in_events", "own_words"]
 
 _HTTP_TOO_MANY = 429
-_FIVE_HOURS = re.compile(r"\b(?:5|five)[\s-]*hours?\b.{0,40}\blimit|\bsession limit\b", re.IGNORECASE)
-_WEEKLY = re.compile(
-    r"\bweekly\b.{0,40}\blimit|\b(?:7|seven)[\s-]*days?\b.{0,40}\blimit|\blimit\b.{0,20}\bper week\b", re.IGNORECASE
+# The one that a line names first was hit: claude goes on with offers ("... uses your weekly limit").
+_WINDOW = re.compile(
+    r"(?P<five_hour>\b(?:5|five)[\s-]*hours?\b.{0,40}\blimit|\bsession limit\b)"
+    r"|(?P<weekly>\bweekly\b.{0,40}\blimit|\b(?:7|seven)[\s-]*days?\b.{0,40}\blimit|\blimit\b.{0,20}\bper week\b)",
+    re.IGNORECASE,
 )
 _USAGE = re.compile(
     r"\busage\b.{0,20}\blimit|\blimit\b.{0,20}\breached\b.*\b(?:try|resets?|until|upgrade)\b"
-    r"|\bhit your\b.{0,40}\blimit|\bexceeded your current quota\b|\binsufficient_quota\b|\bquota exceeded\b"
+    r"|\b(?:hit|reached) your\b(?!\s+(?:context|output|token)).{0,40}\blimit"
+    r"|\bexceeded your current quota\b|\binsufficient_quota\b|\bquota exceeded\b"
     r"|\bout of (?:extra )?(?:usage|credits)\b",
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\brate[\s_-]*limit|\btoo many requests\b", re.IGNORECASE)
 _STATUS = re.compile(r"\b429\b")
 _KINDS: tuple[tuple[LimitKind, re.Pattern[str]], ...] = (
-    ("weekly", _WEEKLY),
-    ("five_hour", _FIVE_HOURS),
     ("rate", _RATE),
     ("usage", _USAGE),
     ("rate", _STATUS),
@@ -47,7 +48,8 @@ _OWN = re.compile(
     r"|(?:your\s+)?(?:(?:5|five)[\s-]*hours?|session|weekly|daily|usage|rate|api)\b.{0,30}\blimit\s+"
     r"(?:has\s+been\s+|was\s+|is\s+)?(?:reached|hit|exceeded)"
     r"|rate[\s_-]*limit|limit\s+(?:has\s+been\s+)?reached\b|request rejected \(429\)|429\b|too many requests\b"
-    r"|exceeded retry limit)",
+    r"|exceeded retry limit|you(?:['\u2019]re|\s+are)\s+out\s+of\s+(?:extra\s+)?(?:usage|credits)\b"
+    r"|your\s+org(?:anization)?\s+is\s+out\s+of\s+usage\b)",
     re.IGNORECASE,
 )
 _LAST_LINES = 2
@@ -56,14 +58,25 @@ _LOOKED_AT = 4 * 1024
 """Characters of a line in which a limit is looked for: patterns with two ends take the square of the time."""
 
 
-def limit_in_events(limit_type: str, resets_at: float | None, text: str) -> Limit:
-    """Give the limit that an event of the CLI names."""
+def limit_in_events(limit_type: str, resets_at: float | None, said: Limit | None, error: str) -> Limit:
+    """Give the limit that an event of the CLI names.
+
+    Args:
+        limit_type: the event's word for it; '' where it has none.
+        resets_at: when it ends, in seconds since the epoch, if the event says so.
+        said: what the CLI's words say: they tell what the event doesn't.
+        error: those words.
+    """
     kind: LimitKind = "usage"
     if limit_type.startswith("five_hour"):
         kind = "five_hour"
     elif limit_type.startswith("seven_day"):
         kind = "weekly"
-    return Limit(kind, resets_at, text)
+    elif not limit_type and said is not None and said.kind != "rate":
+        kind = said.kind
+    if resets_at is None and said is not None:
+        resets_at = said.resets_at
+    return Limit(kind, resets_at, said.text if said else error)
 
 
 def find_limit(texts: Iterable[str], now: datetime, *, api_error_status: int | None = None) -> Limit | None:
@@ -94,4 +107,6 @@ def own_words(text: str) -> str:
 
 
 def _kind(line: str) -> LimitKind | None:
+    if window := _WINDOW.search(line, 0, _LOOKED_AT):
+        return "weekly" if window["weekly"] else "five_hour"
     return next((kind for kind, pattern in _KINDS if pattern.search(line, 0, _LOOKED_AT)), None)

@@ -6,10 +6,11 @@ Amp prints the same events. Measured with claude 2.1: the session id is on every
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.stream.events.base import Family, block_texts, generic_session_id, items, kind, mapping, word
-from bridge.stream.events.details import Usage, amount, refused
+from bridge.stream.events.details import Usage, amount, refused, total
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -18,6 +19,9 @@ __all__ = ["Claude", "result_denials", "result_usage"]
 
 SYNTHETIC = "<synthetic>"
 """The model's name on messages that the CLI wrote itself: errors, notices of limits."""
+
+_USED_UP = "usage_limit_reached"
+"""What 2.1.330 calls every limit of an account, whatever its words for it are; one of requests has another name."""
 
 
 class Claude(Family):
@@ -65,6 +69,8 @@ class Claude(Family):
                 self._limit(mapping(event.get("rate_limit_info")))
 
     def _assistant(self, event: JsonObject) -> None:
+        if info := mapping(mapping(event.get("api_error_params")).get("rate_limit_info")):
+            self._limit(info)
         message = mapping(event.get("message"))
         text = block_texts(message.get("content"))
         if not text:
@@ -101,8 +107,11 @@ class Claude(Family):
 
     def _result(self, event: JsonObject) -> None:
         self.record = event
-        self.usage = result_usage(event)
-        self.denials = result_denials(event)
+        usage, denials = result_usage(event), result_denials(event)
+        if amount(event.get("result_index")):  # not the first of this process: a task in the background woke it
+            self.usage, self.denials = _both(self.usage, usage), self.denials + denials
+        else:
+            self.usage, self.denials = usage, denials
         status = event.get("api_error_status")
         self.api_error_status = status if isinstance(status, int) else None
         text = word(event.get("result"))
@@ -110,6 +119,8 @@ class Claude(Family):
             errors = event.get("errors")
             listed = "\n".join(filter(None, map(word, errors))) if isinstance(errors, list) else ""
             self.failed(text or listed or word(event.get("subtype")))
+            if event.get("api_error") == _USED_UP:
+                self.limit_type = self.limit_type or ""
             return
         self.final = text
         self.ended()
@@ -119,6 +130,19 @@ class Claude(Family):
         rejected = info.get("status") == "rejected" and isinstance(resets, int | float)
         self.reset_at = float(resets) if rejected and resets is not None else None
         self.limit_type = (word(info.get("rateLimitType")) or None) if info.get("status") == "rejected" else None
+
+
+def _both(before: Usage, last: Usage) -> Usage:
+    """Add up what each result counts for itself; costs are those of the process so far."""
+    return replace(
+        last,
+        input_tokens=total(before.input_tokens, last.input_tokens),
+        output_tokens=total(before.output_tokens, last.output_tokens),
+        cache_read_tokens=total(before.cache_read_tokens, last.cache_read_tokens),
+        cache_creation_tokens=total(before.cache_creation_tokens, last.cache_creation_tokens),
+        duration_ms=total(before.duration_ms, last.duration_ms),
+        num_turns=total(before.num_turns, last.num_turns),
+    )
 
 
 def result_usage(record: JsonObject) -> Usage:

@@ -49,7 +49,8 @@ class Details:
         denials: tools that the CLI refused to run, each ``Tool`` or, of a shell,
             ``Bash(first line of the command)``.
         api_error_status: HTTP status of the request that failed, or None.
-        limit_type: the CLI's own word for the limit that was hit (``five_hour``, ``seven_day``), or None.
+        limit_type: the CLI's own word for the limit that was hit (``five_hour``, ``seven_day``), '' for one
+            that it doesn't name, or None.
         record: the object that sums the run up: the only one, or the last of type result; else empty.
         shape: ``object`` (one JSON document), ``array``, ``stream`` (events) or ``text``.
     """
