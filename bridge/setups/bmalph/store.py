@@ -25,6 +25,7 @@ from bridge.loop.logs import LiveLog
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.ports import RunLogs
 from bridge.loop.runs import Pause
+from bridge.loop.turn_logs import MB
 from bridge.loop.turn_records import TurnRecords
 from bridge.setups.bmalph.files import breaker, counters, crash, logs, results, sessions, status
 from bridge.setups.bmalph.layout import fix_plan
@@ -143,7 +144,9 @@ class BmalphStore:
         return None if text is None else parse_plan(text)
 
     def new_logs(self, iteration: int) -> RunLogs:  # noqa: ARG002
-        """Return the names of a run's logs; they carry the time."""
+        """Return the names of a run's logs, which carry the time; keep those of all runs within their bound."""
+        most = int(self.settings.turn_logs_mb * MB)
+        logs.bound_run_logs(self.folder, most, lambda line: self.log("INFO", line))
         made = logs.new_run_logs(self.folder, self._now())
         return RunLogs(made.output, made.stderr, made.stream if self._live else None)
 

@@ -14,6 +14,7 @@ from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
 from bridge.loop.backoff import back_off
 from bridge.loop.runs import Pause
+from bridge.loop.turn_logs import TurnLog
 from bridge.loop.turn_records import Tally, TurnRecord, TurnRecords
 from bridge.setups.ralph_loop import decide, logs
 from bridge.setups.ralph_loop.decide import Attempt, Context, Ending
@@ -75,7 +76,8 @@ class _Run:
         self.ends_at: float | None = None
         if session.limits.max_seconds is not None:
             self.ends_at = time.monotonic() + session.limits.max_seconds
-        self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now())
+        most = session.limits.log_bytes
+        self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now(), max_bytes=most)
         self.began = int(time.time())
         self.iterations = self.successful = self.failed = 0
         self.context = Context()
@@ -115,6 +117,9 @@ class _Run:
         shell = self.agent.shell
         shell.update({"SESSION_LOG": str(self.log.path), "session_start": self.began})
         prompts = Prompts(shell, self.session)
+        told: list[str] = []
+        logs.bound_sessions(self.session.home / "logs", self.session.limits.logs_bytes, told.append)
+        yield from self._lines(told)
         for iteration in range(1, self.session.limits.max_iterations + 1):
             if self.session.job.mode == "build" and (iteration == 1 or not self.session.strict):
                 ending = yield from self._cut_plan(prompts)
@@ -201,7 +206,7 @@ class _Run:
         limits = self.session.limits
         bounds = [each for each in (limits.turn_seconds, self._left()) if each is not None]
         with usable("last_agent_output"):
-            capture = open(self._capture(), "wb", buffering=0)  # noqa: SIM115
+            capture = TurnLog(Path(self._capture()), limits.log_bytes)
         with (
             capture as raw,
             closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=min(bounds, default=None))) as texts,
@@ -211,6 +216,7 @@ class _Run:
                     text = next(texts)
                 except StopIteration as stop:
                     end: AgentEnd = stop.value
+                    yield from self._lines(filter(None, [raw.notice]))
                     return end
                 self._logged(text)
                 yield Display(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop.backoff import back_off
-from bridge.loop.events import IterationStarted, OutputText, Waiting
+from bridge.loop.events import IterationStarted, Notice, OutputText, Waiting
 from bridge.loop.runs import Pause
 from bridge.loop.turn_records import TurnRecords
 from bridge.setups.wiggum import files, journal, turns
@@ -174,6 +174,8 @@ def _turn(
                 except StopIteration as stop:
                     reply: turns.Reply = stop.value
                     return reply
+                if isinstance(event, Notice):
+                    journal.note(layout, f"iteration {state.iteration + 1}: {event.text}", "WARN")
                 if active is not None and isinstance(event, Waiting) and event.first:
                     active.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 elif active is not None and isinstance(event, IterationStarted | OutputText):
