@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
+    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
@@ -178,8 +179,7 @@ class BmalphStore:
             case IterationEnded():
                 self._live_log.close()
                 self._recorder.ended_run(event, now)
-                if event.turn is not None:
-                    TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(event.turn)
+                self._keep(event.turn)
             case DenialHelp():  # on a terminal it is shown as it is
                 for line in filter(None, event.text.split("\n")):
                     self._write_log("WARN", line)
@@ -198,6 +198,7 @@ class BmalphStore:
                 if event.action == "interrupted":
                     self._run.over(event.reason)
                 self._recorder.interrupted(event, now)
+                self._keep(event.turn)
 
     def end(self) -> None:
         """Let go of the project."""
@@ -208,6 +209,10 @@ class BmalphStore:
                 self.log("INFO", f"What the agent had left running was ended: {counted}")
         finally:
             self._held.close()
+
+    def _keep(self, turn: TurnRecord | None) -> None:
+        if turn is not None:
+            TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(turn)
 
     def log(self, level: Level, message: str) -> None:
         """Write one line to ``ralph.log``, and pass it on."""

@@ -186,6 +186,8 @@ class PlainStore(PlainFiles):
                 self.write_status(event.iterations, action, status, event.reason)
             case LoopInterrupted():
                 self.log("ERROR", f"The loop has ended: {event.action} ({event.reason})")
+                if self._records is not None and event.turn is not None:
+                    self._records.write(event.turn)
                 if event.action == "interrupted":
                     self._run.over(event.reason)
                 self.write_status(event.iteration, event.action, "stopped", event.reason)

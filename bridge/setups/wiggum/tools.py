@@ -20,8 +20,9 @@ from bridge.loop.options import LoopSettings
 from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.runner import run_loop
 from bridge.loop.turn_logs import TurnLog
-from bridge.loop.turn_records import Tally, TurnRecord
+from bridge.loop.turn_records import Tally, TurnRecord, begun, interrupted
 from bridge.process.leftovers import MARK
+from bridge.session_id import validate_session_id
 from bridge.setups.wiggum import files, journal
 from bridge.setups.wiggum.store import TurnStore, log_names
 from bridge.setups.wiggum.tool_errors import logged_errors
@@ -84,21 +85,31 @@ class DriverTool:
             turn_log_bytes=self.night.turn_log_bytes,
         )
         reply = Reply(failure="the agent was not run")
+        earlier: tuple[TurnRecord, ...] = ()
+        began = time.time()
         store = TurnStore(layout, number, self.night.turn_logs_bytes)
         with closing(run_loop(self.driver, settings, store=store)) as events:
             for event in events:
                 if until is not None and time.monotonic() >= until and not isinstance(event, IterationEnded):
                     # A run that is repeated behind a provider's limit, or the wait for its end.
-                    reply = _CUT
+                    if store.logs is not None:
+                        cut = replace(begun(number, began, store.logs.output, layout.project), result="timeout")
+                        earlier = (*earlier, *filter(None, [reply.record]))
+                        reply = replace(_CUT, record=interrupted(cut, _CUT.failure or "", time.time()))
+                    else:
+                        reply = _CUT
                     break
                 if isinstance(event, IterationEnded):
                     outcome = event.outcome
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
                     excused = outcome.timed_out or outcome.silent
+                    earlier = (*earlier, *filter(None, [reply.record]))
+                    began = time.time()
                     reply = Reply(said, failure_of(outcome), excused, record=event.turn)
                 elif not isinstance(event, LoopEnded):
                     yield event
+        reply = replace(reply, earlier=earlier)
         return replace(reply, tool_errors=logged_errors(store.logs.output)) if store.logs else reply
 
 
@@ -135,11 +146,13 @@ class AgentTool:
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(layout.project))}")
         until = None if seconds is None else time.monotonic() + seconds
+        earlier: tuple[TurnRecord, ...] = ()
         while True:
             reply, limit = yield from self._run(layout, number, logs, _left(until))
             left = _left(until)
             if limit is None or left == 0 or files.cancelled(layout):
-                return reply
+                return replace(reply, earlier=earlier)
+            earlier = (*earlier, *filter(None, [reply.record]))
             # A provider's limit is waited out, and is no turn.
             wait = limit_wait(limit, self.night)
             yield from waiting(layout, number, limit, wait if left is None else min(wait, left))
@@ -209,6 +222,7 @@ def _record(
         result=result,
         status=end.status,
         error=reply.failure,
+        session=validate_session_id(analysis.session_id) if analysis else None,
         log=os.path.relpath(logs.output, layout.project),
     )
     return Tally().add(record, analysis.usage if analysis else None)
