@@ -69,17 +69,20 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
             return dry_run(script, settings, loop, folder)
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
         if not wanted.quiet:
-            most = f" · at most {wanted.max_iterations} iterations" if wanted.max_iterations else ""
-            say(f"{script.display_name()} · driver {script.script} · prompt {loop.prompt}{most}")
+            say(_first_line(script, loop))
         renderer = Renderer(max_iterations=wanted.max_iterations, quiet=wanted.quiet)
         store = _store(folder, settings, script, wanted)
-        with view(
-            renderer,
-            calls_per_hour=settings.max_calls_per_hour,
-            max_iterations=wanted.max_iterations,
-            quiet=wanted.quiet,
-        ) as show:
-            end = _run(script, loop, store, show)
+        try:
+            with view(
+                renderer,
+                calls_per_hour=settings.max_calls_per_hour,
+                max_iterations=wanted.max_iterations,
+                quiet=wanted.quiet,
+            ) as show:
+                end = _run(script, loop, store, show)
+        except (KeyboardInterrupt, SystemExit) as signal:
+            renderer.interrupted(signal)
+            raise
         _explain(script, settings, end, say)
         return 0 if end.verdict is Verdict.COMPLETE else 1
 
@@ -92,6 +95,7 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
     """
     from bridge.cli._flow import Page, flows
     from bridge.cli._mouth import Mouth
+    from bridge.cli._summary import SoFar
     from bridge.cli._terminal import Style
     from bridge.loop.events import DenialHelp, OutputText
     from bridge.setups.bmalph.start import ready
@@ -114,7 +118,10 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
             colour = colours.get(level)
             err.say((style(line, colour) if colour else line) + "\n")
 
+        so_far = SoFar()
+
         def show(event: LoopEvent) -> None:
+            so_far.take(event)
             if isinstance(event, OutputText) and wanted.live:
                 (page.write if page is not None else out.say)(event.text)
             elif isinstance(event, DenialHelp) and event.text:
@@ -123,8 +130,15 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
                 out.say(event.text + "\n")
 
         store = _store(folder, settings, script, wanted, on_log)
-        end = _run(script, _loop_settings(folder, settings, wanted), store, show)
+        loop = _loop_settings(folder, settings, wanted)
+        err.say(_first_line(script, loop) + "\n")
+        try:
+            end = _run(script, loop, store, show)
+        except (KeyboardInterrupt, SystemExit) as signal:
+            err.say(so_far.interrupted(style, signal) + "\n")
+            raise
         _explain(script, settings, end, lambda line: out.say(line + "\n"))
+        err.say(so_far.ended(style, end) + "\n")
     return 0
 
 
@@ -151,6 +165,18 @@ def dry_run(script: Driver, settings: Settings, loop: LoopSettings, folder: Fold
         say(f"{name}={value!r} ({origin})")
     write(shell_line(argv, stdin_of(script)))
     return 0
+
+
+def _first_line(script: Driver, loop: LoopSettings) -> str:
+    from bridge.cli._summary import driver_tool, first_line
+
+    return first_line(
+        driver_tool(script.display_name(), script.script),
+        loop.prompt,
+        iterations=loop.limits.max_iterations,
+        seconds=loop.limits.max_seconds,
+        turn_seconds=loop.timeout,
+    )
 
 
 def _loop_settings(folder: Folder, settings: Settings, wanted: Wanted) -> LoopSettings:

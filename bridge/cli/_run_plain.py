@@ -67,6 +67,7 @@ def _dry_run(script: Driver, settings: LoopSettings) -> int:
 
 def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
     from bridge.cli._render import Renderer
+    from bridge.cli._summary import driver_tool, first_line
     from bridge.loop.decide import Verdict
     from bridge.loop.events import LoopEnded
     from bridge.loop.runner import run_loop
@@ -75,16 +76,26 @@ def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     most = settings.limits.max_iterations
     if not quiet:
+        tool = driver_tool(script.display_name(), script.script)
         say(
-            f"{script.display_name()} · driver {script.script} · prompt {settings.prompt}"
-            f" · at most {most} iterations"
+            first_line(
+                tool,
+                settings.prompt,
+                iterations=most,
+                seconds=settings.limits.max_seconds,
+                turn_seconds=settings.timeout,
+            )
         )
     renderer = Renderer(max_iterations=most, quiet=quiet)
     store = PlainStore(settings.project, tool=f"driver {script.script.stem}", resume=settings.resume)
     verdict = Verdict.INCOMPLETE
-    with closing(run_loop(script, settings, store=store)) as events:
-        for event in events:
-            renderer.show(event)
-            if isinstance(event, LoopEnded):
-                verdict = event.verdict
+    try:
+        with closing(run_loop(script, settings, store=store)) as events:
+            for event in events:
+                renderer.show(event)
+                if isinstance(event, LoopEnded):
+                    verdict = event.verdict
+    except (KeyboardInterrupt, SystemExit) as signal:
+        renderer.interrupted(signal)
+        raise
     return 0 if verdict is Verdict.COMPLETE else 1

@@ -15,13 +15,16 @@ from bridge.cli._scripts import as_given, driver_of
 from bridge.cli._terminal import Style, duration, say
 from bridge.cli.common import os_text, print_json
 from bridge.errors import ConfigurationError
+from bridge.loop.turn_records import NO_TURNS
 
 if TYPE_CHECKING:
     from bridge.git.work import Probe
+    from bridge.loop.turn_records import Totals
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, Tool, TurnEnded
+    from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, TurnEnded
     from bridge.setups.wiggum.start import Prepared, Request
     from bridge.setups.wiggum.state import State
+    from bridge.setups.wiggum.tools import AgentTool, DriverTool
 
 __all__ = ["run_start"]
 
@@ -156,6 +159,8 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
         for notice in prepared.notices:
             say(f"note: {notice}")
         tool = tool or _tool(stack, layout, state.tool or "driver claude-code", given)
+        if not given["quiet"]:
+            say(_first_line(layout, state, tool))
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
         delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
         events = stack.enter_context(
@@ -166,17 +171,38 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
                 view.show(event)
                 if isinstance(event, Ended):
                     state = event.state
-        except SystemExit:
+        except (KeyboardInterrupt, SystemExit) as signal:
             events.close()  # the agent ends before its work is looked at
-            if not cancelled(layout):
+            if isinstance(signal, KeyboardInterrupt) or not cancelled(layout):
+                view.interrupted(time.monotonic() - began, signal)
                 raise
             state = ended_at_once(layout, probe, datetime.now(UTC))
             active.over("cancelled")
-            view.show(Ended(state, time.monotonic() - began))
+            view.show(Ended(state, time.monotonic() - began, view.totals))
     return state
 
 
-def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> Tool:
+def _first_line(layout: Layout, state: State, tool: DriverTool | AgentTool) -> str:
+    from bridge.cli._summary import agent_tool, driver_tool, first_line
+    from bridge.driver import Driver
+    from bridge.setups.wiggum.tools import AgentTool
+
+    if isinstance(tool, AgentTool):
+        named = agent_tool(tool.agent.cli, tool.agent.script)
+    else:
+        driver = tool.driver
+        assert isinstance(driver, Driver)
+        named = driver_tool(driver.display_name(), driver.script)
+    return first_line(
+        named,
+        layout.prompt.relative_to(layout.project),
+        iterations=state.max_iterations,
+        seconds=None if state.max_minutes is None else state.max_minutes * 60,
+        turn_seconds=tool.timeout,
+    )
+
+
+def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> DriverTool | AgentTool:
     from bridge.loop.night import night
     from bridge.setups.wiggum.tools import TURN_MINUTES, AgentTool, DriverTool
 
@@ -208,6 +234,9 @@ class _View:
         self._quiet = quiet
         self._as_json = as_json
         self._style = Style(sys.stderr)
+        self._state = state
+        self.totals = NO_TURNS
+        """What the turns so far came to."""
         self._renderer = Renderer(max_iterations=state.max_iterations or None, quiet=quiet)
 
     def show(self, event: OuterEvent) -> None:
@@ -239,6 +268,7 @@ class _View:
 
     def _turn_ended(self, event: TurnEnded) -> None:
         state, style = event.state, self._style
+        self._state, self.totals = state, event.totals
         where = self._where(state, 0)
         for warning in event.decision.warnings:
             say(f"{where} {style('warning:', 'yellow')} {warning}")
@@ -259,13 +289,37 @@ class _View:
             say(f"{self._where(event.state, 0)} waiting {duration(event.seconds)}: {times}")
 
     def _ended(self, event: Ended) -> None:
-        state, style = event.state, self._style
+        state = event.state
         complete = state.exit_code == 0
-        if complete and self._quiet:
-            return
-        word = style("complete", "green", "bold") if complete else style("incomplete", "red", "bold")
-        turns = "1 iteration" if state.iteration == 1 else f"{state.iteration} iterations"
-        say(f"{word} after {turns}, {duration(event.seconds)}: {state.reason} ({state.outcome})")
+        if not complete or not self._quiet:
+            self._last(
+                state, event.seconds, event.totals, state.reason or "", state.outcome or "", complete=complete
+            )
+
+    def interrupted(self, seconds: float, error: BaseException) -> None:
+        """Print the last line of a loop that a signal has ended."""
+        from bridge.loop.judging import interruption
+
+        self._renderer.finish_line()
+        if not self._quiet:
+            self._last(self._state, seconds, self.totals, "interrupted", interruption(error)[1], complete=False)
+
+    def _last(
+        self, state: State, seconds: float, totals: Totals, detail: str, reason: str, *, complete: bool
+    ) -> None:
+        from bridge.cli._summary import last_line
+
+        say(
+            last_line(
+                self._style,
+                complete=complete,
+                iterations=state.iteration,
+                seconds=seconds,
+                totals=totals,
+                detail=detail,
+                reason=reason,
+            )
+        )
 
     def _where(self, state: State, ahead: int) -> str:
         most = f"/{state.max_iterations}" if state.max_iterations else ""

@@ -205,6 +205,7 @@ class LoopInterrupted:
         iteration: where it was.
         error: the error, or None.
         state: where the loop stands.
+        turn: the turn that was under way, or None.
     """
 
     action: str
@@ -212,6 +213,7 @@ class LoopInterrupted:
     iteration: int
     error: BaseException | None
     state: State
+    turn: TurnRecord | None = None
 
 
 LoopEvent = (

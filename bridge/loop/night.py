@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.loop.turn_logs import MB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,7 @@ VARIABLES = {
     "grace_seconds": "RALPH_BRIDGE_KILL_GRACE_SECONDS",
     "hook_seconds": "RALPH_BRIDGE_HOOK_SECONDS",
     "turn_logs_mb": "RALPH_BRIDGE_TURN_LOGS_MB",
+    "turn_log_mb": "RALPH_BRIDGE_TURN_LOG_MB",
 }
 """Field to the variable that sets it."""
 
@@ -35,6 +37,7 @@ class Night:
         grace_seconds: how long a tool may take to obey each signal.
         hook_seconds: how long a hook of an agent may take before and after a turn.
         turn_logs_mb: size of the logs of all turns together; 0: any.
+        turn_log_mb: size at which the log of a single turn is cut; 0: never.
     """
 
     retry_seconds: float = 5.0
@@ -43,6 +46,17 @@ class Night:
     grace_seconds: float = 2.0
     hook_seconds: float = 600.0
     turn_logs_mb: float = 500.0
+    turn_log_mb: float = 200.0
+
+    @property
+    def turn_logs_bytes(self) -> int:
+        """The first of these bounds in bytes."""
+        return int(self.turn_logs_mb * MB)
+
+    @property
+    def turn_log_bytes(self) -> int:
+        """The second one."""
+        return int(self.turn_log_mb * MB)
 
 
 def night(env: Mapping[str, str], defaults: Night | None = None) -> Night:

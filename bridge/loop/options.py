@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge.git.repository import ALL_WORK, Files
 from bridge.loop.decide import Limits, Rules
+from bridge.loop.turn_logs import TURN_LOG_BYTES
 from bridge.process.program import Graces
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class LoopSettings:
         poll_seconds: how often :class:`~bridge.loop.events.RunProgress` comes.
         gates, review: see there.
         graces: how long the CLI may take to obey each signal.
+        turn_log_bytes: of what a run prints, its beginning and its end are kept; 0: all of it.
     """
 
     project: Path
@@ -98,3 +100,4 @@ class LoopSettings:
     gates: GateSettings = field(default_factory=GateSettings)
     review: ReviewSettings = field(default_factory=ReviewSettings)
     graces: Graces = field(default_factory=Graces)
+    turn_log_bytes: int = TURN_LOG_BYTES

@@ -40,7 +40,7 @@ from bridge.loop.ports import LoopDriver, WallClock
 from bridge.loop.review import ReviewFacts, review_due
 from bridge.loop.reviewing import review
 from bridge.loop.turn import keep_stream, not_started
-from bridge.loop.turn_records import Tally, TurnRecord
+from bridge.loop.turn_records import Tally, TurnRecord, begun, interrupted
 from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class _Loop:
         if settings.measure:
             self.repository = Repository(settings.project, settings.files, env=settings.env)
         self.tally = Tally()
+        self.under_way: TurnRecord | None = None
         self.launcher = Launcher(driver, settings, store)
 
     def run(self) -> Generator[LoopEvent, None, None]:
@@ -122,7 +123,8 @@ class _Loop:
         except BaseException as error:
             with suppress(BridgeError):
                 action, reason = interruption(error)
-                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state))
+                turn = self.under_way and interrupted(self.under_way, reason, self.clock.now().timestamp())
+                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn))
             raise
         finally:
             self.store.end()
@@ -169,6 +171,7 @@ class _Loop:
         logs = self.store.new_logs(iteration)
         head = tree.head if tree else ""
         began = self.clock.monotonic()
+        self.under_way = begun(iteration, self.clock.now().timestamp(), logs.output, settings.project)
         yield self._told(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
@@ -213,6 +216,7 @@ class _Loop:
         turn = self.tally.add(
             self._turn_record(iteration, outcome, seconds, logs.output), analysis.usage if analysis else None
         )
+        self.under_way = None
         yield self._told(
             IterationEnded(
                 iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions, turn

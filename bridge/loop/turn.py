@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProgramTimeout
-from bridge.files import usable, write_atomic
+from bridge.files import write_atomic
 from bridge.loop.events import Notice, OutputText, RunProgress
 from bridge.loop.tools import may_name_tool, tool_in
+from bridge.loop.turn_logs import TurnLog
 from bridge.loop.writes import Writes
 from bridge.process.program import Program
 
@@ -88,7 +89,8 @@ class Turn:
         env = dict(os.environ if settings.env is None else settings.env)
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
         with (
-            _Log(logs.output) as raw,  # before the program, which may remove the folder at once
+            TurnLog(logs.output, settings.turn_log_bytes) as raw,  # before the program, which may remove the folder
+            TurnLog(logs.stderr, settings.turn_log_bytes) as errors,
             Program(
                 argv,
                 cwd=settings.project,
@@ -111,12 +113,15 @@ class Turn:
                     now = time.monotonic()
                     if now - polled >= settings.poll_seconds:
                         polled = now
+                        errors.bound()
                         yield self._progress(now - began)
                     if writes is not None and writes.missed():
                         self._idle = True
                         program.end()
             except ProgramTimeout:
                 timed_out = True
+            errors.bound()
+            yield from map(Notice, filter(None, (raw.notice, errors.notice)))
         self._store.agent(None)
         assert program.status is not None
         stderr = _tail(logs.stderr)
@@ -143,31 +148,6 @@ class Turn:
         tool = tool_in(self._tool) if self._tool else ""
         self._ticks += 1
         return RunProgress(self._iteration, elapsed, last, tool, self._ticks - 1)
-
-
-class _Log:
-    """The file of a run's output. Unbuffered: whoever follows it sees each event when it comes.
-
-    Raises:
-        ProjectUnusable: it can't be written, for one because the disk is full.
-    """
-
-    def __init__(self, path: os.PathLike[str]) -> None:
-        self._name = f"the log {os.fspath(path)}"
-        with usable(self._name):
-            self._file = open(path, "wb", buffering=0)  # noqa: SIM115
-
-    def write(self, data: bytes) -> None:
-        left = memoryview(data)
-        with usable(self._name):
-            while left:  # an unbuffered file may take a part only
-                left = left[self._file.write(left) or 0 :]
-
-    def __enter__(self) -> _Log:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
 
 def not_started(why: str) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.stream.events.details import Usage
 
-__all__ = ["FILE", "NO_TURNS", "Result", "Tally", "Totals", "TurnRecord", "TurnRecords"]
+__all__ = ["FILE", "NO_TURNS", "Result", "Tally", "Totals", "TurnRecord", "TurnRecords", "begun", "interrupted"]
 
 FILE = "turns.jsonl"
 _MOST = 8 * 1024 * 1024
@@ -28,7 +29,7 @@ class TurnRecord:
     """What a turn came to.
 
     Attributes:
-        turn: its number.
+        turn: its number; attempts that were repeated have the same one.
         began: seconds since the epoch.
         seconds: how long it took.
         result: ``limit`` is a provider's limit, which is waited out.
@@ -36,7 +37,7 @@ class TurnRecord:
         error: why it failed, or None.
         session: the session that it left behind, or None.
         files_changed: None: nobody looked.
-        commits: HEAD moved; None: nobody looked.
+        committed: HEAD moved, be it by a checkpoint of the loop's; None: nobody looked.
         log: what it printed, relative to the project; '' where nothing is kept.
         input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
     """
@@ -56,6 +57,16 @@ class TurnRecord:
     cost_usd: float | None = None
 
 
+def begun(turn: int, began: float, log: Path, project: Path) -> TurnRecord:
+    """A turn that nobody has seen the end of yet, for :func:`interrupted`."""
+    return TurnRecord(turn, began, 0.0, "interrupted", log=os.path.relpath(log, project))
+
+
+def interrupted(record: TurnRecord, why: str, now: float) -> TurnRecord:
+    """The record of a turn that ends here together with its loop."""
+    return replace(record, seconds=max(now - record.began, 0.0), error=why)
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What the turns of one run came to together.
@@ -64,14 +75,14 @@ class Totals:
         turns: how many there were, limits that were waited out aside.
         failures: how many of them failed.
         seconds: of all turns.
-        commits: how many turns moved HEAD.
+        commits: how many turns moved HEAD; None: nobody looked.
         tokens, cost_usd: None: no turn told.
     """
 
     turns: int = 0
     failures: int = 0
     seconds: float = 0.0
-    commits: int = 0
+    commits: int | None = None
     tokens: float | None = None
     cost_usd: float | None = None
 
@@ -82,7 +93,7 @@ class Totals:
             self.turns + (record.result != "limit"),
             self.failures + (record.result in ("failed", "timeout")),
             self.seconds + record.seconds,
-            self.commits + bool(record.committed),
+            self.commits if record.committed is None else (self.commits or 0) + record.committed,
             (self.tokens or 0) + sum(told) if told else self.tokens,
             (self.cost_usd or 0.0) + record.cost_usd if record.cost_usd is not None else self.cost_usd,
         )

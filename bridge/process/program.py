@@ -249,6 +249,10 @@ def _source(stdin: bytes | None) -> IO[bytes]:
     return file
 
 
+def _appending(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_APPEND, 0o666)
+
+
 def _start(
     argv: list[str],
     cwd: str | os.PathLike[str],
@@ -259,7 +263,8 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(_source(stdin))
-        stderr = stack.enter_context(open(stderr_path, "wb"))
+        # Appended to: whoever cuts it short while the program runs has it go on behind that.
+        stderr = stack.enter_context(open(stderr_path, "wb", opener=_appending))
         # Python 3.12 warns of a fork in Python when threads exist. The child only writes to a pipe and executes;
         # there is nothing that the caller could do about it.
         stack.enter_context(warnings.catch_warnings())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import IO, TypeAlias
 
     from bridge.shell.coprocess import Coprocess
+    from bridge.shell.jobs import Tee
     from bridge.shell.session import Session
 
     Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | Job | None
@@ -36,7 +37,7 @@ def start(
     *,
     stdin: Input,
     stderr: Errors,
-    tee: IO[bytes] | None,
+    tee: Tee | None,
     end_line: bool,
     grace: float | None,
 ) -> Job:

@@ -13,10 +13,9 @@ from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import IO
 
     from bridge.shell.commands import Commands
-    from bridge.shell.jobs import Job
+    from bridge.shell.jobs import Job, Tee
     from bridge.shell.launch import Errors, Input
     from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
@@ -195,7 +194,7 @@ class Shell(Session):
         *arguments: str,
         stdin: Input = None,
         stderr: Errors = None,
-        tee: IO[bytes] | None = None,
+        tee: Tee | None = None,
         end_line: bool = False,
         grace: float | None = None,
     ) -> Job:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterator
-    from typing import IO
 
     from bridge.agent import Agent
-    from bridge.shell.jobs import Job
+    from bridge.shell.jobs import Job, Tee
     from bridge.shell.launch import Input
 
 __all__ = ["AgentEnd", "run_agent", "watched"]
@@ -33,7 +32,7 @@ class AgentEnd(NamedTuple):
 def run_agent(
     agent: Agent,
     prompt_file: str | os.PathLike[str],
-    capture: IO[bytes],
+    capture: Tee,
     *,
     stdin: Input = 0,
     end_line: bool = True,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bridge.loop.breaker import BreakerSettings
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
 from bridge.loop.runner import Limits, Rules
+from bridge.loop.turn_logs import MB
 from bridge.process.leftovers import MARK
 from bridge.process.program import Graces
 from bridge.setups.bmalph.files.counters import read_line
@@ -83,6 +84,7 @@ def loop_settings(
             last_head=read_line(folder, ".review_last_sha"),
         ),
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
+        turn_log_bytes=int(settings.turn_log_mb * MB),
     )
 
 

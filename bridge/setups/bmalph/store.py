@@ -25,6 +25,7 @@ from bridge.loop.logs import LiveLog
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.ports import RunLogs
 from bridge.loop.runs import Pause
+from bridge.loop.turn_logs import MB
 from bridge.loop.turn_records import TurnRecords
 from bridge.setups.bmalph.files import breaker, counters, crash, logs, results, sessions, status
 from bridge.setups.bmalph.layout import fix_plan
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
+    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
@@ -143,7 +145,9 @@ class BmalphStore:
         return None if text is None else parse_plan(text)
 
     def new_logs(self, iteration: int) -> RunLogs:  # noqa: ARG002
-        """Return the names of a run's logs; they carry the time."""
+        """Return the names of a run's logs, which carry the time; keep those of all runs within their bound."""
+        most = int(self.settings.turn_logs_mb * MB)
+        logs.bound_run_logs(self.folder, most, lambda line: self.log("INFO", line))
         made = logs.new_run_logs(self.folder, self._now())
         return RunLogs(made.output, made.stderr, made.stream if self._live else None)
 
@@ -175,8 +179,7 @@ class BmalphStore:
             case IterationEnded():
                 self._live_log.close()
                 self._recorder.ended_run(event, now)
-                if event.turn is not None:
-                    TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(event.turn)
+                self._keep(event.turn)
             case DenialHelp():  # on a terminal it is shown as it is
                 for line in filter(None, event.text.split("\n")):
                     self._write_log("WARN", line)
@@ -195,6 +198,7 @@ class BmalphStore:
                 if event.action == "interrupted":
                     self._run.over(event.reason)
                 self._recorder.interrupted(event, now)
+                self._keep(event.turn)
 
     def end(self) -> None:
         """Let go of the project."""
@@ -205,6 +209,10 @@ class BmalphStore:
                 self.log("INFO", f"What the agent had left running was ended: {counted}")
         finally:
             self._held.close()
+
+    def _keep(self, turn: TurnRecord | None) -> None:
+        if turn is not None:
+            TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(turn)
 
     def log(self, level: Level, message: str) -> None:
         """Write one line to ``ralph.log``, and pass it on."""

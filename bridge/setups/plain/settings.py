@@ -78,4 +78,5 @@ def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
         measure=True,
         files=FILES,
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
+        turn_log_bytes=wanted.turn_log_bytes,
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 import time
 from contextlib import ExitStack, suppress
@@ -23,17 +25,19 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
-from bridge.loop.logs import LiveLog, bound_logs, log_line
+from bridge.loop.logs import LiveLog, log_line
+from bridge.loop.night import night
 from bridge.loop.outcome import failure_of
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.ports import RunLogs
 from bridge.loop.runs import Pause, sweep
+from bridge.loop.turn_logs import bound_logs, logs_of_turns, unused
 from bridge.loop.turn_records import TurnRecords
 from bridge.session_id import validate_session_id
 from bridge.setups.places import other_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from bridge.loop.logs import Level
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["PlainFiles", "PlainStore"]
 
 _LOG_BYTES = 10 * 1024 * 1024
-_TURN_LOGS_BYTES = 500 * 1024 * 1024
+_TURN_LOG = re.compile(r"driver_(?:output|stderr)_(.*)\.log(?:\.gz)?")
 
 
 class PlainFiles:
@@ -86,10 +90,17 @@ class PlainStore(PlainFiles):
         project: the project's folder.
         tool: what it runs, such as ``driver codex``.
         resume: sessions are resumed.
+        env: the environment, which says how large logs may be; None: this process's own.
+
+    Raises:
+        bridge.errors.ConfigurationError: a variable of the environment is no number.
     """
 
-    def __init__(self, project: Path, *, tool: str = "", resume: bool = True) -> None:
+    def __init__(
+        self, project: Path, *, tool: str = "", resume: bool = True, env: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(project)
+        self._logs_bytes = night(os.environ if env is None else env).turn_logs_bytes
         self._resume = resume
         self._held = ExitStack()
         self._live = LiveLog(self.folder / "live.log")
@@ -128,11 +139,12 @@ class PlainStore(PlainFiles):
 
     def new_logs(self, iteration: int) -> RunLogs:
         """Return log paths that no earlier turn has used; keep all of them together within their bound."""
-        bound_logs(self._turn_logs(), max_bytes=_TURN_LOGS_BYTES, say=lambda line: self.log("INFO", line))
+        turns = logs_of_turns(self.logs, _TURN_LOG)
+        bound_logs(turns, max_bytes=self._logs_bytes, say=lambda line: self.log("INFO", line))
         stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
         name = f"{iteration}_{stamp}"
         number = 1
-        while (self.logs / f"driver_output_{name}.log").exists():
+        while not unused(self.logs / f"driver_output_{name}.log"):
             number += 1
             name = f"{iteration}_{stamp}-{number}"
         return RunLogs(self.logs / f"driver_output_{name}.log", self.logs / f"driver_stderr_{name}.log")
@@ -174,6 +186,8 @@ class PlainStore(PlainFiles):
                 self.write_status(event.iterations, action, status, event.reason)
             case LoopInterrupted():
                 self.log("ERROR", f"The loop has ended: {event.action} ({event.reason})")
+                if self._records is not None and event.turn is not None:
+                    self._records.write(event.turn)
                 if event.action == "interrupted":
                     self._run.over(event.reason)
                 self.write_status(event.iteration, event.action, "stopped", event.reason)
@@ -203,10 +217,6 @@ class PlainStore(PlainFiles):
         self.log("ERROR" if failure else "INFO", f"{took}: {failure or 'done'}")
         word = ("failed", "running") if failure else ("completed", "success")
         self.write_status(event.iteration, *word)
-
-    def _turn_logs(self) -> list[list[Path]]:
-        found = sorted(self.logs.glob("driver_output_*"), key=lambda path: path.stat().st_mtime)
-        return [[path] for path in found]
 
     def save_session(self, session_id: str | None) -> None:
         """Save the session for the next run, or forget it."""

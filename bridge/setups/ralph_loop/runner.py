@@ -6,18 +6,24 @@ import os
 import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
+from bridge.git.repository import Repository
 from bridge.loop.backoff import back_off
+from bridge.loop.judging import interruption
 from bridge.loop.runs import Pause
-from bridge.loop.turn_records import Tally, TurnRecord, TurnRecords
+from bridge.loop.turn_logs import TurnLog
+from bridge.loop.turn_records import Tally, TurnRecords, begun, interrupted
+from bridge.session_id import validate_session_id
 from bridge.setups.ralph_loop import decide, logs
 from bridge.setups.ralph_loop.decide import Attempt, Context, Ending
 from bridge.setups.ralph_loop.events import Display, Ended, HookText, Line, Notice
+from bridge.setups.ralph_loop.own import own_files
 from bridge.setups.ralph_loop.plan import plan_command
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompts import Prompts, slices
@@ -28,7 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from bridge.agent import Agent
+    from bridge.git.tree import TreeState
     from bridge.loop.active import ActiveRun
+    from bridge.loop.turn_records import Result, TurnRecord
     from bridge.setups.ralph_loop.events import SessionEvent
     from bridge.setups.ralph_loop.session import Session
     from bridge.shell import Reply
@@ -72,11 +80,15 @@ class _Run:
         if active is not None:
             self.records = TurnRecords(session.home / "logs", run_id=active.run_id, tool=active.tool)
         self.tally = Tally()
+        self.under_way: TurnRecord | None = None
+        self.repository = Repository(session.folder, own_files(session.home, session.folder))
         self.ends_at: float | None = None
         if session.limits.max_seconds is not None:
             self.ends_at = time.monotonic() + session.limits.max_seconds
-        self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now())
+        most = session.limits.log_bytes
+        self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now(), max_bytes=most)
         self.began = int(time.time())
+        self.started = time.monotonic()
         self.iterations = self.successful = self.failed = 0
         self.context = Context()
         self.line_open = False
@@ -85,21 +97,23 @@ class _Run:
         try:
             ending = yield from self._loop()
         except GeneratorExit:
+            self._keep_interrupted("closed")
             self._write_summary(Ending(1, "the host has closed the session"))
             raise
         except (KeyboardInterrupt, SystemExit) as signal:
             ending = _interrupted(signal)
+            self._keep_interrupted(interruption(signal)[1])
         except HookExited as left:
             yield from self._hook_said(left.stdout, left.stderr)
             ending = Ending(left.status or 0, f"{left.hook} {'failed' if left.state_lost else 'called exit'}")
             if self.session.strict:  # the original is simply gone
-                yield Ended(ending.code, ending.reason)
+                yield self._ended(ending)
                 return
         except (BridgeError, OSError) as error:
             yield Notice(f"Error: {error}")
             ending = Ending(1, f"{error.hook} failed" if isinstance(error, HookError) else "error")
             if self.session.strict:
-                yield Ended(ending.code, ending.reason)
+                yield self._ended(ending)
                 return
         if self.active is not None:
             if groups := self.active.end_leftovers():
@@ -107,7 +121,13 @@ class _Run:
                 yield Notice(f"What the agent had left running was ended: {counted}")
             self.active.over(ending.reason)
         yield from self._lines(self._summary(ending))
-        yield Ended(ending.code, ending.reason)
+        yield self._ended(ending)
+
+    def _ended(self, ending: Ending) -> Ended:
+        self._keep_interrupted(ending.reason)
+        complete = ending == decide.ENDED_COMPLETE
+        seconds = time.monotonic() - self.started
+        return Ended(ending.code, ending.reason, complete, self.iterations, seconds, self.tally.totals)
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -115,6 +135,9 @@ class _Run:
         shell = self.agent.shell
         shell.update({"SESSION_LOG": str(self.log.path), "session_start": self.began})
         prompts = Prompts(shell, self.session)
+        told: list[str] = []
+        logs.bound_sessions(self.session.home / "logs", self.session.limits.logs_bytes, told.append)
+        yield from self._lines(told)
         for iteration in range(1, self.session.limits.max_iterations + 1):
             if self.session.job.mode == "build" and (iteration == 1 or not self.session.strict):
                 ending = yield from self._cut_plan(prompts)
@@ -175,6 +198,8 @@ class _Run:
 
     def _attempt(self, prompts: Prompts, iteration: int, repeated: int) -> Generator[SessionEvent, None, Attempt]:
         job, began = self.session.job, int(time.time())
+        tree = self.repository.look()
+        self.under_way = begun(iteration, time.time(), self.log.path, self.session.folder)
         shell = self.agent.shell
         yield from self._lines(logs.begins(iteration, datetime.now(), job.mode, job.shown))
         with _temporary(prompts.text()) as path:
@@ -186,7 +211,8 @@ class _Run:
         if timed_out:
             yield from self._lines([f"⚠ Agent ran for too long and was ended ({self._shown_limit()})"])
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
-        attempt = self._judged(iteration, began, status, response, timed_out=timed_out)
+        attempt = self._judged(self.under_way, tree, status, response, timed_out=timed_out)
+        self.under_way = None
         if attempt.empty:
             yield from self._lines([logs.NO_RESPONSE])
         yield from self._lines(logs.done(iteration, int(time.time()) - began))
@@ -201,7 +227,7 @@ class _Run:
         limits = self.session.limits
         bounds = [each for each in (limits.turn_seconds, self._left()) if each is not None]
         with usable("last_agent_output"):
-            capture = open(self._capture(), "wb", buffering=0)  # noqa: SIM115
+            capture = TurnLog(Path(self._capture()), limits.log_bytes)
         with (
             capture as raw,
             closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=min(bounds, default=None))) as texts,
@@ -211,30 +237,41 @@ class _Run:
                     text = next(texts)
                 except StopIteration as stop:
                     end: AgentEnd = stop.value
+                    yield from self._lines(filter(None, [raw.notice]))
                     return end
                 self._logged(text)
                 yield Display(text)
 
-    def _judged(self, iteration: int, began: int, status: int, response: str, *, timed_out: bool) -> Attempt:
+    def _judged(
+        self, turn: TurnRecord, tree: TreeState | None, status: int, response: str, *, timed_out: bool
+    ) -> Attempt:
         """What an attempt came to, written down as a record of the turn."""
         analysis = analyse(Path(self._capture()), status)
         attempt = Attempt(status, response, analysis.limit if analysis and status else None)
-        failed = "timeout" if timed_out else "limit" if attempt.limit else "failed"
+        failed: Result = "timeout" if timed_out else "limit" if attempt.limit else "failed"
+        changes = self.repository.changes(tree)
         record = self.tally.add(
-            TurnRecord(
-                turn=iteration,
-                began=began,
-                seconds=time.time() - began,
-                result="success" if attempt.succeeded else failed,  # type: ignore[arg-type]
+            replace(
+                turn,
+                seconds=time.time() - turn.began,
+                result="success" if attempt.succeeded else failed,
                 status=status,
                 error=None if attempt.succeeded else f"exit status {status}" if status else "no response",
-                log=os.path.relpath(self.log.path, self.session.folder),
+                session=validate_session_id(analysis.session_id) if analysis else None,
+                files_changed=changes.count if changes else None,
+                committed=changes.committed if changes else None,
             ),
             analysis.usage if analysis else None,
         )
         if self.records is not None:
             self.records.write(record)
         return attempt
+
+    def _keep_interrupted(self, why: str) -> None:
+        if self.records is not None and self.under_way is not None:
+            with suppress(BridgeError):
+                self.records.write(self.tally.add(interrupted(self.under_way, why, time.time())))
+        self.under_way = None
 
     def _beside(self, hook: str) -> Events:
         """A hook before or after the agent; one that hangs is named, and ended at its deadline."""

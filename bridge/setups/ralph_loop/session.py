@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.loop.turn_logs import MB
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -30,6 +32,9 @@ class Limits:
         turn_seconds: of one run of the agent's program; None: any number.
         hook_seconds: of a hook before or after it.
         limit_seconds: pause after a provider's limit whose reset isn't known.
+        log_bytes: size at which the middle is left out of a session's log, and of what the agent's program printed
+            in a turn; 0: never.
+        logs_bytes: size of the logs of all sessions; 0: any.
     """
 
     max_iterations: int
@@ -39,6 +44,8 @@ class Limits:
     turn_seconds: float | None = TURN_MINUTES * 60
     hook_seconds: float = 600.0
     limit_seconds: float = 3600.0
+    log_bytes: int = 200 * MB
+    logs_bytes: int = 500 * MB
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,8 @@ def ready(
             TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
             wanted.hook_seconds,
             wanted.limit_seconds,
+            wanted.turn_log_bytes,
+            wanted.turn_logs_bytes,
         )
         session = Session(home, folder, config, job, limits, options.strict)
         if not lock:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.errors import BridgeError, ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop.backoff import back_off
-from bridge.loop.events import IterationStarted, OutputText, Waiting
+from bridge.loop.events import IterationStarted, Notice, OutputText, Waiting
+from bridge.loop.judging import interruption
 from bridge.loop.runs import Pause
-from bridge.loop.turn_records import TurnRecords
+from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord, TurnRecords, interrupted
 from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.policy import Decision, closed, minutes_over
 from bridge.setups.wiggum.prompt import turn_prompt
@@ -21,6 +22,7 @@ from bridge.setups.wiggum.prompt import turn_prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from bridge.git.tree import TreeState
     from bridge.git.work import Probe
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
@@ -46,11 +48,12 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """A turn is over: how it was, what follows, and how many seconds it took."""
+    """A turn is over: how it was, what follows, how long it took, and what the turns of this run came to."""
 
     state: State
     decision: Decision
     seconds: float
+    totals: Totals = NO_TURNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,11 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The loop is over; `state.outcome` says how."""
+    """The loop is over; `state.outcome` says how, `totals` what its turns came to."""
 
     state: State
     seconds: float
+    totals: Totals = NO_TURNS
 
 
 if TYPE_CHECKING:
@@ -110,9 +114,7 @@ def run_outer(
     """
     began = time.monotonic()
     failures = 0
-    records = None
-    if active is not None:
-        records = TurnRecords(layout.folder / "logs", run_id=active.run_id, tool=active.tool)
+    kept = _Kept(layout, probe, active)
     while state.outcome is None:
         if files.cancelled(layout):
             state = closed(state, "cancelled", "stopped by hand", now())
@@ -129,16 +131,16 @@ def run_outer(
         if active is not None:
             active.renew()
             active.turn(state.iteration + 1)
+        kept.begin()
         yield TurnStarted(state)
         started = time.monotonic()
         left = None if state.max_minutes is None else max(began + state.max_minutes * 60 - started, 0.0)
-        reply = yield from _turn(layout, state, tool, left, active)
+        reply = yield from _turn(layout, state, tool, left, active, kept)
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())
         files.save(layout, state)
-        if records is not None and reply.record is not None:
-            records.write(reply.record)
-        yield TurnEnded(state, decision, time.monotonic() - started)
+        kept.end(reply)
+        yield TurnEnded(state, decision, time.monotonic() - started, kept.totals)
         if decision.outcome is not None:
             continue
         failures = failures + 1 if decision.failure else 0
@@ -158,12 +160,55 @@ def run_outer(
         if groups := active.end_leftovers():
             journal.note(layout, f"what the agent had left running was ended: {groups} process groups")
         active.over(state.outcome or "ended")
-    yield Ended(state, time.monotonic() - began)
+    yield Ended(state, time.monotonic() - began, kept.totals)
     return state
 
 
+class _Kept:
+    """The records of one run, and their sum.
+
+    Args:
+        layout: the project.
+        probe: knows its repository, if there is one.
+        active: knows the run; None: nothing is written down.
+    """
+
+    def __init__(self, layout: Layout, probe: Probe, active: ActiveRun | None) -> None:
+        self.totals = NO_TURNS
+        self._git = probe.git
+        self._tree: TreeState | None = None
+        self._began = 0.0
+        self._records = None
+        if active is not None:
+            self._records = TurnRecords(layout.folder / "logs", run_id=active.run_id, tool=active.tool)
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self._began = time.time()
+        self._tree = self._git.look() if self._git else None
+
+    def end(self, reply: turns.Reply) -> None:
+        """A turn is over, its checkpoint included."""
+        for each in reply.earlier:
+            self._keep(each)
+        if reply.record is not None:
+            changes = self._git.changes(self._tree) if self._git else None
+            count, committed = (changes.count, changes.committed) if changes else (None, None)
+            self._keep(replace(reply.record, files_changed=count, committed=committed))
+
+    def interrupted(self, number: int, why: str) -> None:
+        """A turn ends together with the loop."""
+        record = TurnRecord(number, self._began, 0.0, "interrupted")
+        self._keep(interrupted(record, why, time.time()))
+
+    def _keep(self, record: TurnRecord) -> None:
+        self.totals = self.totals.with_turn(record)
+        if self._records is not None:
+            self._records.write(record)
+
+
 def _turn(
-    layout: Layout, state: State, tool: Tool, seconds: float | None, active: ActiveRun | None
+    layout: Layout, state: State, tool: Tool, seconds: float | None, active: ActiveRun | None, kept: _Kept
 ) -> Generator[LoopEvent, None, turns.Reply]:
     try:
         events = tool.turn(layout, state.iteration + 1, seconds)
@@ -174,6 +219,8 @@ def _turn(
                 except StopIteration as stop:
                     reply: turns.Reply = stop.value
                     return reply
+                if isinstance(event, Notice):
+                    journal.note(layout, f"iteration {state.iteration + 1}: {event.text}", "WARN")
                 if active is not None and isinstance(event, Waiting) and event.first:
                     active.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 elif active is not None and isinstance(event, IterationStarted | OutputText):
@@ -183,7 +230,9 @@ def _turn(
         journal.note(layout, f"iteration {state.iteration + 1} could not begin: {error}", "ERROR")
         files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count
         raise
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (KeyboardInterrupt, SystemExit, GeneratorExit) as error:
+        with suppress(BridgeError):
+            kept.interrupted(state.iteration + 1, interruption(error)[1])
         journal.note(layout, f"iteration {state.iteration + 1} is interrupted; the next start ends it", "WARN")
         raise
 

@@ -14,13 +14,16 @@ from bridge.loop.backoff import limit_wait
 from bridge.loop.decide import Limits, Rules
 from bridge.loop.decide import State as EngineState
 from bridge.loop.events import IterationEnded, LoopEnded, Notice, OutputText, Waiting
+from bridge.loop.logs import rotate
 from bridge.loop.night import Night
 from bridge.loop.options import LoopSettings
 from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.runner import run_loop
-from bridge.loop.turn_records import Tally, TurnRecord
+from bridge.loop.turn_logs import TurnLog
+from bridge.loop.turn_records import Tally, TurnRecord, begun, interrupted
 from bridge.process.leftovers import MARK
-from bridge.setups.wiggum import files
+from bridge.session_id import validate_session_id
+from bridge.setups.wiggum import files, journal
 from bridge.setups.wiggum.store import TurnStore, log_names
 from bridge.setups.wiggum.tool_errors import logged_errors
 from bridge.setups.wiggum.turns import Reply
@@ -79,23 +82,34 @@ class DriverTool:
                 limit_seconds=self.night.limit_seconds,
             ),
             env={**os.environ, MARK: str(layout.project)},
+            turn_log_bytes=self.night.turn_log_bytes,
         )
         reply = Reply(failure="the agent was not run")
-        store = TurnStore(layout, number)
+        earlier: tuple[TurnRecord, ...] = ()
+        began = time.time()
+        store = TurnStore(layout, number, self.night.turn_logs_bytes)
         with closing(run_loop(self.driver, settings, store=store)) as events:
             for event in events:
                 if until is not None and time.monotonic() >= until and not isinstance(event, IterationEnded):
                     # A run that is repeated behind a provider's limit, or the wait for its end.
-                    reply = _CUT
+                    if store.logs is not None:
+                        cut = replace(begun(number, began, store.logs.output, layout.project), result="timeout")
+                        earlier = (*earlier, *filter(None, [reply.record]))
+                        reply = replace(_CUT, record=interrupted(cut, _CUT.failure or "", time.time()))
+                    else:
+                        reply = _CUT
                     break
                 if isinstance(event, IterationEnded):
                     outcome = event.outcome
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
                     excused = outcome.timed_out or outcome.silent
+                    earlier = (*earlier, *filter(None, [reply.record]))
+                    began = time.time()
                     reply = Reply(said, failure_of(outcome), excused, record=event.turn)
                 elif not isinstance(event, LoopEnded):
                     yield event
+        reply = replace(reply, earlier=earlier)
         return replace(reply, tool_errors=logged_errors(store.logs.output)) if store.logs else reply
 
 
@@ -119,25 +133,30 @@ class AgentTool:
         Raises:
             ProgramNotFound: there is no ``AGENT_CLI``.
         """
-        agent, logs = self.agent, log_names(layout, number)
+        agent, logs = self.agent, log_names(layout, number, self.night.turn_logs_bytes)
         if not agent.shell.call("command", "-v", "--", agent.cli).ok:
             raise ProgramNotFound(
                 f"{agent.cli} was not found on PATH; {agent.script} needs it\n"
                 "  next: install it, or put the folder that holds it on PATH"
             )
-        agent.shell.update({"SESSION_LOG": str(layout.folder / "logs" / "session.log"), "iteration": number})
+        said = layout.folder / "logs" / "session.log"
+        with files.usable():
+            rotate(said, max_bytes=journal.LOG_BYTES)
+        agent.shell.update({"SESSION_LOG": str(said), "iteration": number})
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(layout.project))}")
         until = None if seconds is None else time.monotonic() + seconds
+        earlier: tuple[TurnRecord, ...] = ()
         while True:
             reply, limit = yield from self._run(layout, number, logs, _left(until))
             left = _left(until)
             if limit is None or left == 0 or files.cancelled(layout):
-                return reply
+                return replace(reply, earlier=earlier)
+            earlier = (*earlier, *filter(None, [reply.record]))
             # A provider's limit is waited out, and is no turn.
             wait = limit_wait(limit, self.night)
             yield from waiting(layout, number, limit, wait if left is None else min(wait, left))
-            logs = log_names(layout, number)
+            logs = log_names(layout, number, self.night.turn_logs_bytes)
 
     def _run(
         self, layout: Layout, number: int, logs: RunLogs, seconds: float | None
@@ -146,7 +165,7 @@ class AgentTool:
         agent.reset_context()
         yield from self._beside("agent_pre_iteration")
         with files.usable():
-            raw = open(logs.output, "wb", buffering=0)  # noqa: SIM115
+            raw = TurnLog(logs.output, self.night.turn_log_bytes)
         limit = _sooner(self.timeout, seconds)
         with raw, closing(run_agent(agent, layout.turn_prompt, raw, stdin=b"", timeout=limit)) as texts:
             end = AgentEnd(0)
@@ -156,6 +175,7 @@ class AgentTool:
                 except StopIteration as stop:
                     end = stop.value
                     break
+            yield from map(Notice, filter(None, [raw.notice]))
         errors = logged_errors(logs.output)
         said = agent.extract_response(logs.output).rstrip("\n") if end.status == 0 else ""
         yield from self._beside("agent_post_iteration")
@@ -202,6 +222,7 @@ def _record(
         result=result,
         status=end.status,
         error=reply.failure,
+        session=validate_session_id(analysis.session_id) if analysis else None,
         log=os.path.relpath(logs.output, layout.project),
     )
     return Tally().add(record, analysis.usage if analysis else None)

@@ -36,7 +36,8 @@ class Reply:
         failure: why its run failed, or None.
         excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
         elapsed: seconds that the loop has run.
-        record: the turn, summed up for the records; None where nobody keeps any.
+        record: the turn, summed up for the records; None: the agent was not run.
+        earlier: attempts of the same turn that a provider's limit ended.
         tool_errors: what tells the errors from others that its tools ended with.
     """
 
@@ -46,6 +47,7 @@ class Reply:
     elapsed: float = 0.0
     tool_errors: tuple[str, ...] = ()
     record: TurnRecord | None = None
+    earlier: tuple[TurnRecord, ...] = ()
 
 
 def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:

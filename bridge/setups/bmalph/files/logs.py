@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import stamps
 from bridge.loop.logs import Level, append_line, log_line
+from bridge.loop.turn_logs import bound_logs, logs_of_turns, unused
 from bridge.records import to_json, usable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["Level", "RunLogs", "append_metrics", "log", "new_run_logs", "prune_run_logs"]
+__all__ = ["Level", "RunLogs", "append_metrics", "bound_run_logs", "log", "new_run_logs", "prune_run_logs"]
 
-_RUN_LOG = re.compile(r"claude_(?:output|stderr)_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(?:-\d+)?)(?:_stream)?\.log")
+_RUN_LOG = re.compile(
+    r"claude_(?:output|stderr)_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(?:-\d+)?)(?:_stream)?\.log(?:\.gz)?"
+)
 
 
 class RunLogs(NamedTuple):
@@ -46,6 +50,9 @@ def new_run_logs(folder: Folder, now: float) -> RunLogs:
         while True:
             name = stamp if number == 1 else f"{stamp}-{number}"
             output = folder.logs / f"claude_output_{name}.log"
+            if not unused(output):
+                number += 1
+                continue
             try:
                 os.close(os.open(output, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             except FileExistsError:
@@ -70,6 +77,11 @@ def prune_run_logs(folder: Folder, keep: int) -> int:
         with usable(path):
             path.unlink(missing_ok=True)
     return len(gone)
+
+
+def bound_run_logs(folder: Folder, max_bytes: int, say: Callable[[str], None]) -> None:
+    """Keep the logs of all runs within so many bytes; see :func:`bridge.loop.turn_logs.bound_logs`."""
+    bound_logs(logs_of_turns(folder.logs, _RUN_LOG), max_bytes=max_bytes, say=say)
 
 
 def append_metrics(folder: Folder, record: dict[str, object]) -> None:
