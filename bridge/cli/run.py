@@ -142,9 +142,10 @@ class _Asked:
 
 
 def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
-    from bridge.cli._run_bmalph import Wanted, run_here
-    from bridge.cli._scripts import as_given
+    from bridge.cli._run_bmalph import run_here
+    from bridge.resources import as_given
     from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.opening import Wanted
 
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
     if asked.words:
@@ -166,10 +167,8 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
         timeout=asked.run_seconds,
         promise=asked.completion_promise,
         extra=asked.settings,
-        dry_run=asked.dry_run,
-        quiet=asked.quiet,
     )
-    return run_here(locate(setup.project), wanted)
+    return run_here(locate(setup.project), wanted, dry_run=asked.dry_run, quiet=asked.quiet)
 
 
 def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:

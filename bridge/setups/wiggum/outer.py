@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.git.work import Probe
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
+    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.state import State
 
@@ -46,11 +47,12 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """A turn is over: how it was, what follows, and how many seconds it took."""
+    """A turn is over: how it was, what follows, and how many seconds it took; its record, where there is one."""
 
     state: State
     decision: Decision
     seconds: float
+    record: TurnRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def run_outer(
         files.save(layout, state)
         if records is not None and reply.record is not None:
             records.write(reply.record)
-        yield TurnEnded(state, decision, time.monotonic() - started)
+        yield TurnEnded(state, decision, time.monotonic() - started, reply.record)
         if decision.outcome is not None:
             continue
         failures = failures + 1 if decision.failure else 0

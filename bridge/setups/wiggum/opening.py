@@ -1,0 +1,162 @@
+"""The outer loop of a project, ready to run: the project held, the state prepared, the tool loaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.resources import os_text
+from bridge.setups.places import other_folders
+from bridge.setups.wiggum.environment import MAX_ITERATIONS, PROMISE, read_limits
+from bridge.setups.wiggum.files import usable
+from bridge.setups.wiggum.layout import FILES
+from bridge.setups.wiggum.outer import RETRY_DELAY, run_outer
+from bridge.setups.wiggum.start import prepare
+from bridge.setups.wiggum.tools import TURN_MINUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from bridge.git.work import Probe
+    from bridge.loop.active import ActiveRun
+    from bridge.setups.wiggum.environment import Limits
+    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.outer import OuterEvent, Tool
+    from bridge.setups.wiggum.start import Request
+    from bridge.setups.wiggum.state import State
+
+__all__ = ["Opened", "Wanted", "limits_of", "open_outer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How the tool is run.
+
+    Attributes:
+        live: show events as they come, where a driver can.
+        timeout: seconds that a turn may take.
+        retry_delay: seconds to wait after the first failed turn.
+        settings: globals for the script.
+    """
+
+    live: bool = True
+    timeout: float = TURN_MINUTES * 60
+    retry_delay: float = RETRY_DELAY
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A loop that may start, or that is over because there is nothing left to do.
+
+    Attributes:
+        layout: the project.
+        probe: tells whether a turn changed files.
+        active: holds the project's lock and record.
+        state: where the loop stands.
+        name: of the tool, such as ``driver codex``.
+        tool: runs the agent.
+        retry_delay: seconds to wait after the first failed turn.
+    """
+
+    layout: Layout
+    probe: Probe
+    active: ActiveRun
+    state: State
+    name: str
+    tool: Tool
+    retry_delay: float
+
+    def events(self) -> Generator[OuterEvent, None, State]:
+        """Run it; see :func:`bridge.setups.wiggum.outer.run_outer`."""
+        return run_outer(
+            self.layout, self.probe, self.state, self.tool, retry_delay=self.retry_delay, active=self.active
+        )
+
+
+@contextmanager
+def open_outer(
+    layout: Layout,
+    request: Request,
+    wanted: Wanted,
+    tell: Callable[[str], None],
+    *,
+    probe: Probe | None = None,
+    command: Sequence[str] | None = None,
+) -> Iterator[Opened]:
+    """Take the project's lock, prepare the state and load the tool, all of which is let go of when the block ends.
+
+    Args:
+        layout: the project.
+        request: what is asked for.
+        wanted: how the tool is run.
+        tell: gets what people should know of it.
+        probe: tells whether a turn changed files; None: a new one.
+        command: for whoever finds the project busy; None: this process's own.
+
+    Raises:
+        bridge.errors.ProjectBusy: another loop is at work there.
+        bridge.errors.LoopRefused, bridge.errors.ConfigurationError: see :func:`bridge.setups.wiggum.start.prepare`.
+        bridge.errors.BridgeError: the tool can't be loaded.
+    """
+    from bridge.git.work import Probe
+    from bridge.loop.active import ActiveRun
+
+    probe = probe or Probe(layout.project, FILES)
+    with usable():
+        layout.folder.mkdir(parents=True, exist_ok=True)
+    command = sys.argv if command is None else command
+    others = other_folders(layout.folder, layout.project)
+    with ExitStack() as stack:
+        run = ActiveRun(layout.folder, layout.project, command=command, tool=request.tool or "", others=others)
+        active = stack.enter_context(run)
+        for notice in active.notices:
+            tell(notice)
+        # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
+        tool = _tool(stack, layout, request.tool, wanted, tell) if request.tool else None
+        prepared = prepare(layout, probe, request, datetime.now(UTC))
+        for notice in prepared.notices:
+            tell(notice)
+        name = request.tool or prepared.state.tool or "driver claude-code"
+        tool = tool or _tool(stack, layout, name, wanted, tell)
+        yield Opened(layout, probe, active, prepared.state, name, tool, wanted.retry_delay)
+
+
+def limits_of(most: int | None, promise: str | None) -> Limits:
+    """What the environment says of those limits that nobody has given.
+
+    Raises:
+        ConfigurationError: it says what makes no sense.
+    """
+    beside = {MAX_ITERATIONS: most, PROMISE: promise}
+    found = read_limits({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
+    if found.wrong:
+        raise ConfigurationError(f"{found.wrong[0]}\n  next: put the variable right, or unset it")
+    return found
+
+
+def _tool(stack: ExitStack, layout: Layout, name: str, wanted: Wanted, tell: Callable[[str], None]) -> Tool:
+    from bridge.loop.night import night
+    from bridge.setups.plain.opening import driver_of
+    from bridge.setups.wiggum.tools import AgentTool, DriverTool
+
+    waits = night(os.environ)
+    kind, _, script = name.partition(" ")
+    folder, settings = layout.project, dict(wanted.settings)
+    if kind == "agent":
+        from bridge.agent import Agent
+
+        ralph = folder / ".ralph"
+        base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
+        agents = [ralph / "agents", folder / "agents"]
+        agent = Agent.load(
+            os_text(script), folders=agents, cwd=folder, settings=base | settings, timeout=waits.hook_seconds
+        )
+        return AgentTool(stack.enter_context(agent), timeout=wanted.timeout, night=waits)
+    driver = stack.enter_context(driver_of(folder, script, settings, tell))
+    return DriverTool(driver, live=wanted.live, timeout=wanted.timeout, night=waits)
