@@ -144,7 +144,7 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
     with open_outer(layout, request, wanted, lambda line: say(f"note: {line}"), probe=probe) as opened:
         state = opened.state
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
-        with closing(opened.events()) as events:
+        with closing(opened.outer_events()) as events:
             try:
                 for event in events:
                     view.show(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from bridge import resources
 from bridge.errors import UnknownDriver
 from bridge.resources import os_text
 from bridge.setups.bmalph.settings import Given
-from bridge.setups.bmalph.tools import about_tools
+from bridge.setups.bmalph.tools import OPTION, about_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
 
-__all__ = ["Opened", "Wanted", "open_driver", "open_loop", "settings_of"]
+__all__ = ["Opened", "Wanted", "open_driver", "open_loop", "options_of", "settings_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,31 @@ def open_loop(folder: Folder, wanted: Wanted, tell: Callable[[str], None], *, lo
         if wanted.timeout is not None:
             loop = replace(loop, timeout=wanted.timeout)
         yield Opened(folder, driver, settings, loop, wanted.live)
+
+
+def options_of(
+    *,
+    driver: str | None = None,
+    prompt: str | None = None,
+    calls: str | None = None,
+    timeout: float | None = None,
+    retry_delay: float | None = None,
+    max_failures: int | None = None,
+    resume: bool = True,
+    allowed_tools: str | None = None,
+) -> dict[str, Given]:
+    """What the options of ``run`` say about settings; `timeout` in minutes, `retry_delay` in seconds."""
+    given = {
+        "platform_driver": ("--driver", driver and resources.as_given(driver)),
+        "prompt_file": ("--prompt", prompt),
+        "max_calls_per_hour": ("--calls", calls),
+        "timeout_minutes": ("--timeout", None if timeout is None else str(math.ceil(timeout))),
+        "retry_seconds": ("--retry-delay", None if retry_delay is None else f"{retry_delay:g}"),
+        "retry_limit": ("--max-failures", None if max_failures is None else str(max_failures)),
+        "session_continuity": ("--no-continue", None if resume else "false"),
+        "allowed_tools": (OPTION, allowed_tools),
+    }
+    return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}
 
 
 def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bridge.loop.events import IterationEnded, IterationStarted, Waiting
+
 __all__ = ["Display", "Ended", "HookText", "Line", "Notice", "SessionEvent"]
 
 
@@ -38,10 +40,11 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The session is over, with this exit code."""
+    """The session is over, with this exit code; `signal` is what was thrown in and ended it, or None."""
 
     code: int
     reason: str
+    signal: BaseException | None = None
 
 
-SessionEvent = Line | Display | HookText | Notice | Ended
+SessionEvent = Line | Display | HookText | Notice | Ended | IterationStarted | IterationEnded | Waiting

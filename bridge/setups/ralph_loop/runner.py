@@ -6,13 +6,15 @@ import os
 import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
 from bridge.loop.backoff import back_off
+from bridge.loop.decide import Decision, Outcome, State, Verdict
+from bridge.loop.events import IterationEnded, IterationStarted, Waiting
 from bridge.loop.runs import Pause
 from bridge.loop.turn_records import Tally, TurnRecord, TurnRecords
 from bridge.setups.ralph_loop import decide, logs
@@ -82,13 +84,14 @@ class _Run:
         self.line_open = False
 
     def run(self) -> Events:
+        came: BaseException | None = None
         try:
             ending = yield from self._loop()
         except GeneratorExit:
             self._write_summary(Ending(1, "the host has closed the session"))
             raise
         except (KeyboardInterrupt, SystemExit) as signal:
-            ending = _interrupted(signal)
+            ending, came = _interrupted(signal), signal
         except HookExited as left:
             yield from self._hook_said(left.stdout, left.stderr)
             ending = Ending(left.status or 0, f"{left.hook} {'failed' if left.state_lost else 'called exit'}")
@@ -107,7 +110,7 @@ class _Run:
                 yield Notice(f"What the agent had left running was ended: {counted}")
             self.active.over(ending.reason)
         yield from self._lines(self._summary(ending))
-        yield Ended(ending.code, ending.reason)
+        yield Ended(ending.code, ending.reason, came)
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -176,6 +179,8 @@ class _Run:
     def _attempt(self, prompts: Prompts, iteration: int, repeated: int) -> Generator[SessionEvent, None, Attempt]:
         job, began = self.session.job, int(time.time())
         shell = self.agent.shell
+        state = State(iteration=iteration - 1)
+        yield IterationStarted(iteration, (), None, True, None, self.log.path, state)
         yield from self._lines(logs.begins(iteration, datetime.now(), job.mode, job.shown))
         with _temporary(prompts.text()) as path:
             shell.update(
@@ -186,13 +191,18 @@ class _Run:
         if timed_out:
             yield from self._lines([f"⚠ Agent ran for too long and was ended ({self._shown_limit()})"])
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
-        attempt = self._judged(iteration, began, status, response, timed_out=timed_out)
+        attempt, turn = self._judged(iteration, began, status, response, timed_out=timed_out)
         if attempt.empty:
             yield from self._lines([logs.NO_RESPONSE])
         yield from self._lines(logs.done(iteration, int(time.time()) - began))
         shell["agent_rc"] = status or int(attempt.empty)
         yield from self._beside("agent_post_iteration")
         yield from self._lines([logs.RULE])
+        outcome = Outcome(status, timed_out=timed_out, said=not attempt.empty, limit=attempt.limit)
+        after = State(iteration=iteration)
+        yield IterationEnded(
+            iteration, outcome, Decision(Verdict.CONTINUE), turn.seconds, self.log.path, after, turn=turn
+        )
         return attempt
 
     def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, AgentEnd]:
@@ -215,7 +225,9 @@ class _Run:
                 self._logged(text)
                 yield Display(text)
 
-    def _judged(self, iteration: int, began: int, status: int, response: str, *, timed_out: bool) -> Attempt:
+    def _judged(
+        self, iteration: int, began: int, status: int, response: str, *, timed_out: bool
+    ) -> tuple[Attempt, TurnRecord]:
         """What an attempt came to, written down as a record of the turn."""
         analysis = analyse(Path(self._capture()), status)
         attempt = Attempt(status, response, analysis.limit if analysis and status else None)
@@ -234,7 +246,7 @@ class _Run:
         )
         if self.records is not None:
             self.records.write(record)
-        return attempt
+        return attempt, record
 
     def _beside(self, hook: str) -> Events:
         """A hook before or after the agent; one that hangs is named, and ended at its deadline."""
@@ -285,12 +297,14 @@ class _Run:
         seconds = seconds if left is None else min(seconds, left)
         if self.active is not None:
             self.active.waiting(Pause(reason, detail, time.time() + seconds))
-        until = time.monotonic() + seconds
+        until, ends_at = time.monotonic() + seconds, datetime.now().astimezone() + timedelta(seconds=seconds)
+        first, state = True, State(iteration=self.iterations)
         while (more := until - time.monotonic()) > 0:
+            yield Waiting(self.iterations, reason, detail, ends_at, more, first, state)
+            first = False
             time.sleep(min(more, 1.0))
         if self.active is not None:
             self.active.waiting(None)
-        yield from ()
 
     def _capture(self) -> str:
         return str(self.session.home / "last_agent_output")

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, contextmanager
+import time
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.loop.decide import Decision, Outcome, Verdict
+from bridge.loop.decide import State as EngineState
+from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, Waiting
+from bridge.loop.turn_records import Totals, TurnRecord
 from bridge.resources import os_text
 from bridge.setups.places import other_folders
 from bridge.setups.wiggum.environment import MAX_ITERATIONS, PROMISE, read_limits
 from bridge.setups.wiggum.files import usable
 from bridge.setups.wiggum.layout import FILES
-from bridge.setups.wiggum.outer import RETRY_DELAY, run_outer
+from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, Paused, TurnEnded, TurnStarted, run_outer
+from bridge.setups.wiggum.policy import EXIT_CODES
 from bridge.setups.wiggum.start import prepare
+from bridge.setups.wiggum.store import log_names
 from bridge.setups.wiggum.tools import TURN_MINUTES
 
 if TYPE_CHECKING:
@@ -24,6 +31,8 @@ if TYPE_CHECKING:
 
     from bridge.git.work import Probe
     from bridge.loop.active import ActiveRun
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.turn_records import Result
     from bridge.setups.wiggum.environment import Limits
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.outer import OuterEvent, Tool
@@ -72,11 +81,15 @@ class Opened:
     tool: Tool
     retry_delay: float
 
-    def events(self) -> Generator[OuterEvent, None, State]:
+    def outer_events(self) -> Generator[OuterEvent, None, State]:
         """Run it; see :func:`bridge.setups.wiggum.outer.run_outer`."""
         return run_outer(
             self.layout, self.probe, self.state, self.tool, retry_delay=self.retry_delay, active=self.active
         )
+
+    def events(self) -> Generator[LoopEvent, None, None]:
+        """Run it, told in the events that every other loop has, too."""
+        return _as_loop_events(self.layout, self.outer_events())
 
 
 @contextmanager
@@ -160,3 +173,51 @@ def _tool(stack: ExitStack, layout: Layout, name: str, wanted: Wanted, tell: Cal
         return AgentTool(stack.enter_context(agent), timeout=wanted.timeout, night=waits)
     driver = stack.enter_context(driver_of(folder, script, settings, tell))
     return DriverTool(driver, live=wanted.live, timeout=wanted.timeout, night=waits)
+
+
+def _as_loop_events(layout: Layout, events: Generator[OuterEvent, None, State]) -> Generator[LoopEvent, None, None]:
+    totals = Totals()
+    with closing(events):
+        for event in events:
+            match event:
+                case IterationStarted():  # of the engine within a turn, which may start more than once
+                    continue
+                case TurnStarted():
+                    before = event.state.iteration
+                    log = log_names(layout, before + 1).output
+                    yield IterationStarted(before + 1, (), None, True, None, log, EngineState(iteration=before))
+                case TurnEnded():
+                    yield from map(Notice, event.decision.warnings)
+                    ended, turn = _turn_ended(layout, event)
+                    totals = totals.with_turn(turn)
+                    yield ended
+                case Paused():
+                    until = datetime.now().astimezone() + timedelta(seconds=event.seconds)
+                    number, times = event.state.iteration, event.failures
+                    detail = f"{times} turns in a row failed" if times > 1 else "the turn failed"
+                    state = EngineState(iteration=number, failures=times)
+                    yield Waiting(number, "retry", detail, until, event.seconds, True, state)
+                case Ended():
+                    over, number = event.state, event.state.iteration
+                    verdict = Verdict.COMPLETE if over.exit_code == 0 else Verdict.INCOMPLETE
+                    reason, seconds = over.outcome or "ended", event.seconds
+                    yield LoopEnded(verdict, reason, over.reason, number, seconds, EngineState(number), totals)
+                case _:
+                    yield event
+
+
+def _turn_ended(layout: Layout, event: TurnEnded) -> tuple[IterationEnded, TurnRecord]:
+    number, decision, failure = event.state.iteration, event.decision, event.decision.failure
+    turn = event.record
+    if turn is None:
+        result: Result = "failed" if failure else "success"
+        turn = TurnRecord(number, time.time() - event.seconds, event.seconds, result, error=failure)
+    timed_out = turn.result == "timeout"
+    outcome = Outcome(turn.status or 0, timed_out=timed_out, is_error=bool(failure), error=failure)
+    verdict = Verdict.CONTINUE
+    if decision.outcome is not None:
+        verdict = Verdict.INCOMPLETE if EXIT_CODES[decision.outcome] else Verdict.COMPLETE
+    after = EngineState(iteration=number)
+    follows = Decision(verdict, decision.outcome or "", decision.reason)
+    log = layout.project / turn.log if turn.log else layout.log
+    return IterationEnded(number, outcome, follows, event.seconds, log, after, turn=turn), turn
