@@ -19,6 +19,7 @@ BEGIN, END = "<!-- the plan of the house, written by `make plan` -->", "<!-- end
 ROOMS: dict[str, str] = {
     "_version": "the version",
     "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
+    "log": "the library's one logger",
     "files": "atomic writes",
     "stamps": "points in time as files write them",
     "records": "small JSON files: leniently read, atomically written",
@@ -39,6 +40,7 @@ ROOMS: dict[str, str] = {
     "verify": "facts, probes, numbered checks, reports; `diff/` of two versions; `gherkin/` runs the features",
     "drift": "a script held against the CLI of this machine",
     "setups": "existing installations, a module each in a visible dict",
+    "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
     "demo": "the throw-away project and the stand-ins for the CLIs",
     "cli": "click commands: the only place that prints",
     "__main__": "`python -m bridge`, for hooks where PATH doesn't lead to `ralph-bridge`",

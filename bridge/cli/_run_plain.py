@@ -6,7 +6,6 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from bridge.cli._scripts import driver_of
 from bridge.cli._terminal import say
 from bridge.cli.common import shell_line, write
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bridge.driver import Driver
-    from bridge.loop.options import LoopSettings
+    from bridge.setups.plain.opening import Opened
     from bridge.setups.plain.settings import PlainSettings
 
 __all__ = ["run_plain"]
@@ -42,19 +40,22 @@ def run_plain(
         dry_run: print what would run, and stop.
         quiet: no line per step.
     """
-    from bridge.setups.plain.settings import loop_settings
+    from bridge.setups.plain.opening import open_loop
 
-    settings = loop_settings(folder, given)
-    with driver_of(folder, driver, extra, allowed_tools=allowed_tools) as script:
-        return _dry_run(script, settings) if dry_run else _loop(script, settings, quiet=quiet)
+    def tell(line: str) -> None:
+        say(f"note: {line}")
+
+    with open_loop(folder, given, driver, extra, tell, allowed_tools=allowed_tools) as opened:
+        return _dry_run(opened) if dry_run else _loop(opened, quiet=quiet)
 
 
-def _dry_run(script: Driver, settings: LoopSettings) -> int:
+def _dry_run(opened: Opened) -> int:
     from bridge.loop.commands import prepare_command, stdin_of
     from bridge.loop.decide import State
     from bridge.loop.runner import context_for
     from bridge.setups.plain.store import PlainFiles
 
+    script, settings = opened.driver, opened.loop
     files = PlainFiles(settings.project)
     session = None
     if settings.resume and script.supports_sessions():
@@ -65,15 +66,14 @@ def _dry_run(script: Driver, settings: LoopSettings) -> int:
     return 0
 
 
-def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
+def _loop(opened: Opened, *, quiet: bool) -> int:
     from bridge.cli._render import Renderer
     from bridge.cli._summary import driver_tool, first_line
     from bridge.loop.decide import Verdict
     from bridge.loop.events import LoopEnded
-    from bridge.loop.runner import run_loop
-    from bridge.setups.plain.store import PlainStore
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    script, settings = opened.driver, opened.loop
     most = settings.limits.max_iterations
     if not quiet:
         tool = driver_tool(script.display_name(), script.script)
@@ -87,10 +87,9 @@ def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
             )
         )
     renderer = Renderer(max_iterations=most, quiet=quiet)
-    store = PlainStore(settings.project, tool=f"driver {script.script.stem}", resume=settings.resume)
     verdict = Verdict.INCOMPLETE
     try:
-        with closing(run_loop(script, settings, store=store)) as events:
+        with closing(opened.events()) as events:
             for event in events:
                 renderer.show(event)
                 if isinstance(event, LoopEnded):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._scripts import as_given, driver_of
 from bridge.cli._terminal import Style, duration, say
 from bridge.cli.common import os_text, print_json
-from bridge.errors import ConfigurationError
 from bridge.loop.turn_records import NO_TURNS
+from bridge.resources import as_given
 
 if TYPE_CHECKING:
     from bridge.git.work import Probe
@@ -75,7 +74,7 @@ def _check(given: dict[str, Any]) -> None:
 
 def _request(given: dict[str, Any]) -> Request:
     from bridge.setups.wiggum.breaker import BreakerSettings
-    from bridge.setups.wiggum.environment import MAX_ITERATIONS, PROMISE, read_limits
+    from bridge.setups.wiggum.opening import limits_of
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import Checkpointing
 
@@ -90,17 +89,13 @@ def _request(given: dict[str, Any]) -> Request:
     asked = given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]
     description = given["description"]
     most, promise = given["max_iterations"], given["completion_promise"]
-    beside = {MAX_ITERATIONS: most, PROMISE: promise}
-    environment = read_limits({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
-    if environment.wrong:
-        raise ConfigurationError(f"{environment.wrong[0]}\n  next: put the variable right, or unset it")
     tool = next((f"{kind} {as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
     return Request(
         description=None if description is None else os_text(description),
         mode=given["mode"],
         promise=None if promise is None else os_text(promise),
         max_iterations=most,
-        environment=environment,
+        environment=limits_of(most, promise),
         max_minutes=given["max_minutes"],
         breaker=BreakerSettings(**limits) if limits else None,
         checkpoints=Checkpointing(
@@ -135,50 +130,39 @@ def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
 
 
 def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> State:
-    from bridge.loop.active import ActiveRun
-    from bridge.setups.places import other_folders
     from bridge.setups.wiggum.files import cancelled
-    from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, run_outer
-    from bridge.setups.wiggum.start import prepare
+    from bridge.setups.wiggum.opening import Wanted, open_outer
+    from bridge.setups.wiggum.outer import RETRY_DELAY, Ended
     from bridge.setups.wiggum.stopping import ended_at_once
+    from bridge.setups.wiggum.tools import TURN_MINUTES
 
     began = time.monotonic()
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    command = sys.argv
-    others = other_folders(layout.folder, layout.project)
-    with ExitStack() as stack:
-        active = stack.enter_context(
-            ActiveRun(layout.folder, layout.project, command=command, tool=request.tool or "", others=others)
-        )
-        for notice in active.notices:
-            say(f"note: {notice}")
-        # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
-        tool = _tool(stack, layout, request.tool, given) if request.tool else None
-        prepared = prepare(layout, probe, request, datetime.now(UTC))
-        state = prepared.state
-        for notice in prepared.notices:
-            say(f"note: {notice}")
-        tool = tool or _tool(stack, layout, state.tool or "driver claude-code", given)
+    wanted = Wanted(
+        live=given["live"],
+        timeout=(given["timeout"] or TURN_MINUTES) * 60,
+        retry_delay=RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"],
+        settings=given["settings"],
+    )
+    with open_outer(layout, request, wanted, lambda line: say(f"note: {line}"), probe=probe) as opened:
+        state = opened.state
         if not given["quiet"]:
-            say(_first_line(layout, state, tool))
+            say(_first_line(layout, state, opened.tool))
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
-        delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
-        events = stack.enter_context(
-            closing(run_outer(layout, probe, state, tool, retry_delay=delay, active=active))
-        )
-        try:
-            for event in events:
-                view.show(event)
-                if isinstance(event, Ended):
-                    state = event.state
-        except (KeyboardInterrupt, SystemExit) as signal:
-            events.close()  # the agent ends before its work is looked at
-            if isinstance(signal, KeyboardInterrupt) or not cancelled(layout):
-                view.interrupted(time.monotonic() - began, signal)
-                raise
-            state = ended_at_once(layout, probe, datetime.now(UTC))
-            active.over("cancelled")
-            view.show(Ended(state, time.monotonic() - began, view.totals))
+        with closing(opened.outer_events()) as events:
+            try:
+                for event in events:
+                    view.show(event)
+                    if isinstance(event, Ended):
+                        state = event.state
+            except (KeyboardInterrupt, SystemExit) as signal:
+                events.close()  # the agent ends before its work is looked at
+                if isinstance(signal, KeyboardInterrupt) or not cancelled(layout):
+                    view.interrupted(time.monotonic() - began, signal)
+                    raise
+                state = ended_at_once(layout, probe, datetime.now(UTC))
+                opened.active.over("cancelled")
+                view.show(Ended(state, time.monotonic() - began, view.totals))
     return state
 
 
@@ -200,29 +184,6 @@ def _first_line(layout: Layout, state: State, tool: DriverTool | AgentTool) -> s
         seconds=None if state.max_minutes is None else state.max_minutes * 60,
         turn_seconds=tool.timeout,
     )
-
-
-def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> DriverTool | AgentTool:
-    from bridge.loop.night import night
-    from bridge.setups.wiggum.tools import TURN_MINUTES, AgentTool, DriverTool
-
-    wanted = night(os.environ)
-    kind, _, script = name.partition(" ")
-    settings: dict[str, str] = given["settings"]
-    folder = layout.project
-    timeout = (given["timeout"] or TURN_MINUTES) * 60
-    if kind == "agent":
-        from bridge.agent import Agent
-
-        ralph = folder / ".ralph"
-        base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
-        agents = [ralph / "agents", folder / "agents"]
-        agent = Agent.load(
-            os_text(script), folders=agents, cwd=folder, settings=base | settings, timeout=wanted.hook_seconds
-        )
-        return AgentTool(stack.enter_context(agent), timeout=timeout, night=wanted)
-    driver = stack.enter_context(driver_of(folder, script, settings))
-    return DriverTool(driver, live=given["live"], timeout=timeout, night=wanted)
 
 
 class _View:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.errors import ConfigurationError
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,11 +80,6 @@ def write(text: str | bytes) -> None:
 def print_json(document: Mapping[str, object]) -> None:
     """Print a document with its schema number; bytes that are not UTF-8 appear as lone surrogates (\\udcXX)."""
     write(json.dumps({"schema": 1, **document}, indent=2) + "\n")
-
-
-def os_text(text: str) -> str:
-    """An argument as the shell side has it: UTF-8 with surrogateescape, whatever the locale says."""
-    return os.fsencode(text).decode("utf-8", "surrogateescape")
 
 
 def shell_line(argv: Sequence[str], stdin: bytes | None) -> bytes:

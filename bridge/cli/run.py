@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from bridge.cli._terminal import guarded
 from bridge.cli.common import os_text, project_folder, project_option, settings_option
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.settings import Given
     from bridge.setups.model import Setup
 
 __all__ = ["run"]
@@ -142,23 +140,23 @@ class _Asked:
 
 
 def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
-    from bridge.cli._run_bmalph import Wanted, run_here
-    from bridge.cli._scripts import as_given
+    from bridge.cli._run_bmalph import run_here
     from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.opening import Wanted, options_of
 
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
     if asked.words:
         raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
     wanted = Wanted(
-        options=_options(
-            platform_driver=("--driver", asked.driver and as_given(asked.driver)),
-            prompt_file=("--prompt", asked.prompt_in(setup.project)),
-            max_calls_per_hour=("--calls", asked.calls),
-            timeout_minutes=("--timeout", None if asked.timeout is None else str(math.ceil(asked.timeout))),
-            retry_seconds=("--retry-delay", None if asked.retry_delay is None else f"{asked.retry_delay:g}"),
-            retry_limit=("--max-failures", None if asked.max_failures is None else str(asked.max_failures)),
-            session_continuity=("--no-continue", "false" if asked.no_continue else None),
-            allowed_tools=("--allowed-tools", asked.allowed_tools),
+        options=options_of(
+            driver=asked.driver,
+            prompt=asked.prompt_in(setup.project),
+            calls=asked.calls,
+            timeout=asked.timeout,
+            retry_delay=asked.retry_delay,
+            max_failures=asked.max_failures,
+            resume=not asked.no_continue,
+            allowed_tools=asked.allowed_tools,
         ),
         live=asked.live,
         max_iterations=asked.max_iterations,
@@ -166,10 +164,8 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
         timeout=asked.run_seconds,
         promise=asked.completion_promise,
         extra=asked.settings,
-        dry_run=asked.dry_run,
-        quiet=asked.quiet,
     )
-    return run_here(locate(setup.project), wanted)
+    return run_here(locate(setup.project), wanted, dry_run=asked.dry_run, quiet=asked.quiet)
 
 
 def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
@@ -203,9 +199,3 @@ def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
         dry_run=asked.dry_run,
         quiet=asked.quiet,
     )
-
-
-def _options(**given: tuple[str, str | None]) -> dict[str, Given]:
-    from bridge.setups.bmalph.settings import Given
-
-    return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from bridge import stamps
+from bridge.log import logger
 from bridge.loop import runs
 from bridge.loop.lock import one_loop
 from bridge.process import leftovers
@@ -70,6 +71,8 @@ class ActiveRun:
         try:
             before = self.before = runs.read_run(self._folder)
             self.notices = (*_taken_over(before), *runs.end_leftovers(self._project, before))
+            for notice in self.notices:
+                logger().warning("%s: %s", self._project, notice)
             self._run = runs.begin_run(self._folder, command=self._command, now=self._now(), tool=self.tool)
         except BaseException:
             self._held.close()
@@ -101,7 +104,10 @@ class ActiveRun:
 
     def end_leftovers(self) -> int:
         """End what the tool has left running, return how many process groups those were."""
-        return leftovers.end(self._project)
+        if groups := leftovers.end(self._project):
+            counted = f"{groups} process group{'s' * (groups > 1)}"
+            logger().info("%s: what the tool had left running was ended: %s", self._project, counted)
+        return groups
 
     def over(self, reason: str) -> None:
         """The loop ends in order, for this reason; without it, the record says that it did not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bridge.loop.events import IterationEnded, IterationStarted, Waiting
 from bridge.loop.turn_records import NO_TURNS, Totals
 
 __all__ = ["Display", "Ended", "HookText", "Line", "Notice", "SessionEvent"]
@@ -49,6 +50,7 @@ class Ended:
         iterations: how many there were.
         seconds: how long it took.
         totals: what its turns came to.
+        signal: what was thrown in and ended it, or None.
     """
 
     code: int
@@ -57,6 +59,7 @@ class Ended:
     iterations: int = 0
     seconds: float = 0.0
     totals: Totals = NO_TURNS
+    signal: BaseException | None = None
 
 
-SessionEvent = Line | Display | HookText | Notice | Ended
+SessionEvent = Line | Display | HookText | Notice | Ended | IterationStarted | IterationEnded | Waiting

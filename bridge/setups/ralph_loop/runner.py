@@ -7,7 +7,7 @@ import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
 from bridge.git.repository import Repository
 from bridge.loop.backoff import back_off
+from bridge.loop.decide import Decision, Outcome, State, Verdict
+from bridge.loop.events import IterationEnded, IterationStarted, Waiting
 from bridge.loop.judging import interruption
 from bridge.loop.runs import Pause
 from bridge.loop.turn_logs import TurnLog
@@ -94,6 +96,7 @@ class _Run:
         self.line_open = False
 
     def run(self) -> Events:
+        came: BaseException | None = None
         try:
             ending = yield from self._loop()
         except GeneratorExit:
@@ -101,7 +104,7 @@ class _Run:
             self._write_summary(Ending(1, "the host has closed the session"))
             raise
         except (KeyboardInterrupt, SystemExit) as signal:
-            ending = _interrupted(signal)
+            ending, came = _interrupted(signal), signal
             self._keep_interrupted(interruption(signal)[1])
         except HookExited as left:
             yield from self._hook_said(left.stdout, left.stderr)
@@ -121,13 +124,13 @@ class _Run:
                 yield Notice(f"What the agent had left running was ended: {counted}")
             self.active.over(ending.reason)
         yield from self._lines(self._summary(ending))
-        yield self._ended(ending)
+        yield self._ended(ending, came)
 
-    def _ended(self, ending: Ending) -> Ended:
+    def _ended(self, ending: Ending, signal: BaseException | None = None) -> Ended:
         self._keep_interrupted(ending.reason)
         complete = ending == decide.ENDED_COMPLETE
         seconds = time.monotonic() - self.started
-        return Ended(ending.code, ending.reason, complete, self.iterations, seconds, self.tally.totals)
+        return Ended(ending.code, ending.reason, complete, self.iterations, seconds, self.tally.totals, signal)
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -201,6 +204,8 @@ class _Run:
         tree = self.repository.look()
         self.under_way = begun(iteration, time.time(), self.log.path, self.session.folder)
         shell = self.agent.shell
+        state = State(iteration=iteration - 1)
+        yield IterationStarted(iteration, (), None, True, None, self.log.path, state)
         yield from self._lines(logs.begins(iteration, datetime.now(), job.mode, job.shown))
         with _temporary(prompts.text()) as path:
             shell.update(
@@ -211,7 +216,7 @@ class _Run:
         if timed_out:
             yield from self._lines([f"⚠ Agent ran for too long and was ended ({self._shown_limit()})"])
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
-        attempt = self._judged(self.under_way, tree, status, response, timed_out=timed_out)
+        attempt, turn = self._judged(self.under_way, tree, status, response, timed_out=timed_out)
         self.under_way = None
         if attempt.empty:
             yield from self._lines([logs.NO_RESPONSE])
@@ -219,6 +224,11 @@ class _Run:
         shell["agent_rc"] = status or int(attempt.empty)
         yield from self._beside("agent_post_iteration")
         yield from self._lines([logs.RULE])
+        outcome = Outcome(status, timed_out=timed_out, said=not attempt.empty, limit=attempt.limit)
+        after = State(iteration=iteration)
+        yield IterationEnded(
+            iteration, outcome, Decision(Verdict.CONTINUE), turn.seconds, self.log.path, after, turn=turn
+        )
         return attempt
 
     def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, AgentEnd]:
@@ -244,7 +254,7 @@ class _Run:
 
     def _judged(
         self, turn: TurnRecord, tree: TreeState | None, status: int, response: str, *, timed_out: bool
-    ) -> Attempt:
+    ) -> tuple[Attempt, TurnRecord]:
         """What an attempt came to, written down as a record of the turn."""
         analysis = analyse(Path(self._capture()), status)
         attempt = Attempt(status, response, analysis.limit if analysis and status else None)
@@ -265,7 +275,7 @@ class _Run:
         )
         if self.records is not None:
             self.records.write(record)
-        return attempt
+        return attempt, record
 
     def _keep_interrupted(self, why: str) -> None:
         if self.records is not None and self.under_way is not None:
@@ -322,12 +332,14 @@ class _Run:
         seconds = seconds if left is None else min(seconds, left)
         if self.active is not None:
             self.active.waiting(Pause(reason, detail, time.time() + seconds))
-        until = time.monotonic() + seconds
+        until, ends_at = time.monotonic() + seconds, datetime.now().astimezone() + timedelta(seconds=seconds)
+        first, state = True, State(iteration=self.iterations)
         while (more := until - time.monotonic()) > 0:
+            yield Waiting(self.iterations, reason, detail, ends_at, more, first, state)
+            first = False
             time.sleep(min(more, 1.0))
         if self.active is not None:
             self.active.waiting(None)
-        yield from ()
 
     def _capture(self) -> str:
         return str(self.session.home / "last_agent_output")

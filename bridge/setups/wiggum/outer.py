@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.git.work import Probe
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
+    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.state import State
 
@@ -48,12 +49,13 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """A turn is over: how it was, what follows, how long it took, and what the turns of this run came to."""
+    """A turn is over: how it was, what follows, its seconds; the sum of the turns, and its own record."""
 
     state: State
     decision: Decision
     seconds: float
     totals: Totals = NO_TURNS
+    record: TurnRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,8 @@ def run_outer(
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())
         files.save(layout, state)
-        kept.end(reply)
-        yield TurnEnded(state, decision, time.monotonic() - started, kept.totals)
+        record = kept.end(reply)
+        yield TurnEnded(state, decision, time.monotonic() - started, kept.totals, record)
         if decision.outcome is not None:
             continue
         failures = failures + 1 if decision.failure else 0
@@ -187,14 +189,17 @@ class _Kept:
         self._began = time.time()
         self._tree = self._git.look() if self._git else None
 
-    def end(self, reply: turns.Reply) -> None:
-        """A turn is over, its checkpoint included."""
+    def end(self, reply: turns.Reply) -> TurnRecord | None:
+        """A turn is over, its checkpoint included; return its record, where there is one."""
         for each in reply.earlier:
             self._keep(each)
-        if reply.record is not None:
-            changes = self._git.changes(self._tree) if self._git else None
-            count, committed = (changes.count, changes.committed) if changes else (None, None)
-            self._keep(replace(reply.record, files_changed=count, committed=committed))
+        if reply.record is None:
+            return None
+        changes = self._git.changes(self._tree) if self._git else None
+        count, committed = (changes.count, changes.committed) if changes else (None, None)
+        record = replace(reply.record, files_changed=count, committed=committed)
+        self._keep(record)
+        return record
 
     def interrupted(self, number: int, why: str) -> None:
         """A turn ends together with the loop."""
