@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.cli._scripts import open_driver, settings_of
-from bridge.cli._terminal import say
+from bridge.cli._terminal import AT_OPEN_BREAKER, say
 from bridge.cli.common import shell_line, write
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
             quiet=wanted.quiet,
         ) as show:
             end = _run(script, loop, store, show)
+        if end.state.breaker is not None and end.state.breaker.is_open and not wanted.quiet:
+            say(AT_OPEN_BREAKER)
         _explain(script, settings, end, say)
         return 0 if end.verdict is Verdict.COMPLETE else 1
 

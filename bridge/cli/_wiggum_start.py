@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._scripts import as_given, driver_of
-from bridge.cli._terminal import Style, duration, say
+from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, say
 from bridge.cli.common import os_text, print_json
 from bridge.errors import ConfigurationError
 
@@ -266,6 +266,8 @@ class _View:
         word = style("complete", "green", "bold") if complete else style("incomplete", "red", "bold")
         turns = "1 iteration" if state.iteration == 1 else f"{state.iteration} iterations"
         say(f"{word} after {turns}, {duration(event.seconds)}: {state.reason} ({state.outcome})")
+        if state.breaker.is_open and not self._quiet:
+            say(AT_OPEN_BREAKER)
 
     def _where(self, state: State, ahead: int) -> str:
         most = f"/{state.max_iterations}" if state.max_iterations else ""

@@ -42,9 +42,7 @@ def circuit(case: Case) -> Answer:
     if not path.exists():
         return passed("no loop has run yet")
     if breaker.is_corrupt(case.folder):
-        return failed(
-            f"{case.folder.name_of(path)} is corrupt", "ralph_loop.sh --reset-circuit, or delete the file"
-        )
+        return failed(f"{case.folder.name_of(path)} is corrupt", "ralph-bridge reset")
     found = breaker.load(case.folder, time.time())
     reason = found.reason or "no reason given"
     if not found.is_open:
@@ -52,7 +50,7 @@ def circuit(case: Case) -> Answer:
     settings = case.settings
     since = stamps.parse_iso(found.opened_at or found.last_change)
     left = 0.0 if since is None else since + settings.cb_cooldown_minutes * 60 - time.time()
-    hint = f"bash {case.folder.shown}/ralph_loop.sh --reset-circuit, or CB_AUTO_RESET=true"
+    hint = "ralph-bridge reset, or CB_AUTO_RESET=true"
     if settings.cb_auto_reset:
         return warned(f"OPEN - {reason}; the next run closes it (CB_AUTO_RESET)")
     if left <= 0:
