@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Given, Settings
 
-__all__ = ["as_given", "driver_folders", "driver_of", "is_agent", "load", "open_driver", "settings_of"]
+__all__ = ["agent_of", "as_given", "driver_folders", "driver_of", "is_agent", "load", "open_driver", "settings_of"]
 
 
 def as_given(script: str) -> str:
@@ -127,6 +127,32 @@ def settings_of(extra: Mapping[str, str]) -> dict[str, Given]:
         if name in extra:
             return {"allowed_tools": Given(f"--set {name}", os_text(extra[name]))}
     return {}
+
+
+def agent_of(
+    project: Path, named: str, extra: Mapping[str, str], *, timeout: float | None, lift: bool = True
+) -> Agent:
+    """Load an agent where there is no setup of its kind, with what its controller would have set.
+
+    Args:
+        project: its folder.
+        named: a path, or a name: of one in the project (``.ralph/agents``, ``agents``), else of a shipped one.
+        extra: more globals, from ``--set``.
+        timeout: seconds for each hook beside the program.
+        lift: run filters that are understood in process.
+    """
+    from bridge.agent import Agent
+
+    ralph = project / ".ralph"
+    base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
+    return Agent.load(
+        os_text(named),
+        folders=[ralph / "agents", project / "agents"],
+        cwd=project,
+        settings={**base, **extra},
+        timeout=timeout,
+        lift=lift,
+    )
 
 
 def driver_of(

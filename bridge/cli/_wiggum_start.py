@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._scripts import as_given, driver_of
+from bridge.cli._scripts import agent_of, as_given, driver_of
 from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, say
 from bridge.cli.common import os_text, print_json
 from bridge.errors import ConfigurationError
@@ -186,14 +186,7 @@ def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) ->
     folder = layout.project
     timeout = (given["timeout"] or TURN_MINUTES) * 60
     if kind == "agent":
-        from bridge.agent import Agent
-
-        ralph = folder / ".ralph"
-        base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
-        agents = [ralph / "agents", folder / "agents"]
-        agent = Agent.load(
-            os_text(script), folders=agents, cwd=folder, settings=base | settings, timeout=wanted.hook_seconds
-        )
+        agent = agent_of(folder, script, settings, timeout=wanted.hook_seconds)
         return AgentTool(stack.enter_context(agent), timeout=timeout, night=wanted)
     driver = stack.enter_context(driver_of(folder, script, settings))
     return DriverTool(driver, live=given["live"], timeout=timeout, night=wanted)
