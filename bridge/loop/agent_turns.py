@@ -139,6 +139,7 @@ class AgentTurns:
                         raw,
                         stdin=b"",
                         stderr=logs.stderr,
+                        grace=self._settings.graces.interrupt,
                         timeout=self._settings.timeout,
                     )
                 ) as texts,

@@ -43,6 +43,7 @@ def run_agent(
     stdin: Input = 0,
     stderr: Errors = None,
     end_line: bool = True,
+    grace: float | None = None,
     timeout: float | None = None,
 ) -> Generator[str, None, AgentEnd]:
     """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
@@ -51,16 +52,19 @@ def run_agent(
         agent: the script.
         prompt_file: path of the prompt, as the script shall see it.
         capture: gets every byte that the program prints.
-        stdin: see :meth:`bridge.agent.Agent.invoke`, as the next two.
+        stdin: see :meth:`bridge.agent.Agent.invoke`, as the next three.
         stderr: see there.
         end_line: see there.
+        grace: see there.
         timeout: seconds that it may take; None: any number.
 
     Raises:
         bridge.errors.BridgeError: it can't be started.
     """
     with (
-        agent.invoke(prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line) as running,
+        agent.invoke(
+            prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line, grace=grace
+        ) as running,
         _ended_after(timeout, running) as over,
         agent.format_display(running, end_line=end_line) as display,
     ):
