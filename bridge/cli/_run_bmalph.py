@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bridge.cli._ignored import note_unignored
 from bridge.cli._scripts import open_driver, settings_of
 from bridge.cli._terminal import AT_OPEN_BREAKER, say
 from bridge.cli.common import shell_line, write
@@ -56,6 +57,7 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
     from bridge.cli._render import Renderer
     from bridge.cli._view import view
     from bridge.loop.decide import Verdict
+    from bridge.setups.bmalph.doctor.project import samples
     from bridge.setups.bmalph.start import ready
 
     settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
@@ -69,6 +71,7 @@ def run_here(folder: Folder, wanted: Wanted) -> int:
             return dry_run(script, settings, loop, folder)
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
         if not wanted.quiet:
+            note_unignored(folder.project, folder.shown, samples(folder))
             most = f" · at most {wanted.max_iterations} iterations" if wanted.max_iterations else ""
             say(f"{script.display_name()} · driver {script.script} · prompt {loop.prompt}{most}")
         renderer = Renderer(max_iterations=wanted.max_iterations, quiet=wanted.quiet)

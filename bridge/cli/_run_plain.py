@@ -6,6 +6,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from bridge.cli._ignored import note_unignored
 from bridge.cli._scripts import agent_of, driver_of
 from bridge.cli._terminal import say
 from bridge.cli.common import shell_line, write
@@ -117,8 +118,11 @@ def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
 
 
 def _begin(tool: str, settings: LoopSettings, *, quiet: bool) -> None:
+    from bridge.setups.plain.own import SAMPLES
+
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     if not quiet:
+        note_unignored(settings.project, ".ralph", SAMPLES)
         say(f"{tool} · prompt {settings.prompt} · at most {settings.limits.max_iterations} iterations")
 
 

@@ -8,33 +8,15 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectBusy
 from bridge.loop.lock import one_loop
-from bridge.loop.standing import holder_pid
-from bridge.process import table
 from bridge.setups.bmalph.folder import locate
-from bridge.setups.places import other_folders, state_folders
+from bridge.setups.places import at_work, other_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["at_work", "reset"]
-
-
-def at_work(project: Path) -> int | None:
-    """Give the process of the loop of any kind that is at work in a project, the original controller's included.
-
-    Returns:
-        Its pid; 0 when it has not said yet who it is; None when there is none.
-
-    Raises:
-        ConfigurationError: RALPH_DIR can't be used.
-        ProjectUnusable: a lock can't be looked at.
-    """
-    for folder in dict.fromkeys((locate(project).path, *state_folders(project))):
-        if (pid := holder_pid(folder)) is not None:
-            return pid
-    return next(iter(table.running_in(project, "ralph_loop.sh")), None)
+__all__ = ["reset"]
 
 
 def reset(project: Path) -> list[str]:

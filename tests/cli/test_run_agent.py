@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -45,6 +46,13 @@ def worker(project: Project, code: str) -> None:
 def turns(project: Project) -> list[dict[str, Any]]:
     lines = (project.folder / ".ralph/logs/turns.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
+
+
+def gone(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def until(true: Callable[[], object]) -> None:
@@ -135,7 +143,7 @@ def test_one_loop_and_nothing_outlives_it(agents: Project) -> None:
     assert process.returncode == 143
     for name in ("left", "pid"):
         pid = int((agents.folder / "bin" / name).read_text())
-        until(lambda pid=pid: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie")
+        until(partial(gone, pid))
 
 
 def test_after_kill_9_the_next_run_ends_the_agent_and_goes_on(agents: Project) -> None:
@@ -153,7 +161,7 @@ def test_after_kill_9_the_next_run_ends_the_agent_and_goes_on(agents: Project) -
     assert done.returncode == 0, done.stderr
     assert "is taken over" in done.stderr
     left = int((agents.folder / "bin/left").read_text())
-    until(lambda: not psutil.pid_exists(left) or psutil.Process(left).status() == "zombie")
+    until(partial(gone, left))
 
 
 def test_dry_run_prints_the_prompt_and_writes_nothing(agents: Project) -> None:
