@@ -7,7 +7,8 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import say
+from bridge.cli._ignored import note_unignored
+from bridge.cli._terminal import AT_OPEN_BREAKER, say
 from bridge.cli.common import shell_line, write
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> i
     from bridge.cli._render import Renderer
     from bridge.cli._view import view
     from bridge.loop.decide import Verdict
+    from bridge.setups.bmalph.doctor.project import samples
     from bridge.setups.bmalph.opening import open_loop
 
     with open_loop(folder, wanted, lambda line: say(f"note: {line}"), log=not dry_run) as opened:
@@ -40,6 +42,7 @@ def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> i
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
         most = wanted.max_iterations
         if not quiet:
+            note_unignored(folder.project, folder.shown, samples(folder))
             say(_first_line(opened))
         renderer = Renderer(max_iterations=most, quiet=quiet)
         calls = opened.settings.max_calls_per_hour
@@ -49,6 +52,8 @@ def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> i
         except (KeyboardInterrupt, SystemExit) as signal:
             renderer.interrupted(signal)
             raise
+        if end.state.breaker is not None and end.state.breaker.is_open and not quiet:
+            say(AT_OPEN_BREAKER)
         _explain(opened, end, say)
         return 0 if end.verdict is Verdict.COMPLETE else 1
 

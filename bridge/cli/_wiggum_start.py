@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, duration, say
+from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, say
 from bridge.cli.common import os_text, print_json
 from bridge.loop.turn_records import NO_TURNS
 from bridge.resources import as_given
@@ -256,6 +256,8 @@ class _View:
             self._last(
                 state, event.seconds, event.totals, state.reason or "", state.outcome or "", complete=complete
             )
+        if state.breaker.is_open and not self._quiet:
+            say(AT_OPEN_BREAKER)
 
     def interrupted(self, seconds: float, error: BaseException) -> None:
         """Print the last line of a loop that a signal has ended."""

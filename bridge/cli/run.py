@@ -26,7 +26,9 @@ _FRANKBRIA = {
     "github_issue": "GITHUB_ISSUE",
     "agent_provider": "AGENT_PROVIDER",
 }
-_AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
+_SETUP_ONLY = ("process", "strict_compat")
+_AGENT_ONLY = ("agent", *_SETUP_ONLY, "no_lift")
+_NOT_OF_AGENTS = ("no_continue", "allowed_tools")
 
 
 @click.command()
@@ -59,7 +61,11 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 )
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
 @click.option("--allowed-tools", metavar="LIST", help='Tools that the agent may use: "Read, Bash(make *)".')
-@click.option("--agent", metavar="NAME|PATH", help="Agent script of a ralph-loop setup.  [default: its AGENT]")
+@click.option(
+    "--agent",
+    metavar="NAME|PATH",
+    help="Agent script, in a driver's stead.  [default in a ralph-loop setup: its AGENT]",
+)
 @click.option("--process", is_flag=True, help="With plan: from the process specifications.")
 @click.option("--strict-compat", is_flag=True, help="With the original controller's warts that show.")
 @click.option("--no-lift", is_flag=True, help="Let bash run every filter of the agent.")
@@ -75,6 +81,7 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str, **gi
 
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
     gives the completion promise, when every box of @fix_plan.md is ticked, or after --max-iterations.
+    With --agent in a folder without a setup, the promise is COMPLETE unless another one is named.
 
     In a ralph-loop setup WORDS are those of its controller: plan [N], build [N], align-specs [N],
     prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.
@@ -99,7 +106,7 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str, **gi
         asked = _Asked(**{name: value for name, value in given.items() if name not in _AGENT_ONLY})
         if setup is not None and (setup_name or not is_bare(setup)):
             return _in_bmalph(context, setup, asked)
-        return _without_setup(context, folder, asked)
+        return _without_setup(context, folder, asked, given["agent"], lift=not given["no_lift"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,17 +175,24 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
     return run_here(locate(setup.project), wanted, dry_run=asked.dry_run, quiet=asked.quiet)
 
 
-def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
-    from bridge.cli._run_plain import run_plain
+def _without_setup(context: click.Context, folder: Path, asked: _Asked, agent: str | None, *, lift: bool) -> int:
+    from bridge.cli._run_plain import run_agent_script, run_plain
     from bridge.loop.prompt import find_prompt
-    from bridge.setups.plain.settings import TURN_MINUTES, PlainSettings
+    from bridge.resources import as_given
+    from bridge.setups.plain.settings import AGENT_PROMISE, TURN_MINUTES, PlainSettings
 
     refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
     if asked.words:
         raise click.UsageError(
             f"{asked.words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context
         )
-    refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
+    refuse_options(context, _SETUP_ONLY, f"here: {folder} holds no ralph-loop setup")
+    if agent is not None:
+        if asked.driver is not None:
+            raise click.UsageError("--driver and --agent exclude each other", context)
+        refuse_options(context, _NOT_OF_AGENTS, "to an agent: no hook of its script takes that")
+    else:
+        refuse_options(context, ("no_lift",), "without --agent")
     given = PlainSettings(
         prompt=os_text(find_prompt(folder, asked.prompt_in(folder))),
         max_iterations=asked.max_iterations or 50,
@@ -186,10 +200,14 @@ def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
         max_failures=asked.max_failures or 0,
         retry_seconds=asked.retry_delay,
         live=asked.live,
-        promise=asked.completion_promise,
+        promise=asked.completion_promise or (AGENT_PROMISE if agent else None),
         timeout=TURN_MINUTES * 60 if asked.run_seconds is None else asked.run_seconds,
         resume=not asked.no_continue,
     )
+    if agent is not None:
+        return run_agent_script(
+            folder, given, as_given(agent), asked.settings, lift=lift, dry_run=asked.dry_run, quiet=asked.quiet
+        )
     return run_plain(
         folder,
         given,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookError, ProgramNotFound, ProgramNotStarted
-from bridge.loop.commands import prepare_command, stdin_of
+from bridge.loop.commands import denial_help, prepare_command, stdin_of
 from bridge.loop.turn import Turn, live_filter, not_started
 from bridge.process.argv import check_sizes, resolve
 
@@ -32,11 +32,23 @@ class Launcher:
     """
 
     def __init__(self, driver: LoopDriver, settings: LoopSettings, store: Store) -> None:
-        self._driver = driver
+        self._driver = self.reviewer = driver
         self._settings = settings
         self._store = store
         self._show: Callable[[bytes], bytes] | None = None
         self._filtered = False
+
+    def supports_sessions(self) -> bool:
+        """Say whether runs can be resumed."""
+        return self._driver.supports_sessions()
+
+    def recover_session_id(self, output_file: str) -> str | None:
+        """Return the session id in a run's output."""
+        return self._driver.recover_session_id(output_file)
+
+    def denial_help(self) -> str:
+        """Say what can be done about refused tools."""
+        return denial_help(self._driver)
 
     def command(self, context: str, session: str | None, *, first: bool) -> tuple[list[str], bool, str]:
         """Let the driver build the command; return it, whether it is the live form, and why it is broken or ''.

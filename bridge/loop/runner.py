@@ -18,7 +18,7 @@ from bridge.git.repository import Repository
 from bridge.loop import breaker as breakers
 from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
-from bridge.loop.commands import denial_help, prepare_command
+from bridge.loop.commands import prepare_command
 from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
     DenialHelp,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from bridge.loop.ports import Clock, RunLogs, Store
+    from bridge.loop.ports import Clock, RunLogs, Store, Tool
     from bridge.loop.turn_records import Result
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "context_for",
     "prepare_command",
     "run_loop",
+    "run_turns",
 ]
 
 _SLICE = 1.0
@@ -81,14 +82,28 @@ def run_loop(
     Raises:
         bridge.errors.BridgeError: the driver failed, the CLI can't be started, a file can't be written.
     """
-    yield from _Loop(driver, settings, store, clock or WallClock()).run()
+    yield from run_turns(Launcher(driver, settings, store), settings, store=store, clock=clock)
+
+
+def run_turns(
+    tool: Tool, settings: LoopSettings, *, store: Store, clock: Clock | None = None
+) -> Generator[LoopEvent, None, None]:
+    """Run the loop with any tool; otherwise as :func:`run_loop`.
+
+    Args:
+        tool: runs the turns.
+        settings: how to run it.
+        store: the project's files.
+        clock: the time; None for the real one.
+    """
+    yield from _Loop(tool, settings, store, clock or WallClock()).run()
 
 
 class _Loop:
     """One run of the loop; `state` is where it stands."""
 
-    def __init__(self, driver: LoopDriver, settings: LoopSettings, store: Store, clock: Clock) -> None:
-        self.driver = driver
+    def __init__(self, tool: Tool, settings: LoopSettings, store: Store, clock: Clock) -> None:
+        self.tool = tool
         self.settings = settings
         self.store = store
         self.clock = clock
@@ -101,14 +116,13 @@ class _Loop:
             self.repository = Repository(settings.project, settings.files, env=settings.env)
         self.tally = Tally()
         self.under_way: TurnRecord | None = None
-        self.launcher = Launcher(driver, settings, store)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         self.started = self.clock.monotonic()
         notices = self.store.begin()
         try:
             yield from map(Notice, notices)
-            self.sessions = self.settings.resume and self.driver.supports_sessions()
+            self.sessions = self.settings.resume and self.tool.supports_sessions()
             decision = yield from self._iterations()
             end = LoopEnded(
                 decision.verdict,
@@ -167,7 +181,7 @@ class _Loop:
         before = self.store.read_plan()
         tree = self.repository.look() if self.repository else None
         context = context_for(self.state, before, resumed=session is not None)
-        argv, live, broken = self.launcher.command(context, session, first=iteration == 1)
+        argv, live, broken = self.tool.command(context, session, first=iteration == 1)
         logs = self.store.new_logs(iteration)
         head = tree.head if tree else ""
         began = self.clock.monotonic()
@@ -175,7 +189,7 @@ class _Loop:
         yield self._told(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
-        run = not_started(broken) if broken else (yield from self.launcher.run(iteration, argv, logs, live=live))
+        run = not_started(broken) if broken else (yield from self.tool.run(iteration, argv, logs, live=live))
         outcome = heard(
             run,
             replace(self.state, session_id=session),
@@ -225,7 +239,7 @@ class _Loop:
         if outcome.denied and not self.helped:
             self.helped = True
             refused = outcome.analysis.denied_commands if outcome.analysis else ()
-            yield self._told(DenialHelp(iteration, refused, denial_help(self.driver)))
+            yield self._told(DenialHelp(iteration, refused, self.tool.denial_help()))
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
             yield from self._review(iteration, outcome)
         return decision
@@ -258,7 +272,7 @@ class _Loop:
             return outcome
         found = None
         try:
-            found = self.driver.recover_session_id(str(logs.output))
+            found = self.tool.recover_session_id(str(logs.output))
         except HookError:  # a session less costs some reading; the loop goes on
             pass
         except (OutputNotFound, OutputUnreadable):  # `git clean -fdx` of the agent takes ignored logs, too
@@ -267,7 +281,8 @@ class _Loop:
 
     def _review(self, iteration: int, outcome: Outcome) -> Generator[LoopEvent, None, None]:
         breaker, changes, wanted = self.state.breaker, outcome.changes, self.settings.review
-        if self.repository is None or changes is None or wanted.mode == "off":
+        reviewer = self.tool.reviewer
+        if self.repository is None or changes is None or wanted.mode == "off" or reviewer is None:
             return
         facts = ReviewFacts(
             loop=iteration,
@@ -281,7 +296,7 @@ class _Loop:
         if not review_due(wanted.mode, facts):
             return
         for event in review(
-            self.driver,
+            reviewer,
             self.settings,
             self.store,
             self.repository,

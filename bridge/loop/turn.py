@@ -7,7 +7,7 @@ import shutil
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.files import write_atomic
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.options import LoopSettings
     from bridge.loop.ports import RunLogs, Store
-    from bridge.stream.analysis import Analyzer
+    from bridge.stream.analysis import Analysis, RunFacts
 
-__all__ = ["Run", "Turn", "keep_stream", "live_filter", "not_started"]
+__all__ = ["Hears", "Run", "Turn", "keep_stream", "live_filter", "not_started", "tail"]
 
 _LAST_LINE = 400
 _STDERR_TAIL = 64 * 1024
+
+
+class Hears(Protocol):
+    """What has taken in a run's output, and can say what that came to."""
+
+    def finish(self, facts: RunFacts) -> Analysis:
+        """Judge it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class Run:
     status: int
     timed_out: bool
     idle: bool
-    analyzer: Analyzer
+    analyzer: Hears
     stderr: bytes
     result: bytes | None
     shown: bool
@@ -124,7 +131,7 @@ class Turn:
             yield from map(Notice, filter(None, (raw.notice, errors.notice)))
         self._store.agent(None)
         assert program.status is not None
-        stderr = _tail(logs.stderr)
+        stderr = tail(logs.stderr)
         return Run(program.status, timed_out, self._idle, analyzer, stderr, self._result, self._shown)
 
     def _take(self, line: bytes) -> Generator[LoopEvent, None, None]:
@@ -196,7 +203,8 @@ def _is_result(line: bytes) -> bool:
     return isinstance(event, dict) and event.get("type") == "result"
 
 
-def _tail(path: os.PathLike[str]) -> bytes:
+def tail(path: os.PathLike[str]) -> bytes:
+    """Return the end of what a run wrote to stderr."""
     with suppress(FileNotFoundError), open(path, "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _STDERR_TAIL))
         return file.read()

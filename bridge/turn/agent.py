@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bridge.errors import HookTimeout
 
 if TYPE_CHECKING:
     import os
@@ -12,9 +14,12 @@ if TYPE_CHECKING:
 
     from bridge.agent import Agent
     from bridge.shell.jobs import Job, Tee
-    from bridge.shell.launch import Input
+    from bridge.shell.launch import Errors, Input
 
-__all__ = ["AgentEnd", "run_agent", "watched"]
+__all__ = ["LONG", "AgentEnd", "run_agent", "run_hook", "watched"]
+
+LONG = 10.0
+"""Seconds after which a hook is named that is still running."""
 
 
 class AgentEnd(NamedTuple):
@@ -35,7 +40,9 @@ def run_agent(
     capture: Tee,
     *,
     stdin: Input = 0,
+    stderr: Errors = None,
     end_line: bool = True,
+    grace: float | None = None,
     timeout: float | None = None,
 ) -> Generator[str, None, AgentEnd]:
     """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
@@ -44,21 +51,53 @@ def run_agent(
         agent: the script.
         prompt_file: path of the prompt, as the script shall see it.
         capture: gets every byte that the program prints.
-        stdin: see :meth:`bridge.agent.Agent.invoke`, as the next.
+        stdin: see :meth:`bridge.agent.Agent.invoke`, as the next three.
+        stderr: see there.
         end_line: see there.
+        grace: see there.
         timeout: seconds that it may take; None: any number.
 
     Raises:
         bridge.errors.BridgeError: it can't be started.
     """
     with (
-        agent.invoke(prompt_file, stdin=stdin, tee=capture, end_line=end_line) as running,
+        agent.invoke(
+            prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line, grace=grace
+        ) as running,
         _ended_after(timeout, running) as over,
         agent.format_display(running, end_line=end_line) as display,
     ):
         yield from display
     status = display.status or running.status or 0
     return AgentEnd(status or 124, True) if over.is_set() else AgentEnd(status)
+
+
+def run_hook(
+    agent: Agent, hook: Literal["agent_pre_iteration", "agent_post_iteration"], seconds: float
+) -> list[str]:
+    """Call a hook before or after the program; one that hangs is ended at its deadline, and the loop goes on.
+
+    Args:
+        agent: the script; its shell has the deadline.
+        hook: which.
+        seconds: that deadline, for people.
+
+    Returns:
+        What people should be told.
+
+    Raises:
+        bridge.errors.HookExited: it called ``exit``.
+    """
+    told: list[str] = []
+    try:
+        with watched(hook, LONG, told.append):
+            if hook == "agent_pre_iteration":
+                agent.pre_iteration()
+            else:
+                agent.post_iteration()
+    except HookTimeout:
+        told.append(f"{hook} was ended: it took longer than {seconds:g} s")
+    return told
 
 
 @contextmanager

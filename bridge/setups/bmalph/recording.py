@@ -200,7 +200,7 @@ class Recorder:
             breaker.save(self._folder, circuit, None)
             self._status(event.state, loop, "circuit_breaker_open", "halted", now, reason=event.reason)
             self._log("ERROR", f"Circuit breaker is open: {circuit.reason}")
-            self._log("INFO", "Next: look at the last output, then --reset-circuit, or wait for the cooldown")
+            self._log("INFO", "Next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown")
         elif event.reason == "permission_denied":
             self._reset("permission_denied", loop, now)
             self._status(event.state, loop, "permission_denied", "halted", now, reason="permission_denied")

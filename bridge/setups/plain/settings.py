@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["TURN_MINUTES", "PlainSettings", "loop_settings"]
+__all__ = ["AGENT_PROMISE", "TURN_MINUTES", "PlainSettings", "loop_settings"]
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
+
+AGENT_PROMISE = "COMPLETE"
+"""What ends the loop of an agent script unless another promise is named: prompts for these scripts ask for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from bridge.setups.ralph_loop.own import own_files
 from bridge.setups.ralph_loop.plan import plan_command
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompts import Prompts, slices
-from bridge.turn.agent import AgentEnd, run_agent, watched
+from bridge.turn.agent import LONG, AgentEnd, run_agent, watched
 from bridge.turn.output import analyse
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_session"]
 
-_LONG = 10.0
-"""Seconds after which a hook is named that is still running."""
 _LIMIT_MARGIN = 5.0
 """Seconds: a provider's clock and ours differ."""
 
@@ -293,7 +291,7 @@ class _Run:
             self._logged(text + "\n")
 
         try:
-            with watched(hook, _LONG, say):
+            with watched(hook, LONG, say):
                 reply = call(host_streams=True)
         except HookTimeout as error:
             yield from map(Notice, told)

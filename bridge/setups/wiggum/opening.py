@@ -158,21 +158,14 @@ def _tool(
     stack: ExitStack, layout: Layout, name: str, wanted: Wanted, tell: Callable[[str], None]
 ) -> DriverTool | AgentTool:
     from bridge.loop.night import night
-    from bridge.setups.plain.opening import driver_of
+    from bridge.setups.plain.opening import agent_of, driver_of
     from bridge.setups.wiggum.tools import AgentTool, DriverTool
 
     waits = night(os.environ)
     kind, _, script = name.partition(" ")
     folder, settings = layout.project, dict(wanted.settings)
     if kind == "agent":
-        from bridge.agent import Agent
-
-        ralph = folder / ".ralph"
-        base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
-        agents = [ralph / "agents", folder / "agents"]
-        agent = Agent.load(
-            os_text(script), folders=agents, cwd=folder, settings=base | settings, timeout=waits.hook_seconds
-        )
+        agent = agent_of(folder, script, settings, timeout=waits.hook_seconds)
         return AgentTool(stack.enter_context(agent), timeout=wanted.timeout, night=waits)
     driver = stack.enter_context(driver_of(folder, script, settings, tell))
     return DriverTool(driver, live=wanted.live, timeout=wanted.timeout, night=waits)

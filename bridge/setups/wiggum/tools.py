@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bridge.errors import HookTimeout, ProgramNotFound
+from bridge.errors import ProgramNotFound
 from bridge.loop.backoff import limit_wait
 from bridge.loop.decide import Limits, Rules
 from bridge.loop.decide import State as EngineState
@@ -28,7 +28,7 @@ from bridge.setups.wiggum.store import TurnStore, log_names
 from bridge.setups.wiggum.tool_errors import logged_errors
 from bridge.setups.wiggum.turns import Reply
 from bridge.shell.protocol import quote
-from bridge.turn.agent import AgentEnd, run_agent, watched
+from bridge.turn.agent import AgentEnd, run_agent, run_hook
 from bridge.turn.output import analyse
 
 if TYPE_CHECKING:
@@ -45,9 +45,6 @@ __all__ = ["TURN_MINUTES", "AgentTool", "DriverTool"]
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
-
-_LONG = 10.0
-"""Seconds after which a hook is named that is still running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +160,7 @@ class AgentTool:
     ) -> Generator[LoopEvent, None, tuple[Reply, Limit | None]]:
         agent, began = self.agent, time.time()
         agent.reset_context()
-        yield from self._beside("agent_pre_iteration")
+        yield from map(Notice, run_hook(agent, "agent_pre_iteration", self.night.hook_seconds))
         with files.usable():
             raw = TurnLog(logs.output, self.night.turn_log_bytes)
         limit = _sooner(self.timeout, seconds)
@@ -178,7 +175,7 @@ class AgentTool:
             yield from map(Notice, filter(None, [raw.notice]))
         errors = logged_errors(logs.output)
         said = agent.extract_response(logs.output).rstrip("\n") if end.status == 0 else ""
-        yield from self._beside("agent_post_iteration")
+        yield from map(Notice, run_hook(agent, "agent_post_iteration", self.night.hook_seconds))
         analysis = analyse(logs.output, end.status)
         if end.timed_out:
             reply = replace(_CUT, tool_errors=errors)
@@ -189,17 +186,6 @@ class AgentTool:
             reply = Reply(said, silent, excused=not said, tool_errors=errors)
         found = analysis.limit if analysis and end.status and not end.timed_out else None
         return replace(reply, record=_record(layout, number, began, end, reply, logs, analysis, found)), found
-
-    def _beside(self, hook: str) -> Generator[LoopEvent, None, None]:
-        """A hook before or after the program; one that hangs is ended at its deadline, and the loop goes on."""
-        call = self.agent.pre_iteration if hook == "agent_pre_iteration" else self.agent.post_iteration
-        told: list[str] = []
-        try:
-            with watched(hook, _LONG, told.append):
-                call()
-        except HookTimeout:
-            told.append(f"{hook} was ended: it took longer than {self.night.hook_seconds:g} s")
-        yield from map(Notice, told)
 
 
 def _record(
