@@ -155,7 +155,9 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
         state = prepared.state
         for notice in prepared.notices:
             say(f"note: {notice}")
-        tool = tool or _tool(stack, layout, state.tool or "driver claude-code", given)
+        if tool is None:
+            active.uses(state.tool or "driver claude-code")
+            tool = _tool(stack, layout, active.tool, given)
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
         delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
         events = stack.enter_context(

@@ -27,7 +27,7 @@ _STATUSES = ("passed", "warning", "failed")
 @setup_option
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def doctor(*, setup_name: str | None, project: str, as_json: bool) -> int:
+def doctor(*, setup_name: str | None, project: str | None, as_json: bool) -> int:
     """Examine this project: programs, settings, driver or agent, CLI, repository, state.
 
     The checks are those of the setup that `run` would find here. Nothing is written, no agent is

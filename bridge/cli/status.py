@@ -23,7 +23,7 @@ __all__ = ["status", "status_lines"]
 @setup_option
 @project_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def status(*, setup_name: str | None, project: str, as_json: bool) -> int:
+def status(*, setup_name: str | None, project: str | None, as_json: bool) -> int:
     """Show where this project's loop stands. Files are read, nothing is written.
 
     Exit status: 0, also when no loop has run yet; 2 when there is no such folder.

@@ -38,7 +38,7 @@ _PATIENCE = 5.0
     show_default=True,
     help="Between two looks.",
 )
-def watch(*, project: str, once: bool, interval: float) -> int:
+def watch(*, project: str | None, once: bool, interval: float) -> int:
     """Watch the loop that is running in this project: its status, and what the agent says.
 
     It ends when the loop ends; Ctrl-C ends the watching, not the loop. Files are read, nothing is written.
