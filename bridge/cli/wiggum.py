@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import guarded, say
+from bridge.cli._terminal import Style, guarded, say, show
 from bridge.cli.common import os_text, print_json, project_folder, project_option, settings_option, write
 from bridge.errors import ConfigurationError
 
@@ -130,14 +132,17 @@ def status(*, project: str | None, as_json: bool) -> int:
     Exit status: 0, also when there is no loop; 2 when its state can't be read.
     """
     with guarded():
-        from bridge.cli._wiggum_show import status_lines
-        from bridge.setups.wiggum.overview import overview
+        from bridge.cli.status import status_lines
+        from bridge.setups.overview import overview, the_loop
+        from bridge.setups.wiggum import files
 
-        seen = overview(_layout(project))
+        now, layout = time.time(), _layout(project)
+        seen = overview(the_loop(layout.project, "wiggum"), now)
         if as_json:
-            print_json(seen)
+            state = files.last(layout)
+            print_json(seen | {"turn": state.turn.number if state and state.turn else None})
         else:
-            write("".join(f"{line}\n" for line in status_lines(seen)))
+            show("".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout))))
         return 0
 
 
