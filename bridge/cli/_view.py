@@ -20,6 +20,7 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
+from bridge.loop.follow import last_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -218,7 +219,7 @@ class Bottom:
         elif self._run_began is not None:
             found.append(f"agent at work for {duration(now - self._run_began)}")
             found += [f"tool: {self._tool}"] if self._tool else []
-            found += [f"last: {self._last}"] if self._last else []
+            found += [f"last: {last_sentence(self._last)}"] if self._last else []
         return [_tame(line) for line in found]
 
 

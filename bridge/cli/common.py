@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
 from bridge.resources import os_text
+from bridge.setups.find import project_above
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,16 +56,28 @@ settings_option = click.option(
 
 
 project_option = click.option(
-    "--project", metavar="DIR", default=".", show_default=True, help="The project's folder."
+    "--project",
+    metavar="DIR",
+    help="The project's folder.  [default: this folder or the nearest above with a loop's files]",
 )
 
 
-def project_folder(given: str) -> Path:
-    """The folder that ``--project`` names, absolute.
+def project_folder(given: str | None, *, tell: bool = False) -> Path:
+    """The folder that ``--project`` names, absolute; without it, the project that the user is in.
+
+    Args:
+        given: None: this folder, or the nearest above that has a loop's files.
+        tell: say on stderr which project that is where it isn't the working folder.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: there is no such folder.
     """
+    if given is None:
+        here = Path(os.path.abspath("."))
+        folder = project_above(here)
+        if tell and folder != here:
+            say(f"project: {folder} (the nearest folder above with a loop's files)")
+        return folder
     folder = Path(os.path.abspath(given))
     if not folder.is_dir():
         raise ConfigurationError(f"--project {given}: there is no such folder")

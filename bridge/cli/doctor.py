@@ -28,7 +28,7 @@ _STATUSES = ("passed", "warning", "failed")
 @project_option
 @click.option("--fix", is_flag=True, help="Do what is safe of the steps that are named.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def doctor(*, setup_name: str | None, project: str, fix: bool, as_json: bool) -> int:
+def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: bool) -> int:
     """Examine this project: programs, settings, driver or agent, CLI, repository, state.
 
     The checks are those of the setup that `run` would find here. No agent is called, and nothing is

@@ -76,7 +76,7 @@ _NOT_OF_AGENTS = ("no_continue", "allowed_tools")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
 @click.pass_context
-def run(context: click.Context, /, *, setup_name: str | None, project: str, **given: Any) -> int:
+def run(context: click.Context, /, *, setup_name: str | None, project: str | None, **given: Any) -> int:
     """Run the coding CLI again and again until the work is done.
 
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
@@ -93,7 +93,7 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str, **gi
     from bridge.setups.unserved import refuse
 
     with guarded():
-        folder = project_folder(project)
+        folder = project_folder(project, tell=True)
         theirs = {key: given.pop(name) for name, key in _FRANKBRIA.items()}
         asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
         refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from bridge import stamps
+from bridge.errors import BridgeError
 from bridge.log import logger
 from bridge.loop import runs
 from bridge.loop.lock import one_loop
@@ -89,6 +91,11 @@ class ActiveRun:
         """Take the lock anew if a tool has deleted its file. To be called from time to time."""
         self._renew()
 
+    def uses(self, tool: str) -> None:
+        """What it runs is known only now."""
+        self.tool = tool
+        self._write(tool=tool)
+
     def program(self, pid: int | None) -> None:
         """Note the tool's process (None: it has ended), so that whoever comes after a crash can end it."""
         self._write(agent=None if pid is None else runs.identify(pid))
@@ -116,6 +123,7 @@ class ActiveRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._reason = self._reason or _reason_of(error)
         try:
             self.end_leftovers()
             if self._reason:
@@ -126,6 +134,16 @@ class ActiveRun:
     def _write(self, **changes: object) -> None:
         if self._run is not None:
             self._run = runs.write_run(self._folder, self._run, now=self._now(), **changes)
+
+
+def _reason_of(error: BaseException | None) -> str:
+    """Why a loop ends that has not said so itself; '' for what nobody expects."""
+    if isinstance(error, KeyboardInterrupt):
+        return "SIGINT"
+    if isinstance(error, SystemExit):
+        number = error.code - 128 if isinstance(error.code, int) else 0
+        return signal.Signals(number).name if number in signal.valid_signals() else "interrupted"
+    return f"error: {str(error).splitlines()[0]}" if isinstance(error, BridgeError) and str(error) else ""
 
 
 def _taken_over(before: Run | None) -> tuple[str, ...]:

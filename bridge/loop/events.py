@@ -71,7 +71,7 @@ class RunProgress:
     Attributes:
         iteration: which one.
         elapsed: seconds since it began.
-        last_line: the last line that it printed, or ''.
+        last_line: the last sentence of its text in a live run, else the last line that it printed, or ''.
         tool: what it is using, as far as that shows, or ''.
         count: how many of these there were in this run, from 0.
     """

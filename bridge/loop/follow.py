@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,14 @@ from bridge.stream.events import Reader
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Follower", "said"]
+__all__ = ["Follower", "last_sentence", "last_words", "said"]
 
 _TAIL = 2048
 _MOST = 256 * 1024  # of one look: a viewer who is that far behind wants the end
 _HEAD = 80
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
+_LAST = 64 * 1024
+_DELTA = '{"type":"stream_event"'  # a piece of a message, which comes as a whole, too
 
 
 class Follower:
@@ -63,6 +67,8 @@ def said(line: str) -> list[str]:
     """
     if not line.startswith("{"):
         return [line]
+    if line.startswith(_DELTA):
+        return []
     data = line.encode("utf-8", "replace")
     reader = Reader()
     reader.feed(data)
@@ -72,3 +78,30 @@ def said(line: str) -> list[str]:
         return text.split("\n")
     tool = tool_in(data) if may_name_tool(data) else ""
     return [f"[{tool}]"] if tool else []
+
+
+def last_sentence(text: str) -> str:
+    """Return the sentence that a text ends with, which may be under way, or ''.
+
+    >>> last_sentence("Read it. Now I fix the te"), last_sentence("Done.\\n=====\\n")
+    ('Now I fix the te', 'Done.')
+    """
+    for line in reversed(text.split("\n")):
+        for piece in reversed(_SENTENCE.split(line.strip())):
+            if any(map(str.isalnum, piece)):
+                return piece
+    return ""
+
+
+def last_words(*logs: Path) -> str | None:
+    """Return the last sentence that logs of what an agent says end with; None: there is none."""
+    for path in logs:
+        with suppress(OSError), open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - _LAST))
+            data = file.read(_LAST)
+            lines = data.decode("utf-8", "replace").split("\n")[1 if size > _LAST else 0 :]
+            for line in reversed(lines):
+                if found := last_sentence("\n".join(said(line))):
+                    return found
+    return None

@@ -41,7 +41,11 @@ def standing(folder: Path) -> Standing:
     Raises:
         bridge.errors.ProjectUnusable: its files can't be read.
     """
-    run, locked = read_run(folder), is_locked(folder)
+    # The lock before the record: a loop writes why it ends before it lets go of the lock.
+    locked = is_locked(folder)
+    run = read_run(folder)
+    if not locked and run is not None and run.end is None and run.alive:  # it has only just begun
+        locked, run = is_locked(folder), read_run(folder)
     if locked and (run is None or run.end is not None or not run.alive):
         return Standing("starting", run)
     if run is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.files import write_atomic
 from bridge.loop.events import Notice, OutputText, RunProgress
+from bridge.loop.follow import last_sentence
 from bridge.loop.tools import may_name_tool, tool_in
 from bridge.loop.turn_logs import TurnLog
 from bridge.loop.writes import Writes
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Hears", "Run", "Turn", "keep_stream", "live_filter", "not_started", "tail"]
 
 _LAST_LINE = 400
+_LAST_TEXT = 4096
 _STDERR_TAIL = 64 * 1024
 
 
@@ -146,12 +148,13 @@ class Turn:
         text = self._show(line)
         if text:
             self._shown = True
-            self._last = text if text.strip() else self._last
+            self._last = (self._last + text)[-_LAST_TEXT:]
             self._store.show(text)
             yield OutputText(self._iteration, text.decode("utf-8", "replace"))
 
     def _progress(self, elapsed: float) -> RunProgress:
-        last = self._last.rstrip(b"\r\n").rpartition(b"\n")[2][:_LAST_LINE].decode("utf-8", "replace")
+        last = self._last.rstrip(b"\r\n").rpartition(b"\n")[2].decode("utf-8", "replace")
+        last = (last if self._show is None else last_sentence(self._last.decode("utf-8", "replace")))[:_LAST_LINE]
         tool = tool_in(self._tool) if self._tool else ""
         self._ticks += 1
         return RunProgress(self._iteration, elapsed, last, tool, self._ticks - 1)

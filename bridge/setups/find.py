@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["project_above"]
 
-_SIGNS = (".ralph", ".claude/ralph-state.json", "PROMPT.md")
+_SIGNS = (".ralph", ".claude/ralph-state.json", ".claude/ralph", "PROMPT.md")
 _CONTROLLER = ("ralph", "config", "agents")
 
 
@@ -36,6 +36,8 @@ def project_above(folder: Path, *, home: Path | None = None) -> Path:
 
 
 def _has_loop(folder: Path) -> bool:
+    if folder.name == ".ralph":  # the loop's own folder, which holds its prompt or its controller
+        return False
     return any((folder / sign).exists() for sign in _SIGNS) or all((folder / name).exists() for name in _CONTROLLER)
 
 

@@ -47,7 +47,8 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
         "calls": {
             "made": counters.calls_made(folder, now),
             "limit": _number(record.get("max_calls_per_hour")),
-            "next_reset": _text(record.get("next_reset")),
+            # Of the hour: that of an API limit, which status.json may have here, is the loop's pause.
+            "next_reset": stamps.clock(stamps.next_hour(now)) if record.get("next_reset") else None,
         },
         "breaker": _breaker(folder),
         "session": _session(folder, now),

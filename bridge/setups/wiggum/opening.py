@@ -137,7 +137,9 @@ def open_outer(
         for notice in prepared.notices:
             tell(notice)
         name = request.tool or prepared.state.tool or "driver claude-code"
-        tool = tool or _tool(stack, layout, name, wanted, tell)
+        if tool is None:
+            active.uses(name)
+            tool = _tool(stack, layout, name, wanted, tell)
         yield Opened(layout, probe, active, prepared.state, name, tool, wanted.retry_delay)
 
 

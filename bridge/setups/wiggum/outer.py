@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bridge.git.work import Probe
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
-    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.state import State
 

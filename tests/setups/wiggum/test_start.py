@@ -280,7 +280,7 @@ def test_stop_closes_a_loop_that_isn_t_at_work(project: Project) -> None:
 
 
 def test_status_in_text_and_json(project: Project) -> None:
-    assert "there is none here" in project.wiggum("status").stdout
+    assert "none has run here yet" in project.wiggum("status").stdout
     assert project.status()["active"] is False
     project.claude("tick; work; echo did it")
     project.wiggum("start", "--no-live", "--max-iterations", "2", "Port it")
