@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.process.program import Graces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,12 @@ class Night:
     grace_seconds: float = 2.0
     hook_seconds: float = 600.0
     turn_logs_mb: float = 500.0
+
+    @property
+    def graces(self) -> Graces:
+        """The same for each signal."""
+        grace = self.grace_seconds
+        return Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover))
 
 
 def night(env: Mapping[str, str], defaults: Night | None = None) -> Night:

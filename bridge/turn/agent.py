@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["AgentEnd", "run_agent", "watched"]
 
 
+_LONG = 10.0
+"""Seconds after which a hook is named that is still running."""
+
+
 class AgentEnd(NamedTuple):
     """How it ended.
 
@@ -38,6 +42,7 @@ def run_agent(
     stdin: Input = 0,
     end_line: bool = True,
     timeout: float | None = None,
+    grace: float | None = None,
 ) -> Generator[str, None, AgentEnd]:
     """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
 
@@ -48,12 +53,13 @@ def run_agent(
         stdin: see :meth:`bridge.agent.Agent.invoke`, as the next.
         end_line: see there.
         timeout: seconds that it may take; None: any number.
+        grace: seconds that it may take to obey INT, and TERM; None: as the shell has it.
 
     Raises:
         bridge.errors.BridgeError: it can't be started.
     """
     with (
-        agent.invoke(prompt_file, stdin=stdin, tee=capture, end_line=end_line) as running,
+        agent.invoke(prompt_file, stdin=stdin, tee=capture, end_line=end_line, grace=grace) as running,
         _ended_after(timeout, running) as over,
         agent.format_display(running, end_line=end_line) as display,
     ):
@@ -63,14 +69,15 @@ def run_agent(
 
 
 @contextmanager
-def watched(what: str, seconds: float, say: Callable[[str], None]) -> Iterator[None]:
-    """Say that `what` is taking its time when the block takes longer than some seconds, once.
+def watched(what: str, deadline: float, say: Callable[[str], None]) -> Iterator[None]:
+    """Say once that `what` is taking its time, well before its deadline.
 
     Args:
         what: such as ``agent_post_iteration``.
-        seconds: after how many.
+        deadline: seconds after which somebody else ends it.
         say: is called from a thread of its own.
     """
+    seconds = min(_LONG, deadline / 2)
     timer = threading.Timer(seconds, say, [f"{what} has been running for {seconds:g} s"])
     timer.daemon = True
     timer.start()

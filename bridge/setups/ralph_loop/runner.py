@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_session"]
 
-_LONG = 10.0
-"""Seconds after which a hook is named that is still running."""
 _LIMIT_MARGIN = 5.0
 """Seconds: a provider's clock and ours differ."""
 
@@ -132,6 +130,8 @@ class _Run:
             self.failed += not attempt.succeeded
             yield from self._count_context()
             ending = decide.after_iteration(attempt, strict=self.session.strict)
+            if ending is decide.ENDED_FAILED and self._time_is_up():  # no retries were left to it
+                return decide.ENDED_IN_TIME
             if ending is not None:
                 yield from self._last_words(ending)
                 return ending
@@ -200,11 +200,12 @@ class _Run:
         whole = not self.session.strict
         limits = self.session.limits
         bounds = [each for each in (limits.turn_seconds, self._left()) if each is not None]
+        most, grace = min(bounds, default=None), limits.grace_seconds
         with usable("last_agent_output"):
             capture = open(self._capture(), "wb", buffering=0)  # noqa: SIM115
         with (
             capture as raw,
-            closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=min(bounds, default=None))) as texts,
+            closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=most, grace=grace)) as texts,
         ):
             while True:
                 try:
@@ -246,7 +247,7 @@ class _Run:
             self._logged(text + "\n")
 
         try:
-            with watched(hook, _LONG, say):
+            with watched(hook, self.session.limits.hook_seconds, say):
                 reply = call(host_streams=True)
         except HookTimeout as error:
             yield from map(Notice, told)

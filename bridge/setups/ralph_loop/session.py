@@ -30,6 +30,7 @@ class Limits:
         turn_seconds: of one run of the agent's program; None: any number.
         hook_seconds: of a hook before or after it.
         limit_seconds: pause after a provider's limit whose reset isn't known.
+        grace_seconds: how long the agent's program may take to obey each signal.
     """
 
     max_iterations: int
@@ -39,6 +40,7 @@ class Limits:
     turn_seconds: float | None = TURN_MINUTES * 60
     hook_seconds: float = 600.0
     limit_seconds: float = 3600.0
+    grace_seconds: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ def ready(
             TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
             wanted.hook_seconds,
             wanted.limit_seconds,
+            wanted.grace_seconds,
         )
         session = Session(home, folder, config, job, limits, options.strict)
         if not lock:

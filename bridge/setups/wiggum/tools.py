@@ -20,7 +20,7 @@ from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.runner import run_loop
 from bridge.loop.turn_records import Tally, TurnRecord
 from bridge.process.leftovers import MARK
-from bridge.setups.wiggum import files
+from bridge.setups.wiggum import files, journal
 from bridge.setups.wiggum.store import TurnStore, log_names
 from bridge.setups.wiggum.tool_errors import logged_errors
 from bridge.setups.wiggum.turns import Reply
@@ -42,9 +42,6 @@ __all__ = ["TURN_MINUTES", "AgentTool", "DriverTool"]
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
-
-_LONG = 10.0
-"""Seconds after which a hook is named that is still running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +76,7 @@ class DriverTool:
                 limit_seconds=self.night.limit_seconds,
             ),
             env={**os.environ, MARK: str(layout.project)},
+            graces=self.night.graces,
         )
         reply = Reply(failure="the agent was not run")
         store = TurnStore(layout, number)
@@ -144,11 +142,13 @@ class AgentTool:
     ) -> Generator[LoopEvent, None, tuple[Reply, Limit | None]]:
         agent, began = self.agent, time.time()
         agent.reset_context()
-        yield from self._beside("agent_pre_iteration")
+        yield from self._beside(layout, "agent_pre_iteration")
         with files.usable():
             raw = open(logs.output, "wb", buffering=0)  # noqa: SIM115
         limit = _sooner(self.timeout, seconds)
-        with raw, closing(run_agent(agent, layout.turn_prompt, raw, stdin=b"", timeout=limit)) as texts:
+        grace = self.night.grace_seconds
+        program = run_agent(agent, layout.turn_prompt, raw, stdin=b"", timeout=limit, grace=grace)
+        with raw, closing(program) as texts:
             end = AgentEnd(0)
             while True:
                 try:
@@ -158,7 +158,7 @@ class AgentTool:
                     break
         errors = logged_errors(logs.output)
         said = agent.extract_response(logs.output).rstrip("\n") if end.status == 0 else ""
-        yield from self._beside("agent_post_iteration")
+        yield from self._beside(layout, "agent_post_iteration")
         analysis = analyse(logs.output, end.status)
         if end.timed_out:
             reply = replace(_CUT, tool_errors=errors)
@@ -170,15 +170,20 @@ class AgentTool:
         found = analysis.limit if analysis and end.status and not end.timed_out else None
         return replace(reply, record=_record(layout, number, began, end, reply, logs, analysis, found)), found
 
-    def _beside(self, hook: str) -> Generator[LoopEvent, None, None]:
+    def _beside(self, layout: Layout, hook: str) -> Generator[LoopEvent, None, None]:
         """A hook before or after the program; one that hangs is ended at its deadline, and the loop goes on."""
         call = self.agent.pre_iteration if hook == "agent_pre_iteration" else self.agent.post_iteration
         told: list[str] = []
+
+        def say(text: str) -> None:
+            told.append(text)
+            journal.note(layout, text, "WARN")
+
         try:
-            with watched(hook, _LONG, told.append):
+            with watched(hook, self.night.hook_seconds, say):
                 call()
         except HookTimeout:
-            told.append(f"{hook} was ended: it took longer than {self.night.hook_seconds:g} s")
+            say(f"{hook} was ended: it took longer than {self.night.hook_seconds:g} s")
         yield from map(Notice, told)
 
 
