@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,16 +21,11 @@ def test_the_pauses_after_failing_turns_grow(night: Night) -> None:
     night.turns("fail", "fail", "fail")
     loop = night.start("--max-iterations", "6", "--retry-delay", "0.2")
     assert loop.finished() == night.kind.used_up, loop.said
-    pauses = [float(night.of_turn(number + 1, "began")) - _ended(night, number) for number in (1, 2, 3)]
+    began = [float(night.of_turn(number, "began")) for number in (1, 2, 3, 4)]
+    pauses = [after - before for before, after in pairwise(began)]
     assert all(pause >= least for pause, least in zip(pauses, (0.2, 0.4, 0.8), strict=True)), pauses
     assert night.begun() >= 6
-
-
-def _ended(night: Night, number: int) -> float:
-    """When a turn that failed at once began: it has no time to speak of."""
-    record = night.turn_records()[number - 1]
-    assert record["result"] == "failed"
-    return float(night.of_turn(number, "began"))
+    assert [each["result"] for each in night.turn_records()][:4] == ["failed"] * 3 + ["success"]
 
 
 def test_how_long_it_waits_is_on_record(night: Night) -> None:

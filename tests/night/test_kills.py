@@ -40,13 +40,13 @@ def _in_a_pause(night: Night) -> bool:
 
 
 @pytest.mark.parametrize(
-    "moment",
+    "moment",  # in every run of the tests two of them: each costs seconds
     [
-        _at_the_start,
+        pytest.param(_at_the_start, marks=pytest.mark.slow),
         _in_the_first_turn,
-        _between_turns,
-        _when_a_turn_is_recorded,
-        _in_a_later_turn,
+        pytest.param(_between_turns, marks=pytest.mark.slow),
+        pytest.param(_when_a_turn_is_recorded, marks=pytest.mark.slow),
+        pytest.param(_in_a_later_turn, marks=pytest.mark.slow),
         _in_a_pause,
     ],
 )

@@ -30,7 +30,9 @@ def test_a_turn_s_group_ends_with_the_turn(night: Night) -> None:
     assert not (night.kept / "survived").exists()
 
 
-@pytest.mark.parametrize(("number", "status"), [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(SIGINT, 130), (SIGTERM, 143), pytest.param(SIGHUP, 129, marks=pytest.mark.slow)]
+)
 def test_after_a_signal(night: Night, number: Signals, status: int) -> None:
     night.turns("leave; hang")
     loop = night.hanging()

@@ -77,7 +77,9 @@ if TYPE_CHECKING:
 class Tool(Protocol):
     """What runs the agent for one turn: a driver or an agent script."""
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, turns.Reply]:
+    def turn(
+        self, layout: Layout, number: int, seconds: float | None
+    ) -> Generator[LoopEvent | turns.Limited, None, turns.Reply]:
         """Run the agent on :attr:`Layout.turn_prompt` for so many seconds at most, yielding what it shows."""
 
 
@@ -132,7 +134,7 @@ def run_outer(
         yield TurnStarted(state)
         started = time.monotonic()
         left = None if state.max_minutes is None else max(began + state.max_minutes * 60 - started, 0.0)
-        reply = yield from _turn(layout, state, tool, left, active)
+        reply = yield from _turn(layout, state, tool, left, active, records)
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())
         files.save(layout, state)
@@ -163,7 +165,12 @@ def run_outer(
 
 
 def _turn(
-    layout: Layout, state: State, tool: Tool, seconds: float | None, active: ActiveRun | None
+    layout: Layout,
+    state: State,
+    tool: Tool,
+    seconds: float | None,
+    active: ActiveRun | None,
+    records: TurnRecords | None,
 ) -> Generator[LoopEvent, None, turns.Reply]:
     try:
         events = tool.turn(layout, state.iteration + 1, seconds)
@@ -174,6 +181,10 @@ def _turn(
                 except StopIteration as stop:
                     reply: turns.Reply = stop.value
                     return reply
+                if isinstance(event, turns.Limited):
+                    if records is not None:
+                        records.write(event.record)
+                    continue
                 if active is not None and isinstance(event, Waiting) and event.first:
                     active.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 elif active is not None and isinstance(event, IterationStarted | OutputText):

@@ -23,7 +23,7 @@ from bridge.process.leftovers import MARK
 from bridge.setups.wiggum import files, journal
 from bridge.setups.wiggum.store import TurnStore, log_names
 from bridge.setups.wiggum.tool_errors import logged_errors
-from bridge.setups.wiggum.turns import Reply
+from bridge.setups.wiggum.turns import Limited, Reply
 from bridge.shell.protocol import quote
 from bridge.turn.agent import AgentEnd, run_agent, watched
 from bridge.turn.output import analyse
@@ -60,7 +60,9 @@ class DriverTool:
     timeout: float | None = TURN_MINUTES * 60
     night: Night = field(default_factory=Night)
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, Reply]:
+    def turn(
+        self, layout: Layout, number: int, seconds: float | None
+    ) -> Generator[LoopEvent | Limited, None, Reply]:
         """Run one iteration of the engine. A provider's limit is waited out in it, and is no turn."""
         until = None if seconds is None else time.monotonic() + seconds
         settings = LoopSettings(
@@ -87,6 +89,8 @@ class DriverTool:
                     reply = _CUT
                     break
                 if isinstance(event, IterationEnded):
+                    if event.turn is not None and event.turn.result == "limit":
+                        yield Limited(event.turn)
                     outcome = event.outcome
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
@@ -111,7 +115,9 @@ class AgentTool:
     timeout: float | None = TURN_MINUTES * 60
     night: Night = field(default_factory=Night)
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, Reply]:
+    def turn(
+        self, layout: Layout, number: int, seconds: float | None
+    ) -> Generator[LoopEvent | Limited, None, Reply]:
         """Run the hooks of one iteration.
 
         Raises:
@@ -133,6 +139,8 @@ class AgentTool:
             if limit is None or left == 0 or files.cancelled(layout):
                 return reply
             # A provider's limit is waited out, and is no turn.
+            if reply.record is not None:
+                yield Limited(reply.record)
             wait = limit_wait(limit, self.night)
             yield from waiting(layout, number, limit, wait if left is None else min(wait, left))
             logs = log_names(layout, number)

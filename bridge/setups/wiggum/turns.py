@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.plan import Items
 
-__all__ = ["Reply", "begin", "end", "recover"]
+__all__ = ["Limited", "Reply", "begin", "end", "recover"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,13 @@ class Reply:
     elapsed: float = 0.0
     tool_errors: tuple[str, ...] = ()
     record: TurnRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A provider's limit has ended the agent's run, which is repeated behind it: no turn, but on record."""
+
+    record: TurnRecord
 
 
 def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
