@@ -92,7 +92,7 @@ class AgentTurns:
         return [agent.cli], True, ""
 
     def run(
-        self, iteration: int, _argv: list[str], logs: RunLogs, *, live: bool
+        self, iteration: int, _argv: list[str], logs: RunLogs, *, live: bool, timeout: float | None
     ) -> Generator[LoopEvent, None, Run]:
         """Run the hooks of one turn, with the program between them.
 
@@ -100,7 +100,7 @@ class AgentTurns:
             bridge.errors.HookExited: a hook called ``exit``, which ends the loop.
             bridge.errors.BridgeError: the program can't be started, in the first turn; a file can't be written.
         """
-        events = self._turn(iteration, logs, live=live)
+        events = self._turn(iteration, logs, live=live, timeout=timeout)
         with closing(events):
             while True:
                 try:
@@ -111,7 +111,9 @@ class AgentTurns:
                 self._store.record(event)
                 yield event
 
-    def _turn(self, iteration: int, logs: RunLogs, *, live: bool) -> Generator[LoopEvent, None, Run]:
+    def _turn(
+        self, iteration: int, logs: RunLogs, *, live: bool, timeout: float | None
+    ) -> Generator[LoopEvent, None, Run]:
         agent = self._agent
         agent.shell.update(
             {
@@ -127,7 +129,7 @@ class AgentTurns:
         agent.reset_context()
         yield from map(Notice, run_hook(agent, "agent_pre_iteration", self._hook_seconds))
         with usable(f"the log {logs.output}"):
-            raw = open(logs.output, "wb", buffering=0)  # noqa: SIM115
+            raw = TurnLog(logs.output, self._settings.turn_log_bytes)
         end, shown = AgentEnd(127), False
         try:
             with (
@@ -140,7 +142,7 @@ class AgentTurns:
                         stdin=b"",
                         stderr=logs.stderr,
                         grace=self._settings.graces.interrupt,
-                        timeout=self._settings.timeout,
+                        timeout=timeout,
                     )
                 ) as texts,
             ):

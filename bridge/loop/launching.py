@@ -72,7 +72,9 @@ class Launcher:
             return [], False, str(error) if isinstance(error, HookError) else _first_line(error)
         return argv, live, ""
 
-    def run(self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool) -> Generator[LoopEvent, None, Run]:
+    def run(
+        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool, timeout: float | None
+    ) -> Generator[LoopEvent, None, Run]:
         """Run the command that was built last; yields what happens, returns how it ended.
 
         Raises:
@@ -83,7 +85,8 @@ class Launcher:
             self._show = yield from live_filter(self._driver.stream_filter)
             self._filtered = True
         show = (self._show or (lambda _line: b"")) if live else None
-        events = Turn(self._settings, self._store, iteration, show).run(argv, logs, stdin=stdin_of(self._driver))
+        turn = Turn(self._settings, self._store, iteration, show)
+        events = turn.run(argv, logs, stdin=stdin_of(self._driver), timeout=timeout)
         try:
             while True:
                 event = next(events)

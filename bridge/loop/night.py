@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.loop.turn_logs import MB
+from bridge.process.program import Graces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,12 @@ class Night:
     def turn_log_bytes(self) -> int:
         """The second one."""
         return int(self.turn_log_mb * MB)
+
+    @property
+    def graces(self) -> Graces:
+        """The same for each signal."""
+        grace = self.grace_seconds
+        return Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover))
 
 
 def night(env: Mapping[str, str], defaults: Night | None = None) -> Night:

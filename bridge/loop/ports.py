@@ -64,9 +64,10 @@ class Tool(Protocol):
         """Make ready for a turn; return the command, whether output comes live, and why it can't be run or ''."""
 
     def run(
-        self, iteration: int, argv: list[str], logs: RunLogs, /, *, live: bool
+        self, iteration: int, argv: list[str], logs: RunLogs, /, *, live: bool, timeout: float | None
     ) -> Generator[LoopEvent, None, Run]:
-        """Run the turn that was made ready last; yields what happens, returns how it ended."""
+        """Run the turn that was made ready last, for so many seconds at most; yields what happens, returns how it
+        ended."""
 
 
 class RunLogs(NamedTuple):

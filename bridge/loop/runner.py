@@ -189,7 +189,10 @@ class _Loop:
         yield self._told(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
-        run = not_started(broken) if broken else (yield from self.tool.run(iteration, argv, logs, live=live))
+        run = not_started(broken)
+        if not broken:
+            left = self._turn_seconds()
+            run = yield from self.tool.run(iteration, argv, logs, live=live, timeout=left)
         outcome = heard(
             run,
             replace(self.state, session_id=session),
@@ -297,7 +300,7 @@ class _Loop:
             return
         for event in review(
             reviewer,
-            self.settings,
+            replace(self.settings, timeout=self._turn_seconds()),
             self.store,
             self.repository,
             iteration=iteration,
@@ -325,6 +328,14 @@ class _Loop:
     def _told(self, event: LoopEvent) -> LoopEvent:
         self.store.record(event)
         return event
+
+    def _turn_seconds(self) -> float | None:
+        """What is left for a turn: its own time, and no more than the loop's."""
+        most, timeout = self.settings.limits.max_seconds, self.settings.timeout
+        if most is None:
+            return timeout
+        left = max(most - self._elapsed(), 0.0)
+        return left if timeout is None else min(left, timeout)
 
     def _elapsed(self) -> float:
         return self.clock.monotonic() - self.started

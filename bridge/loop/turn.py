@@ -85,8 +85,10 @@ class Turn:
         self._result: bytes | None = None
         self._ticks = 0
 
-    def run(self, argv: list[str], logs: RunLogs, *, stdin: bytes | None = None) -> Generator[LoopEvent, None, Run]:
-        """Run it to its end, or until its time is up."""
+    def run(
+        self, argv: list[str], logs: RunLogs, *, stdin: bytes | None = None, timeout: float | None = None
+    ) -> Generator[LoopEvent, None, Run]:
+        """Run it to its end, or until its time is up: after `timeout` seconds; None: never."""
         from bridge.stream.analysis import Analyzer
 
         settings = self._settings
@@ -105,7 +107,7 @@ class Turn:
                 cwd=settings.project,
                 env=env,
                 stderr_path=logs.stderr,
-                timeout=settings.timeout,
+                timeout=timeout,
                 graces=settings.graces,
                 stdin=stdin,
             ) as program,

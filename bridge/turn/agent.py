@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from bridge.shell.jobs import Job, Tee
     from bridge.shell.launch import Errors, Input
 
-__all__ = ["LONG", "AgentEnd", "run_agent", "run_hook", "watched"]
+__all__ = ["AgentEnd", "run_agent", "run_hook", "watched"]
 
-LONG = 10.0
+_LONG = 10.0
 """Seconds after which a hook is named that is still running."""
 
 
@@ -90,7 +90,7 @@ def run_hook(
     """
     told: list[str] = []
     try:
-        with watched(hook, LONG, told.append):
+        with watched(hook, seconds, told.append):
             if hook == "agent_pre_iteration":
                 agent.pre_iteration()
             else:
@@ -101,14 +101,15 @@ def run_hook(
 
 
 @contextmanager
-def watched(what: str, seconds: float, say: Callable[[str], None]) -> Iterator[None]:
-    """Say that `what` is taking its time when the block takes longer than some seconds, once.
+def watched(what: str, deadline: float, say: Callable[[str], None]) -> Iterator[None]:
+    """Say once that `what` is taking its time, well before its deadline.
 
     Args:
         what: such as ``agent_post_iteration``.
-        seconds: after how many.
+        deadline: seconds after which somebody else ends it.
         say: is called from a thread of its own.
     """
+    seconds = min(_LONG, deadline / 2)
     timer = threading.Timer(seconds, say, [f"{what} has been running for {seconds:g} s"])
     timer.daemon = True
     timer.start()

@@ -10,7 +10,6 @@ from bridge.loop.night import night
 from bridge.loop.options import LoopSettings
 from bridge.loop.rules import Limits, Rules
 from bridge.process.leftovers import MARK
-from bridge.process.program import Graces
 from bridge.setups.plain.own import FILES
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
     """
     wanted = night(given.env)
-    grace = wanted.grace_seconds
     return LoopSettings(
         project=project,
         prompt=given.prompt,
@@ -80,6 +78,6 @@ def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
         env={**given.env, MARK: str(project)},
         measure=True,
         files=FILES,
-        graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
+        graces=wanted.graces,
         turn_log_bytes=wanted.turn_log_bytes,
     )

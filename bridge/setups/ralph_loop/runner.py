@@ -29,7 +29,7 @@ from bridge.setups.ralph_loop.own import own_files
 from bridge.setups.ralph_loop.plan import plan_command
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompts import Prompts, slices
-from bridge.turn.agent import LONG, AgentEnd, run_agent, watched
+from bridge.turn.agent import AgentEnd, run_agent, watched
 from bridge.turn.output import analyse
 
 if TYPE_CHECKING:
@@ -156,6 +156,8 @@ class _Run:
             self.failed += not attempt.succeeded
             yield from self._count_context()
             ending = decide.after_iteration(attempt, strict=self.session.strict)
+            if ending is decide.ENDED_FAILED and self._time_is_up():  # no retries were left to it
+                return decide.ENDED_IN_TIME
             if ending is not None:
                 yield from self._last_words(ending)
                 return ending
@@ -234,11 +236,12 @@ class _Run:
         whole = not self.session.strict
         limits = self.session.limits
         bounds = [each for each in (limits.turn_seconds, self._left()) if each is not None]
+        most, grace = min(bounds, default=None), limits.grace_seconds
         with usable("last_agent_output"):
             capture = TurnLog(Path(self._capture()), limits.log_bytes)
         with (
             capture as raw,
-            closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=min(bounds, default=None))) as texts,
+            closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=most, grace=grace)) as texts,
         ):
             while True:
                 try:
@@ -291,7 +294,7 @@ class _Run:
             self._logged(text + "\n")
 
         try:
-            with watched(hook, LONG, say):
+            with watched(hook, self.session.limits.hook_seconds, say):
                 reply = call(host_streams=True)
         except HookTimeout as error:
             yield from map(Notice, told)

@@ -35,6 +35,7 @@ class Limits:
         log_bytes: size at which the middle is left out of a session's log, and of what the agent's program printed
             in a turn; 0: never.
         logs_bytes: size of the logs of all sessions; 0: any.
+        grace_seconds: how long the agent's program may take to obey each signal.
     """
 
     max_iterations: int
@@ -46,6 +47,7 @@ class Limits:
     limit_seconds: float = 3600.0
     log_bytes: int = 200 * MB
     logs_bytes: int = 500 * MB
+    grace_seconds: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ def ready(
             wanted.limit_seconds,
             wanted.turn_log_bytes,
             wanted.turn_logs_bytes,
+            wanted.grace_seconds,
         )
         session = Session(home, folder, config, job, limits, options.strict)
         if not lock:

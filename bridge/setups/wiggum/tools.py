@@ -80,6 +80,7 @@ class DriverTool:
             ),
             env={**os.environ, MARK: str(layout.project)},
             turn_log_bytes=self.night.turn_log_bytes,
+            graces=self.night.graces,
         )
         reply = Reply(failure="the agent was not run")
         earlier: tuple[TurnRecord, ...] = ()
@@ -164,7 +165,9 @@ class AgentTool:
         with files.usable():
             raw = TurnLog(logs.output, self.night.turn_log_bytes)
         limit = _sooner(self.timeout, seconds)
-        with raw, closing(run_agent(agent, layout.turn_prompt, raw, stdin=b"", timeout=limit)) as texts:
+        grace = self.night.grace_seconds
+        program = run_agent(agent, layout.turn_prompt, raw, stdin=b"", timeout=limit, grace=grace)
+        with raw, closing(program) as texts:
             end = AgentEnd(0)
             while True:
                 try:
