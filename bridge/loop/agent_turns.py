@@ -11,6 +11,7 @@ from bridge.errors import BridgeError, ProgramNotFound
 from bridge.files import usable, write_atomic
 from bridge.loop.events import Notice, OutputText
 from bridge.loop.turn import Run, not_started, tail
+from bridge.loop.turn_logs import TurnLog
 from bridge.process.leftovers import MARK
 from bridge.shell.protocol import quote
 from bridge.stream.analysis import Analyzer

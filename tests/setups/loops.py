@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -23,9 +24,14 @@ MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit
 KINDS = ("plain", "bmalph", "ralph-loop", "wiggum")
 PATIENCE = 30.0
 _IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+<<<<<<< HEAD
 _SAY = r"""say() {
     printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","session_id":"s-1"}\n' "$1"
 }"""
+=======
+_RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"%s","session_id":"s-1"}'
+_SAY = f"say() {{ printf '{_RESULT}\\n' \"$1\"; }}"
+>>>>>>> h1
 _LIMIT = {"type": "result", "subtype": "success", "is_error": True, "session_id": "s"}
 _LIMIT["result"] = "You've hit your session limit · resets 3am"
 _PROGRAM = r"""
@@ -36,8 +42,8 @@ echo "run $run" >> work.txt
 [ -e "$kept/$run" ] && . "$kept/$run" || . "$kept/else"
 """
 DONE = {
-    "plain": "say '---RALPH_STATUS---\\\\nSTATUS: COMPLETE\\\\nEXIT_SIGNAL: true\\\\n---END_RALPH_STATUS---'",
-    "bmalph": "say '---RALPH_STATUS---\\\\nSTATUS: COMPLETE\\\\nEXIT_SIGNAL: true\\\\n---END_RALPH_STATUS---'",
+    "plain": "say '---RALPH_STATUS---\\nSTATUS: COMPLETE\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---'",
+    "bmalph": "say '---RALPH_STATUS---\\nSTATUS: COMPLETE\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---'",
     "ralph-loop": "say '<promise>COMPLETE</promise>'",
     "wiggum": "say '<promise>COMPLETE</promise>'",
 }
@@ -75,7 +81,11 @@ class Loops:
         return f"say 'First words. And more.'; echo x > {self.kept / 'up'}; read -r _ < {self.kept / 'go'}"
 
     def wait_until_up(self) -> None:
-        (self.kept / "up").read_text()
+        pipe = os.open(self.kept / "up", os.O_RDONLY | os.O_NONBLOCK)
+        end = time.monotonic() + PATIENCE
+        while not select.select([pipe], [], [], 0.1)[0] or not os.read(pipe, 100):
+            assert time.monotonic() < end, "the agent was not started"
+        os.close(pipe)
 
     def let_go(self) -> None:
         (self.kept / "go").write_text("\n")
@@ -166,7 +176,7 @@ def made(kind: str, folder: Path) -> Loops:
         loops.write("PROMPT.md", "Do it. Then say <promise>COMPLETE</promise>.\n")
         loops.write("fix_plan.md", "- [ ] one\n- [ ] two\n")
     elif kind == "ralph-loop":
-        loops.write("todo.md", "Do it.\n")
+        loops.write("todo.md", "Do it. Then say <promise>COMPLETE</promise>.\n")
         loops.write("specs/one.md", "# One\n")
         loops.write(".ralph/ralph", CONTROLLER, 0o755)
         loops.write(".ralph/lib/plan-filter.sh", "exit 9\n")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEEP = "src/deep"
 TOOL = {"ralph-loop": "agent amp"}
 ENDED = {
-    "plain": "completion_signals",
+    "plain": "project_complete",
     "bmalph": "completion_signals",
     "ralph-loop": "completion signal",
     "wiggum": "complete",
@@ -154,6 +154,8 @@ def test_the_loop_at_work_is_shown_and_else_the_last_one(tmp_path: Path) -> None
 def test_a_start_that_is_refused_is_no_crash(tmp_path: Path) -> None:
     loops = made("wiggum", tmp_path)
     (loops.path / "PROMPT.md").unlink()
-    assert loops.loop().wait(60) == 2
+    with loops.loop() as loop:
+        loop.communicate(timeout=60)
+    assert loop.returncode == 2
     seen = loops.status()
     assert (seen["state"], seen["ended"]["reason"].startswith("error: ")) == ("ended", True)
