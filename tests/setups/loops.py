@@ -24,14 +24,8 @@ MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit
 KINDS = ("plain", "bmalph", "ralph-loop", "wiggum")
 PATIENCE = 30.0
 _IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-<<<<<<< HEAD
-_SAY = r"""say() {
-    printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","session_id":"s-1"}\n' "$1"
-}"""
-=======
 _RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"%s","session_id":"s-1"}'
 _SAY = f"say() {{ printf '{_RESULT}\\n' \"$1\"; }}"
->>>>>>> h1
 _LIMIT = {"type": "result", "subtype": "success", "is_error": True, "session_id": "s"}
 _LIMIT["result"] = "You've hit your session limit · resets 3am"
 _PROGRAM = r"""
