@@ -21,9 +21,7 @@ _SIGNS = (".ralph", ".ralphrc", "ralph", "PROMPT.md", "@fix_plan.md", ".claude/r
 
 def is_blank(folder: Path) -> bool:
     """Say whether a folder has nothing that any loop would have put there, or look for."""
-    return not any(
-        os.path.lexists(folder / name) for name in (*_SIGNS, ".claude/ralph", ".claude/ralph-state.json")
-    )
+    return not any(os.path.lexists(folder / name) for name in _SIGNS)
 
 
 class Case(NamedTuple):
