@@ -169,16 +169,18 @@ def test_but_not_while_a_loop_is_at_work(project: Project, orphan: subprocess.Po
     make(project, "plain")
     project.cli("claude", "(( $# > 2 )) || exit 0; cat >/dev/null; echo $$ >bin/pid; exec sleep 600")
     process = project.start("run", "--no-live")
-    deadline = time.monotonic() + 30
-    while not ((pid := project.folder / "bin/pid").exists() and pid.read_text()):
-        assert time.monotonic() < deadline, "the agent never ran"
-        time.sleep(0.01)
-    found = results(project, "--fix")["orphaned-agents"]
-    assert (found["status"], found["fixed"], found["detail"]) == ("passed", None, "a loop is at work")
-    assert orphan.poll() is None
-    assert psutil.pid_exists(int(pid.read_text()))
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    try:
+        deadline = time.monotonic() + 30
+        while not ((pid := project.folder / "bin/pid").exists() and pid.read_text()):
+            assert time.monotonic() < deadline, "the agent never ran"
+            time.sleep(0.01)
+        found = results(project, "--fix")["orphaned-agents"]
+        assert (found["status"], found["fixed"], found["detail"]) == ("passed", None, "a loop is at work")
+        assert orphan.poll() is None
+        assert psutil.pid_exists(int(pid.read_text()))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
 
 
 def test_an_empty_folder_is_shown_the_shortest_way(tmp_path: Path) -> None:
