@@ -59,8 +59,9 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
 
 
 def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[Finding]:
-    """Make the checks of the folder's setup; of bmalph's where there is nothing that a loop could run on."""
+    """Make the checks of the folder's setup; of bmalph's where nothing that a loop could run on is whole."""
     from bridge.loop.prompt import has_prompt
+    from bridge.setups import first
     from bridge.setups.bmalph import doctor as bmalph
     from bridge.setups.bmalph.folder import locate
     from bridge.setups.diagnosis import examine
@@ -69,6 +70,8 @@ def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[Fi
     setup = choose(folder, setup_name)
     if setup is not None and setup.name == ralph_loop.NAME:
         return examine(ralph_loop.Case(setup, os.environ), ralph_loop.CHECKS, fix=fix)
+    if setup is None and setup_name is None and first.is_blank(folder):
+        return examine(first.Case(folder, os.environ), first.CHECKS, fix=fix)
     plain = has_prompt(folder) if setup is None else not setup_name and is_bare(setup)
     checks = bmalph.PLAIN_CHECKS if plain else bmalph.CHECKS
     return examine(bmalph.Case(locate(folder), os.environ), checks, fix=fix)
