@@ -44,11 +44,11 @@ def first_line(
     Args:
         tool: from :func:`driver_tool` or :func:`agent_tool`.
         prompt: the prompt's file.
-        iterations: how many there may be; None or 0: any number.
+        iterations: how many there may be; None: any number.
         seconds: how long the loop may take; None: any time.
         turn_seconds: how long one turn may take; None: any time.
     """
-    most = f"at most {_count(iterations, 'iteration')}" if iterations else "any number of iterations"
+    most = f"at most {_count(iterations, 'iteration')}" if iterations is not None else "any number of iterations"
     total = f"{_minutes(seconds)} in all" if seconds is not None else "any time in all"
     turn = f"{_minutes(turn_seconds)} per turn" if turn_seconds is not None else "any time per turn"
     return f"{tool} · prompt {prompt} · {most}, {total}, {turn}"

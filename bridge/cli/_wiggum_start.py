@@ -180,7 +180,7 @@ def _first_line(layout: Layout, state: State, tool: DriverTool | AgentTool) -> s
     return first_line(
         named,
         layout.prompt.relative_to(layout.project),
-        iterations=state.max_iterations,
+        iterations=state.max_iterations or None,
         seconds=None if state.max_minutes is None else state.max_minutes * 60,
         turn_seconds=tool.timeout,
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-__all__ = ["MB", "TURN_LOG_BYTES", "TurnLog", "bound_logs", "cut", "logs_of_turns", "unused"]
+__all__ = ["MB", "TURN_LOG_BYTES", "Cut", "TurnLog", "bound_logs", "logs_of_turns", "unused"]
 
 MB = 1024 * 1024
 TURN_LOG_BYTES = 200 * MB
@@ -43,18 +43,16 @@ class TurnLog:
     def __init__(self, path: Path, max_bytes: int = TURN_LOG_BYTES) -> None:
         self._path = path
         self._most = max_bytes
-        self.left_out = 0
-        """Bytes that are no longer there."""
         with usable(f"the log {path}"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
             # Cut through a descriptor of its own (one that appends can't write elsewhere), which is there from the
             # beginning: a tool may delete the file's name while it goes on writing.
-            self._other = os.open(path, os.O_RDWR)
+            self._cut = Cut(os.open(path, os.O_RDWR), max_bytes, _event)
 
     @property
     def notice(self) -> str:
         """What to tell people: that it was cut; '' while it wasn't."""
-        if not self.left_out:
+        if not self._cut.left_out:
             return ""
         return (
             f"{self._path.name} is cut: the turn printed more than {_shown(self._most)};"
@@ -72,9 +70,8 @@ class TurnLog:
 
     def bound(self) -> None:
         """Cut it if it is too long, whoever has written to it."""
-        if self._most and os.fstat(self._other).st_size > self._most:
-            with usable(f"the log {self._path}"):
-                self.left_out += cut(self._other, self._most, _event)
+        with usable(f"the log {self._path}"):
+            self._cut.bound()
 
     def flush(self) -> None:
         """Nothing is held back."""
@@ -82,7 +79,7 @@ class TurnLog:
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._file)
-        os.close(self._other)
+        self._cut.close()
 
     def __enter__(self) -> TurnLog:
         return self
@@ -97,31 +94,48 @@ def _event(missing: int) -> str:
     return json.dumps({"type": "ralph_bridge_cut", "left_out_bytes": missing})
 
 
-def cut(descriptor: int, max_bytes: int, note: Callable[[int], str]) -> int:
-    """Leave out the middle of a file that is too long, in place; return how many bytes went.
+class Cut:
+    """Leaves out the middle of a file that grows too long, in place, as often as need be.
 
     Args:
-        descriptor: readable and writable, and not one that only appends.
-        max_bytes: its longest; then half of that is left.
+        descriptor: readable and writable, and not one that only appends; closed by :meth:`close`.
+        max_bytes: the file's longest; half of that is left then. 0: any length.
         note: gives the line that stands for so many bytes.
     """
-    max_bytes = max(max_bytes, _LEAST)
-    size = os.fstat(descriptor).st_size
-    if size <= max_bytes:
-        return 0
-    share = max_bytes // 4
-    begins = os.pread(descriptor, share, 0)
-    head = begins.rfind(b"\n") + 1 or share  # a single line as long as this is torn
-    tail = size - share
-    tail += os.pread(descriptor, share, tail).find(b"\n") + 1
-    line = (b"" if begins[:head].endswith(b"\n") else b"\n") + note(tail - head).encode() + b"\n"
-    os.pwrite(descriptor, line, head)
-    source, target = tail, head + len(line)
-    while data := os.pread(descriptor, _CHUNK, source):
-        os.pwrite(descriptor, data, target)
-        source, target = source + len(data), target + len(data)
-    os.ftruncate(descriptor, target)
-    return tail - head
+
+    def __init__(self, descriptor: int, max_bytes: int, note: Callable[[int], str]) -> None:
+        self._file = descriptor
+        self._most = max_bytes and max(max_bytes, _LEAST)
+        self._note = note
+        self._head = 0
+        self._torn = self._line = b""
+        self.left_out = 0
+        """Bytes that are no longer there."""
+
+    def bound(self) -> None:
+        """Cut the file if it is too long, whoever has written to it."""
+        file, share = self._file, self._most // 4
+        size = os.fstat(file).st_size
+        if not self._most or size <= self._most:
+            return
+        if not self.left_out:
+            begins = os.pread(file, share, 0)
+            self._head = begins.rfind(b"\n") + 1 or share
+            self._torn = b"" if begins[: self._head].endswith(b"\n") else b"\n"  # one line is as long as this
+        tail = size - share
+        tail += os.pread(file, share, tail).find(b"\n") + 1
+        self.left_out += tail - self._head - len(self._line)
+        self._line = self._torn + self._note(self.left_out).encode() + b"\n"
+        os.pwrite(file, self._line, self._head)
+        source, target = tail, self._head + len(self._line)
+        while data := os.pread(file, _CHUNK, source):
+            os.pwrite(file, data, target)
+            source, target = source + len(data), target + len(data)
+        os.ftruncate(file, target)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)
 
 
 def logs_of_turns(folder: Path, names: re.Pattern[str]) -> list[list[Path]]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.files import usable
-from bridge.loop.turn_logs import bound_logs, cut, logs_of_turns, unused
+from bridge.loop.turn_logs import Cut, bound_logs, logs_of_turns, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,6 @@ class SessionLog:
     """
 
     def __init__(self, folder: Path, mode: str, now: datetime, *, max_bytes: int = 0) -> None:
-        self._most = max_bytes
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
         with usable("the session's log"):
             while True:
@@ -103,7 +102,7 @@ class SessionLog:
                 try:
                     if unused(self.path):
                         self._file = os.open(self.path, flags, 0o666)
-                        self._other = os.open(self.path, os.O_RDWR)  # to cut it: the first one only appends
+                        self._cut = Cut(os.open(self.path, os.O_RDWR), max_bytes, _left_out)
                         return
                 except FileExistsError:
                     pass
@@ -115,13 +114,12 @@ class SessionLog:
         with usable("the session's log"):
             while data:
                 data = data[os.write(self._file, data) :]
-            if self._most and os.fstat(self._other).st_size > self._most:
-                cut(self._other, self._most, _left_out)
+            self._cut.bound()
 
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._file)
-        os.close(self._other)
+        self._cut.close()
 
 
 def _left_out(missing: int) -> str:

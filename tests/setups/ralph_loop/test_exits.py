@@ -247,7 +247,8 @@ def test_what_sourced_files_print_is_shown(ralph: Ralph) -> None:
     ralph.agent("echo from agent")
     done = ralph.run("run", "plan", "0")
     assert done.stdout.startswith("from config\nfrom sandbox\nfrom agent\n" + "=" * 80), done.stderr
-    assert done.stderr == "careful\n"
+    assert done.stderr.startswith("careful\namp · agent ")
+    assert len(done.stderr.splitlines()) == 3
 
 
 def test_a_second_loop_is_refused_and_told_who_is_at_work(ralph: Ralph) -> None:
