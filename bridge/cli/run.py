@@ -42,7 +42,12 @@ _NOT_OF_AGENTS = ("no_continue", "allowed_tools")
     type=click.IntRange(1),
     help="Then give up.  [default: 50; none in a bmalph setup]",
 )
-@click.option("--max-minutes", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Then give up.")
+@click.option(
+    "--max-minutes",
+    type=click.FloatRange(0, min_open=True),
+    metavar="MINUTES",
+    help="Then give up, and end the run that is under way.",
+)
 @click.option("--calls", metavar="N", help="Runs that may succeed per clock hour (bmalph setup).")
 @click.option("--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]")
 @click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")

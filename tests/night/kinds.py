@@ -19,7 +19,7 @@ from bridge.setups.bmalph.keys import KEYS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["KINDS", "Kind", "Loop", "Night", "lives", "until"]
+__all__ = ["KINDS", "Kind", "Loop", "Night", "lives", "night", "until"]
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]

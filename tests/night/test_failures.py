@@ -9,8 +9,11 @@ import pytest
 
 from bridge import stamps
 from bridge.loop.standing import standing
+from tests.night import kinds
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.night.kinds import Night
 
 _MARGIN = 5
@@ -62,3 +65,14 @@ def test_behind_a_limit_it_goes_on_and_no_iteration_is_used_up(night: Night) -> 
     assert float(night.of_turn(2, "began")) >= int(night.of_turn(1, "resets"))
     assert [each["result"] for each in night.turn_records()] == ["limit", "success"]
     assert [each["turn"] for each in night.turn_records()] == [1, 1]
+
+
+def test_a_setup_s_own_rule_goes_first(tmp_path: Path) -> None:
+    """ralph-loop gives up on an iteration whose MAX_RETRIES repetitions have failed, too."""
+    [kind] = [each for each in kinds.KINDS if each.name == "ralph-loop"]
+    with kinds.night(kind, tmp_path) as night:
+        night.turns(otherwise="fail")
+        loop = night.start("--retry-delay", "0")
+        assert loop.finished() == 4, loop.said
+        assert night.begun() == 4
+        assert [each["turn"] for each in night.turn_records()] == [1] * 4
