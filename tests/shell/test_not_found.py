@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge import HookFailed, HookNotFound, Shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_function_that_is_not_there_is_an_error_with_the_likely_name(shell: Shell) -> None:
