@@ -149,7 +149,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 def gone(pid: int | None) -> bool:
     assert pid is not None
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 

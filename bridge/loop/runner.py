@@ -32,7 +32,7 @@ from bridge.loop.events import (
     ReviewEnded,
     Waiting,
 )
-from bridge.loop.judging import answer_of, checked, heard, interruption
+from bridge.loop.judging import answer_of, build_outcome, checked, interruption
 from bridge.loop.launching import Launcher
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
 from bridge.loop.outcome import Outcome, failure_of
@@ -169,11 +169,11 @@ class _Loop:
         logs = self.store.new_logs(iteration)
         head = tree.head if tree else ""
         began = self.clock.monotonic()
-        yield self._told(
+        yield self._record(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
         run = not_started(broken) if broken else (yield from self.launcher.run(iteration, argv, logs, live=live))
-        outcome = heard(
+        outcome = build_outcome(
             run,
             replace(self.state, session_id=session),
             settings,
@@ -185,7 +185,7 @@ class _Loop:
         )
         words = answer_of(outcome)
         if words and not run.shown:
-            yield self._told(OutputText(iteration, words))
+            yield self._record(OutputText(iteration, words))
         if live and settings.resume and failure_of(outcome) is None:
             keep_stream(run, logs)
         outcome = self._with_session(outcome, logs)
@@ -213,7 +213,7 @@ class _Loop:
         turn = self.tally.add(
             self._turn_record(iteration, outcome, seconds, logs.output), analysis.usage if analysis else None
         )
-        yield self._told(
+        yield self._record(
             IterationEnded(
                 iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions, turn
             )
@@ -221,7 +221,7 @@ class _Loop:
         if outcome.denied and not self.helped:
             self.helped = True
             refused = outcome.analysis.denied_commands if outcome.analysis else ()
-            yield self._told(DenialHelp(iteration, refused, denial_help(self.driver)))
+            yield self._record(DenialHelp(iteration, refused, denial_help(self.driver)))
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
             yield from self._review(iteration, outcome)
         return decision
@@ -288,7 +288,7 @@ class _Loop:
             if isinstance(event, ReviewEnded):
                 self.reviewed = event.head
                 self.state = replace(self.state, findings=event.findings or self.state.findings)
-            yield self._told(event)
+            yield self._record(event)
 
     def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
         """Wait, visibly: an event about every second, and none when there is nothing to wait for."""
@@ -299,11 +299,13 @@ class _Loop:
             if limit is not None and self._elapsed() >= limit:
                 return
             reason = decision.reason or "pause"
-            yield self._told(Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state))
+            yield self._record(
+                Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
+            )
             first = False
             self.clock.wait(min(left, _SLICE))
 
-    def _told(self, event: LoopEvent) -> LoopEvent:
+    def _record(self, event: LoopEvent) -> LoopEvent:
         self.store.record(event)
         return event
 
