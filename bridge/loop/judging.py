@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from bridge.loop.turn import Run
     from bridge.stream.analysis import Analysis
 
-__all__ = ["answer_of", "checked", "heard", "interruption", "one_line"]
+__all__ = ["answer_of", "build_outcome", "checked", "interruption", "one_line"]
 
 
-def heard(
+def build_outcome(
     run: Run,
     state: State,
     settings: LoopSettings,

@@ -32,7 +32,7 @@ from bridge.loop.events import (
     ReviewEnded,
     Waiting,
 )
-from bridge.loop.judging import answer_of, checked, heard, interruption
+from bridge.loop.judging import answer_of, build_outcome, checked, interruption
 from bridge.loop.launching import Launcher
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
 from bridge.loop.outcome import Outcome, failure_of
@@ -186,14 +186,14 @@ class _Loop:
         head = tree.head if tree else ""
         began = self.clock.monotonic()
         self.under_way = begun(iteration, self.clock.now().timestamp(), logs.output, settings.project)
-        yield self._told(
+        yield self._record(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
         run = not_started(broken)
         if not broken:
             left = self._turn_seconds()
             run = yield from self.tool.run(iteration, argv, logs, live=live, timeout=left)
-        outcome = heard(
+        outcome = build_outcome(
             run,
             replace(self.state, session_id=session),
             settings,
@@ -205,7 +205,7 @@ class _Loop:
         )
         words = answer_of(outcome)
         if words and not run.shown:
-            yield self._told(OutputText(iteration, words))
+            yield self._record(OutputText(iteration, words))
         if live and settings.resume and failure_of(outcome) is None:
             keep_stream(run, logs)
         outcome = self._with_session(outcome, logs)
@@ -234,7 +234,7 @@ class _Loop:
             self._turn_record(iteration, outcome, seconds, logs.output), analysis.usage if analysis else None
         )
         self.under_way = None
-        yield self._told(
+        yield self._record(
             IterationEnded(
                 iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions, turn
             )
@@ -242,7 +242,7 @@ class _Loop:
         if outcome.denied and not self.helped:
             self.helped = True
             refused = outcome.analysis.denied_commands if outcome.analysis else ()
-            yield self._told(DenialHelp(iteration, refused, self.tool.denial_help()))
+            yield self._record(DenialHelp(iteration, refused, self.tool.denial_help()))
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
             yield from self._review(iteration, outcome)
         return decision
@@ -310,7 +310,7 @@ class _Loop:
             if isinstance(event, ReviewEnded):
                 self.reviewed = event.head
                 self.state = replace(self.state, findings=event.findings or self.state.findings)
-            yield self._told(event)
+            yield self._record(event)
 
     def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
         """Wait, visibly: an event about every second, and none when there is nothing to wait for."""
@@ -321,11 +321,13 @@ class _Loop:
             if limit is not None and self._elapsed() >= limit:
                 return
             reason = decision.reason or "pause"
-            yield self._told(Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state))
+            yield self._record(
+                Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
+            )
             first = False
             self.clock.wait(min(left, _SLICE))
 
-    def _told(self, event: LoopEvent) -> LoopEvent:
+    def _record(self, event: LoopEvent) -> LoopEvent:
         self.store.record(event)
         return event
 

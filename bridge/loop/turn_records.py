@@ -88,13 +88,13 @@ class Totals:
 
     def with_turn(self, record: TurnRecord) -> Totals:
         """Count one more."""
-        told = [each for each in (record.input_tokens, record.output_tokens) if each is not None]
+        counts = [each for each in (record.input_tokens, record.output_tokens) if each is not None]
         return Totals(
             self.turns + (record.result != "limit"),
             self.failures + (record.result in ("failed", "timeout")),
             self.seconds + record.seconds,
             self.commits if record.committed is None else (self.commits or 0) + record.committed,
-            (self.tokens or 0) + sum(told) if told else self.tokens,
+            (self.tokens or 0) + sum(counts) if counts else self.tokens,
             (self.cost_usd or 0.0) + record.cost_usd if record.cost_usd is not None else self.cost_usd,
         )
 
