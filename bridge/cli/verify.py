@@ -54,7 +54,7 @@ def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, .
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(),
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(readable=False),
                 callback=_there)  # fmt: skip
 @click.option("--format", "kind", type=click.Choice(list(FORMATS)), default="text", show_default=True,
               help="What stdout gets.")  # fmt: skip

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.agent import Agent
+from bridge.shell.commands import provide
+from bridge.stream.jq_provided import COMMANDS
 from bridge.verify.probe.families import Recording, recordings_of
 from bridge.verify.probe.pieces import BAD_LINES, says
 
@@ -90,6 +92,8 @@ class AgentBench:
         self.folder = folder
         self.script = script
         self.env = {**env, "RALPH_DIR": ".ralph", "SESSION_LOG": ".ralph/session.log", "MODE": "build"}
+        if provide(COMMANDS, env.get("PATH", os.defpath), str(folder / "provided")):  # as the host does
+            self.env["PATH"] = f"{env.get('PATH', os.defpath)}:{folder / 'provided'}"
         self.prompt = b""
         self.output = b""
         self.done: subprocess.CompletedProcess[bytes] | None = None
