@@ -29,9 +29,7 @@ def test_of_a_text(text: str, last: str) -> None:
 def test_of_a_log(tmp_path: Path) -> None:
     log = tmp_path / "live.log"
     assert last_words(log) is None
-    delta = (
-        '{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"x"}}}'
-    )
+    delta = '{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"x"}}}'
     message = '{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"A. Then b."}]}}'
     log.write_text(f"=== Turn 1 ===\n{message}\n{delta}\n")
     assert last_words(log) == "Then b."
