@@ -26,3 +26,10 @@ def agents_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Nig
     """Of the kinds whose turns have hooks before and after them."""
     with kinds.night(request.param, tmp_path) as made:
         yield made
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of them take seconds: whole loops, with pauses and deadlines. They run with the slow tests."""
+    for item in items:
+        if "night" in item.path.parts[-2:-1]:
+            item.add_marker(pytest.mark.slow)
