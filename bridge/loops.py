@@ -71,7 +71,7 @@ class _Asked:
 
 _ONLY = {
     "driver": ("plain", "bmalph", "wiggum"),
-    "agent": ("ralph-loop", "wiggum"),
+    "agent": ("plain", "ralph-loop", "wiggum"),
     "prompt": ("plain", "bmalph", "ralph-loop"),
     "words": ("ralph-loop",),
     "task": ("wiggum",),
@@ -141,7 +141,7 @@ class Loop:
             setup: one of `KINDS`; None: told by the project's files, as ``run`` does. A wiggum loop is begun by
                 ``setup="wiggum"`` or a task, and goes on by itself in a folder that is nothing else.
             driver: name or path of a driver; a path is seen from the working folder.
-            agent: the same of an agent (ralph-loop, wiggum).
+            agent: the same of an agent (not in bmalph).
             prompt: prompt file, seen from the project (not in wiggum).
             words: of the controller's command line, such as ``["build", "3"]`` (ralph-loop).
             task: what is to be done, in words (wiggum).
@@ -302,8 +302,8 @@ def _open(
 
 def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.loop.prompt import find_prompt
-    from bridge.setups.plain.opening import open_loop
-    from bridge.setups.plain.settings import PlainSettings
+    from bridge.setups.plain.opening import open_agent_loop, open_loop
+    from bridge.setups.plain.settings import AGENT_PROMISE, PlainSettings
 
     wanted: dict[str, Any] = {}
     if asked.max_iterations is not None:
@@ -316,11 +316,15 @@ def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_O
         max_failures=asked.max_failures or 0,
         retry_seconds=asked.retry_delay,
         live=asked.live,
-        promise=asked.promise,
+        promise=asked.promise or (AGENT_PROMISE if asked.agent else None),
         resume=asked.resume,
         **wanted,
     )
-    driver = _script(asked.driver)
+    driver, agent = _script(asked.driver), _script(asked.agent)
+    if agent is not None:
+        if asked.allowed_tools is not None or not asked.resume:
+            raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
+        return open_agent_loop(folder, given, agent, asked.globals)
     return open_loop(folder, given, driver, asked.globals, tell, allowed_tools=asked.allowed_tools)
 
 

@@ -310,6 +310,13 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, kind: str, options: dict
     assert not (project.path / "calls").exists()
 
 
+def test_an_agent_in_a_plain_folder(plain: Project) -> None:
+    agent = str(plain.write("bin/mine.sh", AGENT))
+    *_, end = plain.open(driver=None, agent=agent)
+    assert isinstance(end, LoopEnded)
+    assert (end.reason, end.iterations) == ("project_complete", 2)
+
+
 def test_a_folder_that_is_not_there() -> None:
     with pytest.raises(ConfigurationError, match="no such folder"):
         Loop.open("/nowhere/at/all")
