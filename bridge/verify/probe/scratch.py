@@ -48,6 +48,8 @@ if [ -p "$d/gate" ]; then
     cat "$d/first"
     echo 'rb: a line for people' >&2
     read -r _ <"$d/gate"
+elif [ -p /dev/stdin ]; then
+    cat >/dev/null # or whoever writes the prompt dies of SIGPIPE, if it is late
 fi
 if [ -f "$d/answer" ]; then cat "$d/answer"; fi
 if [ -f "$d/status" ]; then read -r s <"$d/status"; exit "$s"; fi
