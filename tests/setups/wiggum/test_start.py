@@ -244,6 +244,7 @@ def test_two_loops_in_one_project_are_refused(project: Project) -> None:
     project.write("bin/x", "")
     with project.start("wiggum", "start", "--no-live") as first:
         assert first.stderr is not None
+        assert "at most" in first.stderr.readline()
         assert "started" in first.stderr.readline()
         second = project.wiggum("start", "--no-live")
         assert (second.returncode, "another loop is running" in second.stderr) == (4, True)
