@@ -10,7 +10,7 @@ SEED   ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
     END { print most < 1 ? 1 : most <= cores ? most : cores + 1 }' /proc/meminfo 2>/dev/null || echo 1)
 
-.PHONY: demo test test-slow test-real real-clis lint bench limits lock clean
+.PHONY: demo test test-slow test-real real-clis lint bench limits lock plan clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -44,6 +44,9 @@ lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev -o requirements-dev.lock pyproject.toml
+
+plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md
+	$(BIN)/python -m tests.test_layering
 
 clean:                    ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,25 +13,122 @@ if TYPE_CHECKING:
     from bridge.adapters import Adapter
     from bridge.agent import Agent
     from bridge.driver import Driver
-    from bridge.errors import BridgeError
+    from bridge.errors import (
+        AdapterInvalid,
+        AdapterNotReady,
+        ArgumentTooLong,
+        BridgeError,
+        ConfigurationError,
+        ContractViolation,
+        HookError,
+        HookExited,
+        HookFailed,
+        HookInterrupted,
+        HookNotFound,
+        HookTimeout,
+        IncompleteInput,
+        InvalidName,
+        LineTooLong,
+        LoopRefused,
+        OutputLimitExceeded,
+        OutputNotFound,
+        OutputUnreadable,
+        ProgramNotFound,
+        ProgramNotStarted,
+        ProgramTimeout,
+        ProjectBusy,
+        ProjectUnusable,
+        ReadonlyVariable,
+        SandboxUnavailable,
+        ScriptInvalid,
+        ScriptNotFound,
+        ScriptUnreadable,
+        SessionBusy,
+        SessionEnded,
+        SessionRefused,
+        ShellClosed,
+        ShellDied,
+        ShellStartFailed,
+        StateUnreadable,
+        UnknownAdapter,
+        UnknownAgent,
+        UnknownDriver,
+        UnsetVariable,
+        ValueNotAccepted,
+    )
+    from bridge.loops import Loop
     from bridge.shell import Reply, Shell
 
-__all__ = ["Adapter", "Agent", "BridgeError", "Driver", "Reply", "Shell", "__version__"]
+__all__ = [
+    "Adapter",
+    "AdapterInvalid",
+    "AdapterNotReady",
+    "Agent",
+    "ArgumentTooLong",
+    "BridgeError",
+    "ConfigurationError",
+    "ContractViolation",
+    "Driver",
+    "HookError",
+    "HookExited",
+    "HookFailed",
+    "HookInterrupted",
+    "HookNotFound",
+    "HookTimeout",
+    "IncompleteInput",
+    "InvalidName",
+    "LineTooLong",
+    "Loop",
+    "LoopRefused",
+    "OutputLimitExceeded",
+    "OutputNotFound",
+    "OutputUnreadable",
+    "ProgramNotFound",
+    "ProgramNotStarted",
+    "ProgramTimeout",
+    "ProjectBusy",
+    "ProjectUnusable",
+    "ReadonlyVariable",
+    "Reply",
+    "SandboxUnavailable",
+    "ScriptInvalid",
+    "ScriptNotFound",
+    "ScriptUnreadable",
+    "SessionBusy",
+    "SessionEnded",
+    "SessionRefused",
+    "Shell",
+    "ShellClosed",
+    "ShellDied",
+    "ShellStartFailed",
+    "StateUnreadable",
+    "UnknownAdapter",
+    "UnknownAgent",
+    "UnknownDriver",
+    "UnsetVariable",
+    "ValueNotAccepted",
+    "__version__",
+]
 
 _HOMES = {
     "Adapter": "adapters",
     "Agent": "agent",
-    "BridgeError": "errors",
     "Driver": "driver",
+    "Loop": "loops",
     "Reply": "shell",
     "Shell": "shell",
 }
+"""The modules of the names that are no errors."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'bridge' has no attribute {name!r}")
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(f"bridge.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"bridge.{_HOMES.get(name, 'errors')}"), name)
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

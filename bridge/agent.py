@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bridge.contract import Contract
     from bridge.shell import Reply
-    from bridge.shell.jobs import Job
+    from bridge.shell.jobs import Job, Tee
     from bridge.shell.launch import Errors, Input
 
     Stream = Job | IO[bytes] | Iterable[bytes | str] | int
@@ -170,7 +170,7 @@ class Agent(LoadedScript):
         *,
         stdin: Input = 0,
         stderr: Errors = None,
-        tee: IO[bytes] | None = None,
+        tee: Tee | None = None,
         end_line: bool = True,
         grace: float | None = None,
     ) -> Job:

@@ -18,6 +18,7 @@ __all__ = [
     "HookExited",
     "HookFailed",
     "HookInterrupted",
+    "HookNotFound",
     "HookTimeout",
     "IncompleteInput",
     "InvalidName",
@@ -202,6 +203,10 @@ def _shorten(argument: str) -> str:
 
 class HookFailed(HookError):
     """The hook returned a status other than 0."""
+
+
+class HookNotFound(HookFailed, LookupError):
+    """There is no function, builtin or program of this name, so nothing was run; `status` is bash's 127."""
 
 
 class HookExited(HookError):

@@ -6,16 +6,16 @@ A wheel has them in ``bridge/_shipped``; a checkout has them beside the package.
 from __future__ import annotations
 
 import difflib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Collection, Iterable
 
     from bridge.errors import ConfigurationError
 
-__all__ = ["find_script", "is_name", "likely", "scripts_in", "shipped"]
+__all__ = ["as_given", "find_script", "is_name", "likely", "os_text", "scripts_in", "shipped"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -31,6 +31,16 @@ def is_name(script: str | os.PathLike[str]) -> bool:
     return (
         isinstance(script, str) and "/" not in script and not script.endswith(".sh") and script not in (".", "..")
     )
+
+
+def as_given(script: str) -> str:
+    """A name as it is; a path so that it leads to the same file from anywhere."""
+    return script if is_name(script) else os.path.abspath(script)
+
+
+def os_text(text: str) -> str:
+    """An argument as the shell side has it: UTF-8 with surrogateescape, whatever the locale says."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
 
 
 def find_script(

@@ -23,7 +23,7 @@ from bridge.errors import (
     ShellDied,
     UnknownAgent,
 )
-from bridge.loop import groups
+from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -235,7 +235,7 @@ def test_a8_a_stopped_agent_leaves_nothing(load: Callable[..., Agent]) -> None:
         run.terminate()
         assert run.status is not None
         assert run.status > 128
-    assert not groups.lives(run.pid)
+    assert not group_lives(run.pid)
 
 
 def test_ctrl_c_in_the_pipeline_ends_the_whole_of_it(load: Callable[..., Agent]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,19 +14,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = Path(bridge.__file__).parent
-# From top to bottom, as ARCHITECTURE.md draws it; neighbours on one floor may know each other.
-FLOORS = (
-    ("__main__",),
-    ("cli",),
-    ("demo",),
-    ("verify", "setups", "adapters", "drift"),
-    ("rehearsal",),
-    ("loop",),
-    ("driver", "agent", "script", "stream", "session_id"),
-    ("contract", "shell", "files", "resources"),
-    ("errors", "_version"),
-)
-FLOOR_OF = {room: -number for number, rooms in enumerate(FLOORS) for room in rooms}
+ARCHITECTURE = PACKAGE.parent / "ARCHITECTURE.md"
+BEGIN, END = "<!-- the plan of the house, written by `make plan` -->", "<!-- end of the plan -->"
+ROOMS: dict[str, str] = {
+    "_version": "the version",
+    "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
+    "log": "the library's one logger",
+    "files": "atomic writes",
+    "stamps": "points in time as files write them",
+    "records": "small JSON files: leniently read, atomically written",
+    "resources": "where shipped files lie",
+    "process": "child processes: started, given a deadline, ended with all that they started; the process table",
+    "shell": "the living bash",
+    "git": "a repository: was there work, commits that keep it",
+    "contract": "what a script must offer, as data",
+    "stream": "what the CLIs print: filters, one reader per output family, status blocks, analysis",
+    "session_id": "the chain that recovers a session id",
+    "script": "what a driver and an agent have in common",
+    "driver": "`Driver`: a method per hook",
+    "agent": "`Agent`: a method per hook",
+    "turn": "one call of a tool",
+    "loop": "the loop: pure decisions, a thin runner that yields events",
+    "rehearsal": "a real CLI, offline: namespaces and a scripted model server",
+    "adapters": "interactive programs on a terminal, described by YAML",
+    "verify": "facts, probes, numbered checks, reports; `diff/` of two versions; `gherkin/` runs the features",
+    "drift": "a script held against the CLI of this machine",
+    "setups": "existing installations, a module each in a visible dict",
+    "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
+    "demo": "the throw-away project and the stand-ins for the CLIs",
+    "cli": "click commands: the only place that prints",
+    "__main__": "`python -m bridge`, for hooks where PATH doesn't lead to `ralph-bridge`",
+}
+"""Every room, from the ground floor up, and what is in it; a room imports only what stands above it."""
+FLOOR_OF = {room: number for number, room in enumerate(ROOMS)}
 PUBLIC_NAMES = "__init__"  # bridge/__init__.py hands out names of any floor below the command line
 PROGRAMS = {"bridge.demo.standin", "bridge.stream.jq_command"}  # processes of their own: they print
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
@@ -119,34 +138,55 @@ def test_the_parser_sees_imports_of_every_form(tmp_path: Path, monkeypatch: pyte
     ]
 
 
+def needs() -> dict[str, set[str]]:
+    """What each room imports of the others."""
+    found: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for path in MODULES:
+        own = room_of(module_of(path))
+        if own != PUBLIC_NAMES:
+            found[own] |= {room_of(each.target) for each in imports(path)} - {own, PUBLIC_NAMES}
+    return found
+
+
+def plan_of_the_house() -> str:
+    """The table of ARCHITECTURE.md; ``python -m tests.test_layering`` writes it there."""
+    rows = ["| room | what is in it | imports |", "|---|---|---|"]
+    for room, wanted in needs().items():
+        name = f"`bridge/{room}/`" if (PACKAGE / room).is_dir() else f"`bridge/{room}.py`"
+        listed = ", ".join(each for each in ROOMS if each in wanted and each != "errors")
+        rows.append(f"| {name} | {ROOMS[room]} | {listed or 'nothing'} |")
+    return "\n".join(rows) + "\n"
+
+
+def with_plan(text: str) -> str:
+    """ARCHITECTURE.md with that table in its place."""
+    head, mark, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    assert mark, f"ARCHITECTURE.md lacks {BEGIN}"
+    assert end, f"ARCHITECTURE.md lacks {END}"
+    return f"{head}{mark}\n{plan_of_the_house()}{end}{tail}"
+
+
+def test_the_plan_in_the_architecture_is_this_one() -> None:
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    assert text == with_plan(text), "make plan writes it"
+
+
 @pytest.mark.parametrize("path", MODULES, ids=module_of)
 def test_every_module_has_a_floor(path: Path) -> None:
-    assert room_of(module_of(path)) in {*FLOOR_OF, PUBLIC_NAMES}, "give it a place in FLOORS and ARCHITECTURE.md"
+    assert room_of(module_of(path)) in {*ROOMS, PUBLIC_NAMES}, "give it a place in ROOMS"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_of)
 def test_imports_point_down(path: Path) -> None:
     own = room_of(module_of(path))
-    floor = FLOOR_OF["cli"] - 1 if own == PUBLIC_NAMES else FLOOR_OF.get(own, 0)
+    floor = FLOOR_OF["cli"] if own == PUBLIC_NAMES else FLOOR_OF.get(own, 0)
     upwards = [
         f"line {found.line}: {found.target}"
         for found in imports(path)
-        if FLOOR_OF.get(room_of(found.target), 1) > floor and room_of(found.target) != own
+        if room_of(found.target) not in (own, PUBLIC_NAMES) and FLOOR_OF.get(room_of(found.target), 99) >= floor
     ]
     assert upwards == []
-
-
-def test_rooms_on_one_floor_do_not_need_each_other_in_circles() -> None:
-    needs: dict[str, set[str]] = {}
-    for path in MODULES:
-        own = room_of(module_of(path))
-        if own != PUBLIC_NAMES:
-            others = {room_of(found.target) for found in imports(path)} - {own, PUBLIC_NAMES}
-            needs.setdefault(own, set()).update(others)
-    try:
-        TopologicalSorter(needs).prepare()
-    except CycleError as error:
-        pytest.fail(f"these need each other: {' -> '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize(
@@ -165,3 +205,7 @@ def test_only_the_command_line_prints(path: Path) -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             told += [f"line {node.lineno}: click" for name in names if name.split(".")[0] in ("click", "rich")]
     assert told == []
+
+
+if __name__ == "__main__":
+    ARCHITECTURE.write_text(with_plan(ARCHITECTURE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.waiting import is_computing, reads_terminal
 from bridge.errors import ProgramNotStarted
-from bridge.shell import guardian
+from bridge.process import guardian
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -207,7 +207,7 @@ class Terminal:
 
     def close(self, *, patience: float = 0.5) -> None:
         """Hang up, and end whatever is left of the session. May be called again."""
-        from bridge.shell.processes import members, send
+        from bridge.process.processes import members, send
 
         if self.fd < 0:
             return

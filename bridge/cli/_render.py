@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bridge.cli._flow import Page, flows
+from bridge.cli._summary import SoFar
 from bridge.cli._terminal import Style, duration, say
 from bridge.loop.decide import Verdict, failure_of
 from bridge.loop.events import (
@@ -44,11 +45,13 @@ class Renderer:
         self._quiet = quiet
         self._style = Style(sys.stderr)
         self._page = Page(sys.stdout) if flows(sys.stdout) else None
+        self._so_far = SoFar()
         self._line_open = False
         self._advice: set[str] = set()
 
     def show(self, event: LoopEvent) -> None:
         """Print one event."""
+        self._so_far.take(event)
         if isinstance(event, OutputText):
             if self._page is not None:
                 self._page.write(event.text)
@@ -66,6 +69,12 @@ class Renderer:
             self._loop_ended(event)
         elif not self._quiet:
             self._step(event)
+
+    def interrupted(self, error: BaseException) -> None:
+        """Print the last line of a loop that a signal has ended."""
+        self.finish_line()
+        if not self._quiet:
+            say(self._so_far.interrupted(self._style, error))
 
     def finish_line(self) -> None:
         """End the line of the text that is open, if one is."""
@@ -124,12 +133,8 @@ class Renderer:
         say(f"{where} {style('done', 'green')} in {took}{_progress(event.outcome.plan)}{session}{_refused(event)}")
 
     def _loop_ended(self, event: LoopEnded) -> None:
-        complete = event.verdict is Verdict.COMPLETE
-        if complete and self._quiet:
-            return
-        word = self._style("complete", "green", "bold") if complete else self._style("incomplete", "red", "bold")
-        runs = "1 iteration" if event.iterations == 1 else f"{event.iterations} iterations"
-        say(f"{word} after {runs}, {duration(event.seconds)}: {event.detail} ({event.reason})")
+        if event.verdict is not Verdict.COMPLETE or not self._quiet:
+            say(self._so_far.ended(self._style, event))
 
 
 def _progress(plan: Plan | None) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge import resources
-from bridge.cli._terminal import say
-from bridge.cli.common import os_text
 from bridge.errors import ConfigurationError, UnknownAgent, UnknownDriver
 from bridge.shell import DEFAULT_TIMEOUT
 
@@ -18,15 +15,8 @@ if TYPE_CHECKING:
 
     from bridge.agent import Agent
     from bridge.driver import Driver
-    from bridge.setups.bmalph.folder import Folder
-    from bridge.setups.bmalph.settings import Given, Settings
 
-__all__ = ["as_given", "driver_folders", "driver_of", "is_agent", "load", "open_driver", "settings_of"]
-
-
-def as_given(script: str) -> str:
-    """A name as it is; a path so that it leads to the same file from anywhere."""
-    return script if resources.is_name(script) else os.path.abspath(script)
+__all__ = ["driver_folders", "is_agent", "load"]
 
 
 def driver_folders() -> tuple[Path, ...]:
@@ -76,88 +66,6 @@ def load(
     driver = Driver.load(script, folders=driver_folders(), strict=False, timeout=timeout)
     try:
         driver.shell.update(settings or {})
-    except BaseException:
-        driver.close()
-        raise
-    return driver
-
-
-def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:
-    """Load the driver that the settings name: the project's own.
-
-    The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
-
-    Args:
-        folder: the loop's folder of the project.
-        settings: of the project.
-        extra: more globals, from ``--set``.
-        log: the log of the loop that it is loaded for, or None.
-
-    Raises:
-        bridge.errors.UnknownDriver: the project has drivers, and none of that name.
-        bridge.errors.BridgeError: it can't be loaded.
-    """
-    from bridge.driver import NOT_DRIVERS, Driver
-
-    name = settings.platform_driver
-    own = resources.scripts_in(folder.drivers, without=NOT_DRIVERS)
-    source = settings.sources["platform_driver"]
-    if own and name not in own and "/" not in name and source.kind != "option":
-        places = ", ".join(folder.name_of(each) for each in folder.drivers)
-        raise UnknownDriver(
-            f"the driver {name} ({source.name} {source.where}) is not there: {folder.shown}/drivers/{name}.sh\n"
-            f"  searched: {places}\n"
-            f"  expected one of: {', '.join(own)}.{resources.likely(name, own)}\n"
-            f"  next: correct the name, or get the driver back (`bmalph upgrade`)"
-        )
-    return Driver.load(
-        settings.platform_driver,
-        folders=folder.drivers,
-        cwd=folder.project,
-        settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
-        log=log,
-    )
-
-
-def settings_of(extra: Mapping[str, str]) -> dict[str, Given]:
-    """What ``--set`` says of the tools that the agent may use, by either name: drivers read one of them only."""
-    from bridge.setups.bmalph.settings import Given
-
-    for name in ("CLAUDE_ALLOWED_TOOLS", "ALLOWED_TOOLS"):
-        if name in extra:
-            return {"allowed_tools": Given(f"--set {name}", os_text(extra[name]))}
-    return {}
-
-
-def driver_of(
-    project: Path, named: str | None, extra: Mapping[str, str], *, allowed_tools: str | None = None
-) -> Driver:
-    """Load the driver that the option, the environment or the project's settings name.
-
-    Args:
-        project: its folder.
-        named: by ``--driver``, or None.
-        extra: more globals, from ``--set``.
-        allowed_tools: by ``--allowed-tools``, or None.
-    """
-    from bridge.setups.bmalph import rc
-    from bridge.setups.bmalph.folder import locate
-    from bridge.setups.bmalph.settings import Given, resolve
-    from bridge.setups.bmalph.tools import OPTION, about_tools
-
-    folder = locate(project)
-    options = settings_of(extra)
-    if named:
-        options["platform_driver"] = Given("--driver", os_text(named))
-    if allowed_tools is not None:
-        options["allowed_tools"] = Given(OPTION, os_text(allowed_tools))
-    settings = resolve(folder, env=os.environ, rc=rc.read(folder, os.environ), options=options)
-    for notice in settings.notices:
-        say(f"note: {notice}")
-    driver = open_driver(folder, settings, extra)
-    try:
-        if told := about_tools(settings, driver):
-            say(f"note: {told}")
     except BaseException:
         driver.close()
         raise

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Style", "duration", "guarded", "say", "show", "sign", "tame"]
+__all__ = ["AT_OPEN_BREAKER", "Style", "duration", "guarded", "say", "show", "sign", "tame"]
+
+AT_OPEN_BREAKER = "next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown"
+"""What can be done when a circuit breaker has ended a loop."""
 
 _SIGNS = {
     "passed": ("✓", "ok", "green"),

@@ -20,6 +20,7 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
+from bridge.loop.follow import last_sentence, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Bottom", "view"]
 
 _TICK = 0.25  # seconds between two looks of the lines' clocks
+_MOST = 4096  # of the agent's text: its last sentence is shown
 
 
 @contextmanager
@@ -171,7 +173,7 @@ class Bottom:
         self._iteration = 0
         self._state: State | None = None
         self._plan: Plan | None = None
-        self._tool = self._last = self._open = self._wait = ""
+        self._tool = self._last = self._text = self._wait = ""
         self._until = 0.0
 
     def take(self, event: LoopEvent) -> None:
@@ -181,14 +183,15 @@ class Bottom:
                 self._iteration, self._state, self._plan = event.iteration, event.state, event.plan
                 self._run_began = self._clock()
                 self._text_seen = self._text_above and event.live
-                self._tool = self._last = self._open = self._wait = ""
+                self._tool = self._last = self._text = self._wait = ""
             case RunProgress():
                 self._tool = event.tool
-                self._last = self._last or ("" if self._text_seen else event.last_line)
+                if not self._text_seen and (sentence := _sentence(event.last_line)):
+                    self._last = sentence
             case OutputText():
-                *lines, self._open = (self._open + event.text).split("\n")
+                self._text = (self._text + event.text)[-_MOST:]
                 if not self._text_seen:
-                    self._last = next((line for line in (self._open, *reversed(lines)) if line.strip()), self._last)
+                    self._last = last_sentence(self._text)
             case IterationEnded():
                 self._state, self._plan, self._run_began = event.state, event.outcome.plan, None
             case Waiting():
@@ -220,6 +223,11 @@ class Bottom:
             found += [f"tool: {self._tool}"] if self._tool else []
             found += [f"last: {self._last}"] if self._last else []
         return [_tame(line) for line in found]
+
+
+def _sentence(line: str) -> str:
+    """What the last line of a run says; '' for an event without text, or one that was cut."""
+    return last_sentence("\n".join(each for each in said(line) if not each.startswith("{")))
 
 
 def _tame(text: str) -> str:

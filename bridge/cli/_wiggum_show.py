@@ -1,4 +1,4 @@
-"""A wiggum loop's state and checkpoints as lines for people. Pure."""
+"""A wiggum loop's state and checkpoints for people. Pure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from bridge.cli._terminal import tame
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bridge.cli._standing import Rows
     from bridge.setups.wiggum.checkpoints import Checkpoint
 
-__all__ = ["checkpoint_lines", "status_lines"]
+__all__ = ["checkpoint_lines", "loop_rows"]
 
 
-def status_lines(seen: dict[str, Any]) -> list[str]:
-    """Say where a loop stands, a fact per line."""
+def loop_rows(seen: dict[str, Any]) -> Rows:
+    """Say what a wiggum loop is at, a fact per row, behind the rows that every loop has."""
     items = seen["items"]
-    rows: list[tuple[str, str]] = []
+    rows: Rows = []
     plugin = seen["plugin"]
     if seen["iteration"] is not None:
         rows += _loop(seen)
-    elif plugin is None:
-        rows.append(("loop", "there is none here"))
     if plugin is not None:
         most = f" of {plugin['max_iterations']}" if plugin["max_iterations"] else ""
         rows.append(("plugin", f"a loop of the official plugin, in iteration {plugin['iteration']}{most}"))
@@ -41,7 +40,7 @@ def status_lines(seen: dict[str, Any]) -> list[str]:
     block = seen["progress"]
     if block and block["blockers"]:
         rows.append(("blockers", "; ".join(block["blockers"])))
-    return [f"{name + ':':<13} {tame(text)}" for name, text in rows]
+    return rows
 
 
 def checkpoint_lines(found: Iterable[Checkpoint], *, runs: bool) -> list[str]:
@@ -53,12 +52,12 @@ def checkpoint_lines(found: Iterable[Checkpoint], *, runs: bool) -> list[str]:
     ] or ["there are no checkpoints"]
 
 
-def _loop(seen: dict[str, Any]) -> list[tuple[str, str]]:
+def _loop(seen: dict[str, Any]) -> Rows:
     most = f" of {seen['max_iterations']}" if seen["max_iterations"] else ""
     if seen["outcome"]:
-        now = f"ended: {seen['outcome']}" + (f" ({seen['reason']})" if seen["reason"] else "")
+        now = f"{seen['outcome']}" + (f" ({seen['reason']})" if seen["reason"] else "")
     elif seen["running"]:
-        now = f"at work (process {seen['pid']})" + (", stops before its next turn" if seen["cancelling"] else "")
+        now = "stops before its next turn" if seen["cancelling"] else ""
     elif seen["mode"] == "hook":
         owner = seen["session_id"]
         now = f"in session {owner}" if owner else "waits for its session's first stop"
@@ -67,7 +66,7 @@ def _loop(seen: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("task", seen["task_name"])] if seen["task_name"] else []
     return [
         *rows,
-        ("loop", f"{seen['mode']} mode, {now}"),
+        ("mode", seen["mode"] + (f", {now}" if now else "")),
         ("iteration", f"{seen['iteration']}{most}"),
         ("promise", seen["completion_promise"]),
     ]

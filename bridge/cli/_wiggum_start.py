@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._scripts import as_given, driver_of
-from bridge.cli._terminal import Style, duration, say
+from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, say
 from bridge.cli.common import os_text, print_json
-from bridge.errors import ConfigurationError
+from bridge.loop.turn_records import NO_TURNS
+from bridge.resources import as_given
 
 if TYPE_CHECKING:
+    from bridge.git.work import Probe
+    from bridge.loop.turn_records import Totals
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, Tool, TurnEnded
-    from bridge.setups.wiggum.probe import Probe
+    from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, TurnEnded
     from bridge.setups.wiggum.start import Prepared, Request
     from bridge.setups.wiggum.state import State
+    from bridge.setups.wiggum.tools import AgentTool, DriverTool
 
 __all__ = ["run_start"]
 
@@ -30,25 +32,30 @@ _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
-    from bridge.setups.lock import one_loop
+    from bridge.git.work import Probe
+    from bridge.loop.lock import one_loop
+    from bridge.setups.places import other_folders
     from bridge.setups.unserved import refuse
+    from bridge.setups.wiggum.files import usable
+    from bridge.setups.wiggum.layout import FILES
     from bridge.setups.wiggum.overview import overview
-    from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.start import prepare
 
     _check(given)
     request = _request(given)
     if request.mode == "outer":
         refuse(layout.project, os.environ, given=given["settings"], driver=given["driver"] or given["agent"])
-    probe = Probe(layout.project)
-    with one_loop(layout.folder):
-        if request.mode == "hook":
+    probe = Probe(layout.project, FILES)
+    with usable():
+        layout.folder.mkdir(parents=True, exist_ok=True)
+    if request.mode == "hook":
+        with one_loop(layout.folder, layout.project, others=other_folders(layout.folder, layout.project)):
             prepared = prepare(layout, probe, request, datetime.now(UTC))
             state, status = prepared.state, 0
             _ready(layout, prepared, quiet=given["as_json"])
-        else:
-            state = _outer(layout, probe, request, given)
-            status = 1 if state.exit_code is None else state.exit_code
+    else:
+        state = _outer(layout, probe, request, given)
+        status = 1 if state.exit_code is None else state.exit_code
     if given["as_json"]:
         print_json(overview(layout) | {"exit_code": state.exit_code})
     return status
@@ -67,7 +74,7 @@ def _check(given: dict[str, Any]) -> None:
 
 def _request(given: dict[str, Any]) -> Request:
     from bridge.setups.wiggum.breaker import BreakerSettings
-    from bridge.setups.wiggum.environment import MAX_ITERATIONS, PROMISE, read_limits
+    from bridge.setups.wiggum.opening import limits_of
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import Checkpointing
 
@@ -82,17 +89,13 @@ def _request(given: dict[str, Any]) -> Request:
     asked = given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]
     description = given["description"]
     most, promise = given["max_iterations"], given["completion_promise"]
-    beside = {MAX_ITERATIONS: most, PROMISE: promise}
-    environment = read_limits({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
-    if environment.wrong:
-        raise ConfigurationError(f"{environment.wrong[0]}\n  next: put the variable right, or unset it")
     tool = next((f"{kind} {as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
     return Request(
         description=None if description is None else os_text(description),
         mode=given["mode"],
         promise=None if promise is None else os_text(promise),
         max_iterations=most,
-        environment=environment,
+        environment=limits_of(most, promise),
         max_minutes=given["max_minutes"],
         breaker=BreakerSettings(**limits) if limits else None,
         checkpoints=Checkpointing(
@@ -128,54 +131,59 @@ def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
 
 def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> State:
     from bridge.setups.wiggum.files import cancelled
-    from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, run_outer
-    from bridge.setups.wiggum.start import prepare
+    from bridge.setups.wiggum.opening import Wanted, open_outer
+    from bridge.setups.wiggum.outer import RETRY_DELAY, Ended
     from bridge.setups.wiggum.stopping import ended_at_once
+    from bridge.setups.wiggum.tools import TURN_MINUTES
 
     began = time.monotonic()
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    with ExitStack() as stack:
-        # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
-        tool = _tool(stack, layout, request.tool, given) if request.tool else None
-        prepared = prepare(layout, probe, request, datetime.now(UTC))
-        state = prepared.state
-        for notice in prepared.notices:
-            say(f"note: {notice}")
-        tool = tool or _tool(stack, layout, state.tool or "driver claude-code", given)
+    wanted = Wanted(
+        live=given["live"],
+        timeout=(given["timeout"] or TURN_MINUTES) * 60,
+        retry_delay=RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"],
+        settings=given["settings"],
+    )
+    with open_outer(layout, request, wanted, lambda line: say(f"note: {line}"), probe=probe) as opened:
+        state = opened.state
+        if not given["quiet"]:
+            say(_first_line(layout, state, opened.tool))
         view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
-        delay = RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"]
-        events = stack.enter_context(closing(run_outer(layout, probe, state, tool, retry_delay=delay)))
-        try:
-            for event in events:
-                view.show(event)
-                if isinstance(event, Ended):
-                    state = event.state
-        except SystemExit:
-            events.close()  # the agent ends before its work is looked at
-            if not cancelled(layout):
-                raise
-            state = ended_at_once(layout, probe, datetime.now(UTC))
-            view.show(Ended(state, time.monotonic() - began))
+        with closing(opened.outer_events()) as events:
+            try:
+                for event in events:
+                    view.show(event)
+                    if isinstance(event, Ended):
+                        state = event.state
+            except (KeyboardInterrupt, SystemExit) as signal:
+                events.close()  # the agent ends before its work is looked at
+                if isinstance(signal, KeyboardInterrupt) or not cancelled(layout):
+                    view.interrupted(time.monotonic() - began, signal)
+                    raise
+                state = ended_at_once(layout, probe, datetime.now(UTC))
+                opened.active.over("cancelled")
+                view.show(Ended(state, time.monotonic() - began, view.totals))
     return state
 
 
-def _tool(stack: ExitStack, layout: Layout, name: str, given: dict[str, Any]) -> Tool:
-    from bridge.setups.wiggum.tools import AgentTool, DriverTool
+def _first_line(layout: Layout, state: State, tool: DriverTool | AgentTool) -> str:
+    from bridge.cli._summary import agent_tool, driver_tool, first_line
+    from bridge.driver import Driver
+    from bridge.setups.wiggum.tools import AgentTool
 
-    kind, _, script = name.partition(" ")
-    settings: dict[str, str] = given["settings"]
-    folder = layout.project
-    timeout = None if given["timeout"] is None else given["timeout"] * 60
-    if kind == "agent":
-        from bridge.agent import Agent
-
-        ralph = folder / ".ralph"
-        base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
-        agents = [ralph / "agents", folder / "agents"]
-        agent = Agent.load(os_text(script), folders=agents, cwd=folder, settings=base | settings)
-        return AgentTool(stack.enter_context(agent), timeout=timeout)
-    driver = stack.enter_context(driver_of(folder, script, settings))
-    return DriverTool(driver, live=given["live"], timeout=timeout)
+    if isinstance(tool, AgentTool):
+        named = agent_tool(tool.agent.cli, tool.agent.script)
+    else:
+        driver = tool.driver
+        assert isinstance(driver, Driver)
+        named = driver_tool(driver.display_name(), driver.script)
+    return first_line(
+        named,
+        layout.prompt.relative_to(layout.project),
+        iterations=state.max_iterations or None,
+        seconds=None if state.max_minutes is None else state.max_minutes * 60,
+        turn_seconds=tool.timeout,
+    )
 
 
 class _View:
@@ -187,6 +195,9 @@ class _View:
         self._quiet = quiet
         self._as_json = as_json
         self._style = Style(sys.stderr)
+        self._state = state
+        self.totals = NO_TURNS
+        """What the turns so far came to."""
         self._renderer = Renderer(max_iterations=state.max_iterations or None, quiet=quiet)
 
     def show(self, event: OuterEvent) -> None:
@@ -218,6 +229,7 @@ class _View:
 
     def _turn_ended(self, event: TurnEnded) -> None:
         state, style = event.state, self._style
+        self._state, self.totals = state, event.totals
         where = self._where(state, 0)
         for warning in event.decision.warnings:
             say(f"{where} {style('warning:', 'yellow')} {warning}")
@@ -238,13 +250,39 @@ class _View:
             say(f"{self._where(event.state, 0)} waiting {duration(event.seconds)}: {times}")
 
     def _ended(self, event: Ended) -> None:
-        state, style = event.state, self._style
+        state = event.state
         complete = state.exit_code == 0
-        if complete and self._quiet:
-            return
-        word = style("complete", "green", "bold") if complete else style("incomplete", "red", "bold")
-        turns = "1 iteration" if state.iteration == 1 else f"{state.iteration} iterations"
-        say(f"{word} after {turns}, {duration(event.seconds)}: {state.reason} ({state.outcome})")
+        if not complete or not self._quiet:
+            self._last(
+                state, event.seconds, event.totals, state.reason or "", state.outcome or "", complete=complete
+            )
+        if state.breaker.is_open and not self._quiet:
+            say(AT_OPEN_BREAKER)
+
+    def interrupted(self, seconds: float, error: BaseException) -> None:
+        """Print the last line of a loop that a signal has ended."""
+        from bridge.loop.judging import interruption
+
+        self._renderer.finish_line()
+        if not self._quiet:
+            self._last(self._state, seconds, self.totals, "interrupted", interruption(error)[1], complete=False)
+
+    def _last(
+        self, state: State, seconds: float, totals: Totals, detail: str, reason: str, *, complete: bool
+    ) -> None:
+        from bridge.cli._summary import last_line
+
+        say(
+            last_line(
+                self._style,
+                complete=complete,
+                iterations=state.iteration,
+                seconds=seconds,
+                totals=totals,
+                detail=detail,
+                reason=reason,
+            )
+        )
 
     def _where(self, state: State, ahead: int) -> str:
         most = f"/{state.max_iterations}" if state.max_iterations else ""

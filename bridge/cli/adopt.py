@@ -23,7 +23,7 @@ __all__ = ["adopt", "eject", "stand_in"]
 @click.command()
 @project_option
 @setup_option
-def adopt(*, project: str, setup_name: str | None) -> int:
+def adopt(*, project: str | None, setup_name: str | None) -> int:
     """Put a stand-in in the place of the setup's own controller.
 
     Whoever starts the controller (``./ralph plan 3``) gets ralph-bridge from then on, with the same words, messages
@@ -43,7 +43,7 @@ def adopt(*, project: str, setup_name: str | None) -> int:
 @click.command()
 @project_option
 @setup_option
-def eject(*, project: str, setup_name: str | None) -> int:
+def eject(*, project: str | None, setup_name: str | None) -> int:
     """Put the setup's own controller back, byte for byte."""
     from bridge.setups import module
 
@@ -54,7 +54,7 @@ def eject(*, project: str, setup_name: str | None) -> int:
     return 0
 
 
-def _setup(project: str, name: str | None) -> Setup:
+def _setup(project: str | None, name: str | None) -> Setup:
     from bridge.setups import SETUPS, module
 
     folder = project_folder(project)

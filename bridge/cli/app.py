@@ -28,6 +28,7 @@ COMMANDS = {
     "eject": ("bridge.cli.adopt", "Put the setup's own controller back."),
     "explain": ("bridge.cli.explain", "Explain a check of verify, or list them all."),
     "inspect": ("bridge.cli.inspect", "Show what a driver script offers."),
+    "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear what stops the next start."),
     "run": ("bridge.cli.run", "Run the loop in this project."),
     "session-id": ("bridge.cli.session_id", "Find the session id in a CLI's output."),
     "status": ("bridge.cli.status", "Show where this project's loop stands."),

@@ -81,7 +81,7 @@ def _monitor(folder: Folder, path: Path, words: Sequence[str], plan: Plan) -> in
 
 def _agents_name(folder: Folder, plan: Plan) -> str:
     """What the driver calls its CLI. Whatever keeps the loop from starting shows here, before there are panes."""
-    from bridge.cli._scripts import open_driver
+    from bridge.setups.bmalph.opening import open_driver
     from bridge.setups.bmalph.start import ready
 
     with open_driver(folder, ready(folder, env=os.environ, options=plan.options), {}) as script:
@@ -96,7 +96,8 @@ _WATCH = (
 
 def _run(folder: Folder, plan: Plan) -> int:
     """Check everything, then start the loop."""
-    from bridge.cli._run_bmalph import Wanted, stand_in
+    from bridge.cli._run_bmalph import stand_in
+    from bridge.setups.bmalph.opening import Wanted
 
     wanted = Wanted(
         options=plan.options,

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
+from bridge.resources import os_text
+from bridge.setups.find import project_above
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,16 +56,28 @@ settings_option = click.option(
 
 
 project_option = click.option(
-    "--project", metavar="DIR", default=".", show_default=True, help="The project's folder."
+    "--project",
+    metavar="DIR",
+    help="The project's folder.  [default: this folder or the nearest above with a loop's files]",
 )
 
 
-def project_folder(given: str) -> Path:
-    """The folder that ``--project`` names, absolute.
+def project_folder(given: str | None, *, tell: bool = False) -> Path:
+    """The folder that ``--project`` names, absolute; without it, the project that the user is in.
+
+    Args:
+        given: None: this folder, or the nearest above that has a loop's files.
+        tell: say on stderr which project that is where it isn't the working folder.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: there is no such folder.
     """
+    if given is None:
+        here = Path(os.path.abspath("."))
+        folder = project_above(here)
+        if tell and folder != here:
+            say(f"project: {folder} (the nearest folder above with a loop's files)")
+        return folder
     folder = Path(os.path.abspath(given))
     if not folder.is_dir():
         raise ConfigurationError(f"--project {given}: there is no such folder")
@@ -79,11 +94,6 @@ def write(text: str | bytes) -> None:
 def print_json(document: Mapping[str, object]) -> None:
     """Print a document with its schema number; bytes that are not UTF-8 appear as lone surrogates (\\udcXX)."""
     write(json.dumps({"schema": 1, **document}, indent=2) + "\n")
-
-
-def os_text(text: str) -> str:
-    """An argument as the shell side has it: UTF-8 with surrogateescape, whatever the locale says."""
-    return os.fsencode(text).decode("utf-8", "surrogateescape")
 
 
 def shell_line(argv: Sequence[str], stdin: bytes | None) -> bytes:

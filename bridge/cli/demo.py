@@ -55,7 +55,9 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     from bridge.driver import Driver
     from bridge.loop.decide import Limits, Verdict
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
-    from bridge.loop.runner import LoopSettings, run_loop
+    from bridge.loop.runner import run_loop
+    from bridge.setups.plain.settings import PlainSettings, loop_settings
+    from bridge.setups.plain.store import PlainStore
 
     delay = 0.03 if sys.stdout.isatty() else 0.0
     project = make_project(base, driver, iterations=iterations, delay=delay)
@@ -67,8 +69,11 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     end: LoopEnded | None = None
     with Driver.load(driver, cwd=project.folder, env=project.env) as script:
         say(f"{script.display_name()} · driver {script.script}")
-        settings = LoopSettings(project=project.folder, limits=limits, env=project.env)
-        with closing(run_loop(script, settings)) as events:
+        settings = loop_settings(
+            project.folder, PlainSettings(max_iterations=limits.max_iterations, max_failures=3, env=project.env)
+        )
+        store = PlainStore(project.folder, tool=f"driver {driver}")
+        with closing(run_loop(script, settings, store=store)) as events:
             for event in events:
                 renderer.show(event)
                 if isinstance(event, IterationStarted):

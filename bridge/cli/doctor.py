@@ -26,33 +26,42 @@ _STATUSES = ("passed", "warning", "failed")
 @click.command()
 @setup_option
 @project_option
+@click.option("--fix", is_flag=True, help="Do what is safe of the steps that are named.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def doctor(*, setup_name: str | None, project: str, as_json: bool) -> int:
+def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: bool) -> int:
     """Examine this project: programs, settings, driver or agent, CLI, repository, state.
 
-    The checks are those of the setup that `run` would find here. Nothing is written, no agent is
-    called. Exit status: 0 nothing failed (there may be warnings), 1 something failed, 2 usage.
+    The checks are those of the setup that `run` would find here. No agent is called, and nothing is
+    written without --fix. That adds rules for the loop's state to .gitignore, makes the folder for logs,
+    clears what a crashed run has left, and ends agents that a loop of this project has left running;
+    the last two only while no loop is at work. The rest keeps its hint.
+
+    Exit status: 0 nothing failed (there may be warnings), 1 something failed, 2 usage.
     """
     with guarded():
         folder = project_folder(project)
         findings = []
         if not as_json:
             show(f"{folder}\n\n")
-        for finding in _examined(folder, setup_name):
+        for finding in _examined(folder, setup_name, fix=fix):
             findings.append(finding)
             if not as_json:
                 _print(finding)
         counts = {status: sum(each.status == status for each in findings) for status in _STATUSES}
         if as_json:
-            print_json({"results": [_result(each) for each in findings], "summary": _summary(counts)})
+            print_json({"results": [_result(each, fix=fix) for each in findings], "summary": _summary(counts)})
         else:
+            safe = ", ".join(each.id for each in findings if each.fixable and each.status != "passed")
+            if safe and not fix:
+                show(f"\n`ralph-bridge doctor --fix` does what is safe of it: {safe}\n")
             show(f"\n{_words(counts)}\n")
         return 1 if counts["failed"] else 0
 
 
-def _examined(folder: Path, setup_name: str | None) -> Iterator[Finding]:
-    """Make the checks of the folder's setup; of bmalph's where there is nothing that a loop could run on."""
+def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[Finding]:
+    """Make the checks of the folder's setup; of bmalph's where nothing that a loop could run on is whole."""
     from bridge.loop.prompt import has_prompt
+    from bridge.setups import first
     from bridge.setups.bmalph import doctor as bmalph
     from bridge.setups.bmalph.folder import locate
     from bridge.setups.diagnosis import examine
@@ -60,13 +69,16 @@ def _examined(folder: Path, setup_name: str | None) -> Iterator[Finding]:
 
     setup = choose(folder, setup_name)
     if setup is not None and setup.name == ralph_loop.NAME:
-        return examine(ralph_loop.Case(setup, os.environ), ralph_loop.CHECKS)
+        return examine(ralph_loop.Case(setup, os.environ), ralph_loop.CHECKS, fix=fix)
+    if setup is None and setup_name is None and first.is_blank(folder):
+        return examine(first.Case(folder, os.environ), first.CHECKS, fix=fix)
     plain = has_prompt(folder) if setup is None else not setup_name and is_bare(setup)
-    return examine(bmalph.Case(locate(folder), os.environ), bmalph.PLAIN_CHECKS if plain else bmalph.CHECKS)
+    checks = bmalph.PLAIN_CHECKS if plain else bmalph.CHECKS
+    return examine(bmalph.Case(locate(folder), os.environ), checks, fix=fix)
 
 
-def _result(finding: Finding) -> dict[str, object]:
-    return {
+def _result(finding: Finding, *, fix: bool) -> dict[str, object]:
+    record: dict[str, object] = {
         "id": finding.id,
         "label": finding.label,
         "status": finding.status,
@@ -74,6 +86,7 @@ def _result(finding: Finding) -> dict[str, object]:
         "detail": finding.detail,
         "hint": finding.hint,
     }
+    return record | {"fixed": finding.fixed or None} if fix else record
 
 
 def _summary(counts: dict[str, int]) -> dict[str, int]:
@@ -101,6 +114,8 @@ def _print(finding: Finding) -> None:
         line += f" ({detail[0]})" if detail[0] else ""
         detail = []
     lines = [line, *(f"    {each.strip()}" for each in detail)]
+    if finding.fixed:
+        lines.append("    done: " + tame(finding.fixed))
     if finding.hint and finding.status != "passed":
         lines.append("    next: " + tame(finding.hint, keep="\n"))
     show("\n".join(lines) + "\n")

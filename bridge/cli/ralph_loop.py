@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._flow import Page, flows, steers
-from bridge.cli._terminal import guarded, say
+from bridge.cli._terminal import Style, guarded, say
 from bridge.cli.common import os_text, write
 from bridge.errors import BridgeError, SessionRefused
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from bridge.setups.model import Setup
-    from bridge.setups.ralph_loop.events import HookText, SessionEvent
+    from bridge.setups.ralph_loop.events import Ended, HookText, SessionEvent
 
 __all__ = ["controller", "run_in_setup", "start"]
 
@@ -52,6 +52,9 @@ def run_in_setup(context: click.Context, setup: Setup) -> int:
         settings={name: os_text(value) for name, value in given["settings"].items()},
         strict=given["strict_compat"],
         lift=not given["no_lift"],
+        max_seconds=None if given["max_minutes"] is None else given["max_minutes"] * 60,
+        turn_seconds=None if given["timeout"] is None else given["timeout"] * 60,
+        retry_delay=given["retry_delay"],
     )
     return start(setup, request, words, options, dry_run=given["dry_run"], quiet=quiet)
 
@@ -125,23 +128,55 @@ def start(
 
 
 def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool, quiet: bool) -> int:
+    from bridge.cli._summary import agent_tool, first_line, last_line
     from bridge.setups.ralph_loop.prompts import first_prompt
     from bridge.setups.ralph_loop.runner import run_session
     from bridge.setups.ralph_loop.start import ready
 
     renderer = _Renderer(quiet=quiet)
-    with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (agent, session):
+    with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (
+        agent,
+        session,
+        active,
+    ):
         if dry_run:
             job, most = session.job, session.limits.max_iterations
             say(f"mode: {job.mode}  agent: {agent.script}  prompt: {job.shown}  iterations: {most}")
             write(first_prompt(agent.shell, session))
             return 0
-        with closing(run_session(agent, session)) as events:
-            return _drive(events, renderer)
+        if not quiet:
+            limits = session.limits
+            say(
+                first_line(
+                    agent_tool(agent.cli, agent.script),
+                    session.job.shown,
+                    iterations=limits.max_iterations,
+                    seconds=limits.max_seconds,
+                    turn_seconds=limits.turn_seconds,
+                )
+            )
+        with closing(run_session(agent, session, active)) as events:
+            end = _drive(events, renderer)
+        if not quiet:
+            renderer.end_row()
+            say(
+                last_line(
+                    Style(sys.stderr),
+                    complete=end.complete,
+                    iterations=end.iterations,
+                    seconds=end.seconds,
+                    totals=end.totals,
+                    reason=end.reason,
+                )
+            )
+        return end.code
 
 
-def _drive(events: Generator[SessionEvent, None, None], renderer: _Renderer) -> int:
-    """Render events until the last. A signal that arrives here is the session's to handle, so it is thrown in."""
+def _drive(events: Generator[SessionEvent, None, None], renderer: _Renderer) -> Ended:
+    """Render events until the last, and return that.
+
+    A signal that arrives here is the session's to handle, so it is thrown in.
+    """
     from bridge.setups.ralph_loop.events import Ended
 
     came: BaseException | None = None
@@ -150,7 +185,7 @@ def _drive(events: Generator[SessionEvent, None, None], renderer: _Renderer) -> 
             event = next(events) if came is None else events.throw(came)
             came = None
             if isinstance(event, Ended):
-                return event.code
+                return event
             renderer.show(event)
         except (KeyboardInterrupt, SystemExit) as signal:
             if getattr(events, "gi_frame", None) is None:  # it has ended, and raised this itself
@@ -180,23 +215,24 @@ class _Renderer:
             if not self._quiet:
                 self._out(("\n" if self._line_open else "") + event.text + "\n")
         elif isinstance(event, Notice):
-            self._end_row()
+            self.end_row()
             say(event.text)
 
     def hook(self, event: HookText) -> None:
         if event.error:
-            self._end_row()
+            self.end_row()
             _print(event.text, error=True)
         else:
             self._out(event.text)
 
     def _out(self, text: str) -> None:
         if text:
-            self._end_row()
+            self.end_row()
             write(text)
             self._line_open = not text.endswith("\n")
 
-    def _end_row(self) -> None:
+    def end_row(self) -> None:
+        """End the row that is open, if one is."""
         if self._page is not None:
             self._page.end()
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sys
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,26 +10,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._setups import choose, is_bare, refuse_options, setup_option
-from bridge.cli._terminal import guarded, say
-from bridge.cli.common import os_text, project_folder, project_option, settings_option, shell_line, write
+from bridge.cli._terminal import guarded
+from bridge.cli.common import os_text, project_folder, project_option, settings_option
 
 if TYPE_CHECKING:
-    from bridge.driver import Driver
-    from bridge.loop.runner import LoopSettings
-    from bridge.setups.bmalph.settings import Given
     from bridge.setups.model import Setup
 
 __all__ = ["run"]
 
 
-_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "timeout", "no_continue", "allowed_tools")
+_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue", "allowed_tools")
 _BMALPH_ONLY = ("calls",)
 _FRANKBRIA = {
     "sandbox": "SANDBOX_PROVIDER",
     "github_issue": "GITHUB_ISSUE",
     "agent_provider": "AGENT_PROVIDER",
 }
-_AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
+_SETUP_ONLY = ("process", "strict_compat")
+_AGENT_ONLY = ("agent", *_SETUP_ONLY, "no_lift")
+_NOT_OF_AGENTS = ("no_continue", "allowed_tools")
 
 
 @click.command()
@@ -46,14 +42,35 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
     type=click.IntRange(1),
     help="Then give up.  [default: 50; none in a bmalph setup]",
 )
-@click.option("--max-minutes", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Then give up.")
+@click.option(
+    "--max-minutes",
+    type=click.FloatRange(0, min_open=True),
+    metavar="MINUTES",
+    help="Then give up, and end the run that is under way.",
+)
 @click.option("--calls", metavar="N", help="Runs that may succeed per clock hour (bmalph setup).")
 @click.option("--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]")
 @click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
+@click.option(
+    "--retry-delay",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="After a failed run, doubled with each one in a row.  [default: 5; 30 in a bmalph setup]",
+)
+@click.option(
+    "--max-failures",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Give up after so many failed runs in a row; 0: never.",
+)
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
 @click.option("--allowed-tools", metavar="LIST", help='Tools that the agent may use: "Read, Bash(make *)".')
-@click.option("--agent", metavar="NAME|PATH", help="Agent script of a ralph-loop setup.  [default: its AGENT]")
+@click.option(
+    "--agent",
+    metavar="NAME|PATH",
+    help="Agent script, in a driver's stead.  [default in a ralph-loop setup: its AGENT]",
+)
 @click.option("--process", is_flag=True, help="With plan: from the process specifications.")
 @click.option("--strict-compat", is_flag=True, help="With the original controller's warts that show.")
 @click.option("--no-lift", is_flag=True, help="Let bash run every filter of the agent.")
@@ -64,11 +81,12 @@ _AGENT_ONLY = ("agent", "process", "strict_compat", "no_lift")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
 @click.pass_context
-def run(context: click.Context, /, *, setup_name: str | None, project: str, **given: Any) -> int:
+def run(context: click.Context, /, *, setup_name: str | None, project: str | None, **given: Any) -> int:
     """Run the coding CLI again and again until the work is done.
 
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
     gives the completion promise, when every box of @fix_plan.md is ticked, or after --max-iterations.
+    With --agent in a folder without a setup, the promise is COMPLETE unless another one is named.
 
     In a ralph-loop setup WORDS are those of its controller: plan [N], build [N], align-specs [N],
     prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.
@@ -80,7 +98,7 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str, **gi
     from bridge.setups.unserved import refuse
 
     with guarded():
-        folder = project_folder(project)
+        folder = project_folder(project, tell=True)
         theirs = {key: given.pop(name) for name, key in _FRANKBRIA.items()}
         asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
         refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
@@ -93,7 +111,7 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str, **gi
         asked = _Asked(**{name: value for name, value in given.items() if name not in _AGENT_ONLY})
         if setup is not None and (setup_name or not is_bare(setup)):
             return _in_bmalph(context, setup, asked)
-        return _without_setup(context, folder, asked)
+        return _without_setup(context, folder, asked, given["agent"], lift=not given["no_lift"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +127,8 @@ class _Asked:
     live: bool
     completion_promise: str | None
     timeout: float | None
+    retry_delay: float | None
+    max_failures: int | None
     no_continue: bool
     allowed_tools: str | None
     dry_run: bool
@@ -132,21 +152,23 @@ class _Asked:
 
 
 def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
-    from bridge.cli._run_bmalph import Wanted, run_here
-    from bridge.cli._scripts import as_given
+    from bridge.cli._run_bmalph import run_here
     from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.opening import Wanted, options_of
 
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
     if asked.words:
         raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
     wanted = Wanted(
-        options=_options(
-            platform_driver=("--driver", asked.driver and as_given(asked.driver)),
-            prompt_file=("--prompt", asked.prompt_in(setup.project)),
-            max_calls_per_hour=("--calls", asked.calls),
-            timeout_minutes=("--timeout", None if asked.timeout is None else str(math.ceil(asked.timeout))),
-            session_continuity=("--no-continue", "false" if asked.no_continue else None),
-            allowed_tools=("--allowed-tools", asked.allowed_tools),
+        options=options_of(
+            driver=asked.driver,
+            prompt=asked.prompt_in(setup.project),
+            calls=asked.calls,
+            timeout=asked.timeout,
+            retry_delay=asked.retry_delay,
+            max_failures=asked.max_failures,
+            resume=not asked.no_continue,
+            allowed_tools=asked.allowed_tools,
         ),
         live=asked.live,
         max_iterations=asked.max_iterations,
@@ -154,77 +176,49 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
         timeout=asked.run_seconds,
         promise=asked.completion_promise,
         extra=asked.settings,
-        dry_run=asked.dry_run,
-        quiet=asked.quiet,
     )
-    return run_here(locate(setup.project), wanted)
+    return run_here(locate(setup.project), wanted, dry_run=asked.dry_run, quiet=asked.quiet)
 
 
-def _without_setup(context: click.Context, folder: Path, asked: _Asked) -> int:
-    from bridge.cli._scripts import driver_of
-    from bridge.loop.decide import Limits
+def _without_setup(context: click.Context, folder: Path, asked: _Asked, agent: str | None, *, lift: bool) -> int:
+    from bridge.cli._run_plain import run_agent_script, run_plain
     from bridge.loop.prompt import find_prompt
-    from bridge.loop.runner import LoopSettings
+    from bridge.resources import as_given
+    from bridge.setups.plain.settings import AGENT_PROMISE, TURN_MINUTES, PlainSettings
 
     refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
     if asked.words:
         raise click.UsageError(
             f"{asked.words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context
         )
-    refuse_options(context, _AGENT_ONLY, f"here: {folder} holds no ralph-loop setup")
-    loop = LoopSettings(
-        project=folder,
+    refuse_options(context, _SETUP_ONLY, f"here: {folder} holds no ralph-loop setup")
+    if agent is not None:
+        if asked.driver is not None:
+            raise click.UsageError("--driver and --agent exclude each other", context)
+        refuse_options(context, _NOT_OF_AGENTS, "to an agent: no hook of its script takes that")
+    else:
+        refuse_options(context, ("no_lift",), "without --agent")
+    given = PlainSettings(
         prompt=os_text(find_prompt(folder, asked.prompt_in(folder))),
-        limits=Limits(max_iterations=asked.max_iterations or 50, max_seconds=asked.max_seconds),
+        max_iterations=asked.max_iterations or 50,
+        max_seconds=asked.max_seconds,
+        max_failures=asked.max_failures or 0,
+        retry_seconds=asked.retry_delay,
         live=asked.live,
-        promise=asked.completion_promise,
-        timeout=asked.run_seconds,
+        promise=asked.completion_promise or (AGENT_PROMISE if agent else None),
+        timeout=TURN_MINUTES * 60 if asked.run_seconds is None else asked.run_seconds,
         resume=not asked.no_continue,
     )
-    with driver_of(folder, asked.driver, asked.settings, allowed_tools=asked.allowed_tools) as script:
-        return _dry_run(script, loop) if asked.dry_run else _loop(script, loop, quiet=asked.quiet)
-
-
-def _options(**given: tuple[str, str | None]) -> dict[str, Given]:
-    from bridge.setups.bmalph.settings import Given
-
-    return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}
-
-
-def _dry_run(script: Driver, settings: LoopSettings) -> int:
-    from bridge.loop.commands import prepare_command, stdin_of
-    from bridge.loop.decide import State
-    from bridge.loop.runner import context_for
-    from bridge.loop.state import ProjectFiles
-
-    files = ProjectFiles(settings.project)
-    session = None
-    if settings.resume and script.supports_sessions():
-        session, _ = files.read_session()
-    context = context_for(State(), files.read_plan(), resumed=session is not None)
-    argv, _ = prepare_command(script, settings, context=context, session_id=session)
-    write(shell_line(argv, stdin_of(script)))
-    return 0
-
-
-def _loop(script: Driver, settings: LoopSettings, *, quiet: bool) -> int:
-    from bridge.cli._render import Renderer
-    from bridge.loop.decide import Verdict
-    from bridge.loop.events import LoopEnded
-    from bridge.loop.runner import run_loop
-
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    most = settings.limits.max_iterations
-    if not quiet:
-        say(
-            f"{script.display_name()} · driver {script.script} · prompt {settings.prompt}"
-            f" · at most {most} iterations"
+    if agent is not None:
+        return run_agent_script(
+            folder, given, as_given(agent), asked.settings, lift=lift, dry_run=asked.dry_run, quiet=asked.quiet
         )
-    renderer = Renderer(max_iterations=most, quiet=quiet)
-    verdict = Verdict.INCOMPLETE
-    with closing(run_loop(script, settings)) as events:
-        for event in events:
-            renderer.show(event)
-            if isinstance(event, LoopEnded):
-                verdict = event.verdict
-    return 0 if verdict is Verdict.COMPLETE else 1
+    return run_plain(
+        folder,
+        given,
+        asked.driver,
+        asked.settings,
+        allowed_tools=asked.allowed_tools,
+        dry_run=asked.dry_run,
+        quiet=asked.quiet,
+    )

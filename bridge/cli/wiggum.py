@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import guarded, say
+from bridge.cli._terminal import Style, guarded, say, show
 from bridge.cli.common import os_text, print_json, project_folder, project_option, settings_option, write
 from bridge.errors import ConfigurationError
 
@@ -32,10 +34,10 @@ def wiggum() -> None:
     """
 
 
-def _layout(project: str) -> Layout:
+def _layout(project: str | None, *, tell: bool = False) -> Layout:
     from bridge.setups.wiggum.layout import Layout
 
-    return Layout(project_folder(project))
+    return Layout(project_folder(project, tell=tell))
 
 
 def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,26 +120,29 @@ def start(**given: Any) -> int:
     with guarded():
         from bridge.cli._wiggum_start import run_start
 
-        return run_start(_layout(given["project"]), given)
+        return run_start(_layout(given["project"], tell=True), given)
 
 
 @wiggum.command()
 @project_option
 @_json
-def status(*, project: str, as_json: bool) -> int:
+def status(*, project: str | None, as_json: bool) -> int:
     """Show where the loop stands: iteration, items done, breaker, last action.
 
     Exit status: 0, also when there is no loop; 2 when its state can't be read.
     """
     with guarded():
-        from bridge.cli._wiggum_show import status_lines
-        from bridge.setups.wiggum.overview import overview
+        from bridge.cli.status import status_lines
+        from bridge.setups.overview import overview, the_loop
+        from bridge.setups.wiggum import files
 
-        seen = overview(_layout(project))
+        now, layout = time.time(), _layout(project)
+        seen = overview(the_loop(layout.project, "wiggum"), now)
         if as_json:
-            print_json(seen)
+            state = files.last(layout)
+            print_json(seen | {"turn": state.turn.number if state and state.turn else None})
         else:
-            write("".join(f"{line}\n" for line in status_lines(seen)))
+            show("".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout))))
         return 0
 
 
@@ -145,7 +150,7 @@ def status(*, project: str, as_json: bool) -> int:
 @project_option
 @_json
 @click.option("--now", is_flag=True, help="End the turn that is under way, too.")
-def stop(*, project: str, as_json: bool, now: bool) -> int:
+def stop(*, project: str | None, as_json: bool, now: bool) -> int:
     """Stop the loop: before its next turn, or at once with --now.
 
     The loop itself then ends with exit status 130 and outcome "cancelled"; its state is kept.
@@ -181,18 +186,19 @@ def reset(*, project: str) -> int:
 @project_option
 @_json
 @click.option("--all", "everything", is_flag=True, help="Those of earlier runs, too.")
-def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
+def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
     """List the checkpoints, oldest first."""
     with guarded():
         from bridge.cli._wiggum_show import checkpoint_lines
+        from bridge.git.repository import find_repository
         from bridge.setups.wiggum import files
         from bridge.setups.wiggum.checkpoints import listed
-        from bridge.setups.wiggum.git import find_git
+        from bridge.setups.wiggum.layout import FILES
 
         layout = _layout(project)
         state = files.last(layout)
         run = None if everything or state is None else state.run_id
-        found = listed(find_git(layout.project), run)
+        found = listed(find_repository(layout.project, FILES), run)
         if as_json:
             print_json({"checkpoints": [each.document() for each in found]})
         else:
@@ -205,7 +211,7 @@ def checkpoints(*, project: str, as_json: bool, everything: bool) -> int:
 @project_option
 @_json
 @click.option("--run", metavar="NAME", help="Of an earlier run; see `checkpoints --all`.")
-def restore(*, number: int, project: str, as_json: bool, run: str | None) -> int:
+def restore(*, number: int, project: str | None, as_json: bool, run: str | None) -> int:
     """Bring the project's files back to checkpoint N.
 
     HEAD stays; the difference is left for you to look at and commit. What was there before is kept in a
@@ -231,7 +237,7 @@ def restore(*, number: int, project: str, as_json: bool, run: str | None) -> int
 @_local
 @click.option("--command", metavar="TEXT", help="What starts the hook.  [default: ralph-bridge stop-hook]")
 @click.option("--force", is_flag=True, help="Overwrite a /ralph command that isn't ours.")
-def install_hook(*, project: str, local: bool, command: str | None, force: bool) -> int:
+def install_hook(*, project: str | None, local: bool, command: str | None, force: bool) -> int:
     """Add the Stop hook to .claude/settings.json, and the /ralph command.
 
     All else in the settings stays byte for byte. May be repeated.
@@ -249,7 +255,7 @@ def install_hook(*, project: str, local: bool, command: str | None, force: bool)
 @wiggum.command()
 @project_option
 @_local
-def uninstall_hook(*, project: str, local: bool) -> int:
+def uninstall_hook(*, project: str | None, local: bool) -> int:
     """Take the Stop hook and the /ralph command out again."""
     with guarded():
         from bridge.setups.wiggum.install import uninstall

@@ -11,8 +11,9 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from bridge.demo.standin import CLIS, TASKS
-from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
-from bridge.loop.process import run_cli
+from bridge.errors import ConfigurationError, ProgramNotFound
+from bridge.git.fresh import begin_repository
+from bridge.setups.plain.own import IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,6 @@ You are working on a small shell project in an autonomous loop.
 2. Tick its box and commit.
 3. Close with a RALPH_STATUS block. EXIT_SIGNAL is true only when every box is ticked.
 """
-_GITIGNORE = ".ralph/logs/\n.ralph/status.json\n.ralph/.claude_session_id\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0
     """
     if base.exists() and (not base.is_dir() or any(base.iterdir())):
         raise ConfigurationError(f"{base} is not an empty folder\n  next: name one with --dir that is")
-    if shutil.which("git") is None:
+    if shutil.which("git") is None:  # before anything is made
         raise ProgramNotFound(
             "git was not found on PATH: the demo's project is a real repository\n  next: install git"
         )
@@ -80,35 +80,25 @@ def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0
     plan = "# Fix plan\n\n" + "".join(f"- [ ] {task}\n" for task in tasks)
     (folder / ".ralph" / "@fix_plan.md").write_text(plan)
     (folder / ".ralph" / "PROMPT.md").write_text(_PROMPT)
-    (folder / ".gitignore").write_text(_GITIGNORE)
+    (folder / ".gitignore").write_text("".join(f"{pattern}\n" for pattern in IGNORED))
     # A GIT_DIR of the caller (a hook, say) would lead every git here to the caller's repository.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    for arguments in (
-        ["init", "--quiet"],
-        ["config", "user.name", "ralph-bridge demo"],
-        ["config", "user.email", "demo@example.invalid"],
-        ["config", "commit.gpgsign", "false"],
-        ["config", "core.hooksPath", os.devnull],
-        ["add", "--all"],
-        ["commit", "--quiet", "--message", "The prompt and the plan"],
-    ):
-        _git(folder, env, arguments)
+    begin_repository(
+        folder,
+        env,
+        "The prompt and the plan",
+        {
+            "user.name": "ralph-bridge demo",
+            "user.email": "demo@example.invalid",
+            "commit.gpgsign": "false",
+            "core.hooksPath": os.devnull,
+        },
+    )
     _stand_in(programs, DRIVERS[driver])
     env["PATH"] = f"{programs}{os.pathsep}{env.get('PATH', os.defpath)}"
     env["RALPH_DEMO_DELAY"] = str(delay)
     env["IS_SANDBOX"] = "1"  # claude refuses to work as root without it
     return DemoProject(folder, programs, tasks, env)
-
-
-def _git(folder: Path, env: Mapping[str, str], arguments: list[str]) -> None:
-    errors = folder.parent / "git-stderr.log"
-    status = run_cli(
-        ["git", *arguments], cwd=folder, env=env, on_stdout=lambda _line: None, stderr_path=errors, timeout=60
-    )
-    if status:
-        said = errors.read_text("utf-8", "replace").strip()
-        raise ProgramNotStarted(f"git {' '.join(arguments)} failed in {folder}: {said}")
-    errors.unlink()
 
 
 def _stand_in(programs: Path, name: str) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.drift.help import Help, plain, read_help
+from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.rehearsal.homes import environment
 from bridge.rehearsal.sandbox import PORT
 
@@ -96,28 +95,6 @@ class Machine:
         """Run it; return its status (None: it took too long, or can't be started) and what it said."""
         path = self.env.get("PATH", os.defpath)
         env = {**environment(self._home, PORT, path=path), "COLUMNS": "200"}
-        said = self._home / "tmp" / "said"
-        with open(said, "wb") as out:  # no pipe: a child that keeps it open would have to be waited for
-            try:
-                process = subprocess.Popen(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                    env=env,
-                    cwd=self._home,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                return None, str(error)
-            status = None
-            try:
-                status = process.wait(_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                pass
-            finally:
-                with suppress(ProcessLookupError):  # whatever it started goes with it
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        with open(said, "rb") as file:
-            return status, file.read(_MOST).decode("utf-8", "replace")
+        ran = ask(argv, cwd=self._home, env=env, patience=_TIMEOUT)
+        text = (ran.out[:_MOST].decode("utf-8", "replace") + ran.err)[:_MOST]
+        return None if ran.status in (NOT_STARTED, TOO_LONG) else ran.status, text

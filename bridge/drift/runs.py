@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.drift.help import plain
 from bridge.errors import BridgeError, ProgramTimeout
-from bridge.loop.process import Graces, Program
+from bridge.process.program import Graces, Program
 from bridge.rehearsal.scenario import Turn, as_data
 
 if TYPE_CHECKING:

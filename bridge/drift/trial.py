@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.drift.machine import copilot_cache
 from bridge.drift.model import Finding, Status, finding_of
+from bridge.git.fresh import begin_repository
 from bridge.rehearsal.homes import CLIS, environment, furnish
 from bridge.rehearsal.sandbox import PORT, rehearse
 
@@ -81,5 +81,4 @@ def _nothing_left(left: object) -> Finding:
 def _repository(project: Path, env: dict[str, str]) -> None:
     project.mkdir()
     (project / "README.md").write_text("A project to try things in.\n", encoding="utf-8")
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "begin"]):
-        subprocess.run(["git", *words], cwd=project, env=env, check=True, capture_output=True)
+    begin_repository(project, env, "begin")

@@ -1,8 +1,18 @@
-"""How long to wait before trying again what has failed. Pure."""
+"""How long to wait before trying again what has failed."""
 
 from __future__ import annotations
 
-__all__ = ["back_off"]
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bridge.loop.night import Night
+    from bridge.stream.analysis import Limit
+
+__all__ = ["back_off", "limit_wait"]
+
+_MARGIN = 5.0
+"""Seconds: a provider's clock and ours differ."""
 
 
 def back_off(first: float, number: int, longest: float = 30.0) -> float:
@@ -12,3 +22,18 @@ def back_off(first: float, number: int, longest: float = 30.0) -> float:
     [0.5, 1.0, 2.0, 30.0]
     """
     return min(first * 2.0 ** min(number - 1, 60), max(first, longest))
+
+
+def limit_wait(limit: Limit, night: Night, *, now: float | None = None) -> float:
+    """Say how long to wait for the end of a provider's limit, in seconds.
+
+    Args:
+        limit: as the tool's output tells it.
+        night: how long to wait where no reset is known.
+        now: seconds since the epoch; None: the present time.
+    """
+    if limit.resets_at is not None:
+        return max(limit.resets_at - (time.time() if now is None else now) + _MARGIN, night.retry_seconds)
+    if limit.kind == "rate":  # too many requests just now: over soon
+        return min(night.retry_seconds or 1.0, night.limit_seconds)
+    return night.limit_seconds

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProgramTimeout
 from bridge.loop.gates import CommandRun, custom_gate, gates_due, results_of, split_gates, test_gate
-from bridge.loop.process import Program
+from bridge.process.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -98,7 +98,9 @@ def decide(
     )
     if failure is None:
         after = _believed(after, outcome, rules, now)
-    if rules.breaker is not None and now is not None:
+    # A run that only the loop's own end has cut short says nothing about the agent.
+    cut = outcome.timed_out and limits.max_seconds is not None and elapsed >= limits.max_seconds
+    if rules.breaker is not None and now is not None and not cut:
         after = _recorded(after, outcome, failure, rules.breaker, now)
     return after, _verdict(after, outcome, failure, limits, rules, elapsed)
 

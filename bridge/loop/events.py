@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.loop.turn_records import NO_TURNS, Totals
+
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
     from bridge.loop.decide import Decision, Outcome, State, Verdict
     from bridge.loop.plan import Plan
+    from bridge.loop.turn_records import TurnRecord
 
 __all__ = [
     "DenialHelp",
@@ -68,7 +71,7 @@ class RunProgress:
     Attributes:
         iteration: which one.
         elapsed: seconds since it began.
-        last_line: the last line that it printed, or ''.
+        last_line: the last sentence of its text in a live run, else the last line that it printed, or ''.
         tool: what it is using, as far as that shows, or ''.
         count: how many of these there were in this run, from 0.
     """
@@ -100,6 +103,7 @@ class IterationEnded:
         state: where the loop stands now.
         stderr: its stderr, or None.
         sessions: sessions are resumed in this loop.
+        turn: the same, summed up for the records.
     """
 
     iteration: int
@@ -110,6 +114,7 @@ class IterationEnded:
     state: State
     stderr: Path | None = None
     sessions: bool = False
+    turn: TurnRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +184,7 @@ class ReviewEnded:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnded:
-    """The loop is over: complete, or incomplete for `reason`."""
+    """The loop is over: complete, or incomplete for `reason`; `totals` sums its turns up."""
 
     verdict: Verdict
     reason: str
@@ -187,6 +192,7 @@ class LoopEnded:
     iterations: int
     seconds: float
     state: State
+    totals: Totals = NO_TURNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +205,7 @@ class LoopInterrupted:
         iteration: where it was.
         error: the error, or None.
         state: where the loop stands.
+        turn: the turn that was under way, or None.
     """
 
     action: str
@@ -206,6 +213,7 @@ class LoopInterrupted:
     iteration: int
     error: BaseException | None
     state: State
+    turn: TurnRecord | None = None
 
 
 LoopEvent = (

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from bridge.git.repository import Changes
     from bridge.loop.decide import State
     from bridge.loop.gates import GateResults
-    from bridge.loop.git import Changes
     from bridge.loop.options import LoopSettings
     from bridge.loop.plan import Plan
     from bridge.loop.ports import RunLogs
     from bridge.loop.turn import Run
     from bridge.stream.analysis import Analysis
 
-__all__ = ["answer_of", "checked", "heard", "interruption", "one_line"]
+__all__ = ["answer_of", "build_outcome", "checked", "interruption", "one_line"]
 
 
-def heard(
+def build_outcome(
     run: Run,
     state: State,
     settings: LoopSettings,

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookError, ProgramNotFound, ProgramNotStarted
-from bridge.loop.commands import prepare_command, stdin_of
-from bridge.loop.program import check_sizes, resolve
+from bridge.loop.commands import denial_help, prepare_command, stdin_of
 from bridge.loop.turn import Turn, live_filter, not_started
+from bridge.process.argv import check_sizes, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -32,11 +32,23 @@ class Launcher:
     """
 
     def __init__(self, driver: LoopDriver, settings: LoopSettings, store: Store) -> None:
-        self._driver = driver
+        self._driver = self.reviewer = driver
         self._settings = settings
         self._store = store
         self._show: Callable[[bytes], bytes] | None = None
         self._filtered = False
+
+    def supports_sessions(self) -> bool:
+        """Say whether runs can be resumed."""
+        return self._driver.supports_sessions()
+
+    def recover_session_id(self, output_file: str) -> str | None:
+        """Return the session id in a run's output."""
+        return self._driver.recover_session_id(output_file)
+
+    def denial_help(self) -> str:
+        """Say what can be done about refused tools."""
+        return denial_help(self._driver)
 
     def command(self, context: str, session: str | None, *, first: bool) -> tuple[list[str], bool, str]:
         """Let the driver build the command; return it, whether it is the live form, and why it is broken or ''.
@@ -60,7 +72,9 @@ class Launcher:
             return [], False, str(error) if isinstance(error, HookError) else _first_line(error)
         return argv, live, ""
 
-    def run(self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool) -> Generator[LoopEvent, None, Run]:
+    def run(
+        self, iteration: int, argv: list[str], logs: RunLogs, *, live: bool, timeout: float | None
+    ) -> Generator[LoopEvent, None, Run]:
         """Run the command that was built last; yields what happens, returns how it ended.
 
         Raises:
@@ -71,7 +85,8 @@ class Launcher:
             self._show = yield from live_filter(self._driver.stream_filter)
             self._filtered = True
         show = (self._show or (lambda _line: b"")) if live else None
-        events = Turn(self._settings, self._store, iteration, show).run(argv, logs, stdin=stdin_of(self._driver))
+        turn = Turn(self._settings, self._store, iteration, show)
+        events = turn.run(argv, logs, stdin=stdin_of(self._driver), timeout=timeout)
         try:
             while True:
                 event = next(events)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from bridge.git.repository import ALL_WORK, Files
 from bridge.loop.decide import Limits, Rules
-from bridge.loop.process import Graces
+from bridge.loop.turn_logs import TURN_LOG_BYTES
+from bridge.process.program import Graces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,12 +72,14 @@ class LoopSettings:
         resume: resume the session of the run before.
         env: environment of the CLI; None for this process's own.
         measure: ask git what a run changed.
+        files: which of the project's files are no work.
         track: compare what a run claims with the boxes that it ticked.
         write_timeout: seconds without a written file after which a run is ended, or None.
         heartbeat_seconds: how often to look for written files.
         poll_seconds: how often :class:`~bridge.loop.events.RunProgress` comes.
         gates, review: see there.
         graces: how long the CLI may take to obey each signal.
+        turn_log_bytes: of what a run prints, its beginning and its end are kept; 0: all of it.
     """
 
     project: Path
@@ -88,6 +92,7 @@ class LoopSettings:
     resume: bool = True
     env: Mapping[str, str] | None = None
     measure: bool = False
+    files: Files = ALL_WORK
     track: bool = False
     write_timeout: float | None = None
     heartbeat_seconds: float = 30.0
@@ -95,3 +100,4 @@ class LoopSettings:
     gates: GateSettings = field(default_factory=GateSettings)
     review: ReviewSettings = field(default_factory=ReviewSettings)
     graces: Graces = field(default_factory=Graces)
+    turn_log_bytes: int = TURN_LOG_BYTES

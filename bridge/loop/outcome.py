@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bridge.git.repository import Changes
     from bridge.loop.gates import GateOutcome, GateResults
-    from bridge.loop.git import Changes
     from bridge.loop.plan import Plan
     from bridge.stream.analysis import Analysis, Limit
 

@@ -7,14 +7,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
     from pathlib import Path
 
     from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
+    from bridge.loop.turn import Run
 
-__all__ = ["Clock", "LoopDriver", "RunLogs", "Store", "WallClock"]
+__all__ = ["Clock", "LoopDriver", "RunLogs", "Store", "Tool", "WallClock"]
 
 
 class LoopDriver(Protocol):
@@ -40,6 +41,33 @@ class LoopDriver(Protocol):
 
     def set(self, name: str, value: str) -> object:
         """Set a global of the script."""
+
+
+class Tool(Protocol):
+    """What runs the turns of one loop: a driver's CLI (:class:`bridge.loop.launching.Launcher`), or an agent script
+    (:class:`bridge.loop.agent_turns.AgentTurns`)."""
+
+    @property
+    def reviewer(self) -> LoopDriver | None:
+        """What can review the work between two turns, or None."""
+
+    def supports_sessions(self) -> bool:
+        """Say whether turns can be resumed."""
+
+    def recover_session_id(self, output_file: str) -> str | None:
+        """Return the session id in a turn's output."""
+
+    def denial_help(self) -> str:
+        """Say what can be done about refused tools; '' without advice."""
+
+    def command(self, context: str, session: str | None, /, *, first: bool) -> tuple[list[str], bool, str]:
+        """Make ready for a turn; return the command, whether output comes live, and why it can't be run or ''."""
+
+    def run(
+        self, iteration: int, argv: list[str], logs: RunLogs, /, *, live: bool, timeout: float | None
+    ) -> Generator[LoopEvent, None, Run]:
+        """Run the turn that was made ready last, for so many seconds at most; yields what happens, returns how it
+        ended."""
 
 
 class RunLogs(NamedTuple):

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.loop.events import Notice, ReviewEnded, ReviewStarted
-from bridge.loop.process import Program
 from bridge.loop.review import findings_in, review_context
+from bridge.process.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from bridge.git.repository import Repository
     from bridge.loop.events import LoopEvent
-    from bridge.loop.git import Repository
     from bridge.loop.options import LoopSettings, ReviewSettings
     from bridge.loop.ports import LoopDriver, Store
 

@@ -34,7 +34,7 @@ class Limits:
     Attributes:
         max_iterations: after so many iterations; None: never. Waiting out a limit is none.
         max_failures: after so many failed runs in a row; 0: never.
-        max_seconds: after so many seconds, once the run that is under way has ended; None: never.
+        max_seconds: after so many seconds, the run that is under way included; None: never.
     """
 
     max_iterations: int | None = 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -13,10 +14,11 @@ from bridge.errors import (
     OutputNotFound,
     OutputUnreadable,
 )
+from bridge.git.repository import Repository
 from bridge.loop import breaker as breakers
 from bridge.loop.briefing import context_for
 from bridge.loop.checking import check
-from bridge.loop.commands import denial_help, prepare_command
+from bridge.loop.commands import prepare_command
 from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
     DenialHelp,
@@ -30,22 +32,23 @@ from bridge.loop.events import (
     ReviewEnded,
     Waiting,
 )
-from bridge.loop.git import Repository
-from bridge.loop.judging import answer_of, checked, heard, interruption
+from bridge.loop.judging import answer_of, build_outcome, checked, interruption
 from bridge.loop.launching import Launcher
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
 from bridge.loop.outcome import Outcome, failure_of
 from bridge.loop.ports import LoopDriver, WallClock
 from bridge.loop.review import ReviewFacts, review_due
 from bridge.loop.reviewing import review
-from bridge.loop.state import ProjectFiles
 from bridge.loop.turn import keep_stream, not_started
+from bridge.loop.turn_records import Tally, TurnRecord, begun, interrupted
 from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
-    from bridge.loop.ports import Clock, RunLogs, Store
+    from bridge.loop.ports import Clock, RunLogs, Store, Tool
+    from bridge.loop.turn_records import Result
 
 __all__ = [
     "GateSettings",
@@ -57,13 +60,14 @@ __all__ = [
     "context_for",
     "prepare_command",
     "run_loop",
+    "run_turns",
 ]
 
 _SLICE = 1.0
 
 
 def run_loop(
-    driver: LoopDriver, settings: LoopSettings, *, store: Store | None = None, clock: Clock | None = None
+    driver: LoopDriver, settings: LoopSettings, *, store: Store, clock: Clock | None = None
 ) -> Generator[LoopEvent, None, None]:
     """Run the loop to its end, yielding what happens; the last event is a :class:`LoopEnded`.
 
@@ -72,21 +76,34 @@ def run_loop(
     Args:
         driver: the tool.
         settings: how to run it.
-        store: the project's files; None for those of a folder without any setup.
+        store: the project's files.
         clock: the time; None for the real one.
 
     Raises:
         bridge.errors.BridgeError: the driver failed, the CLI can't be started, a file can't be written.
     """
-    files = store if store is not None else ProjectFiles(settings.project, resume=settings.resume)
-    yield from _Loop(driver, settings, files, clock or WallClock()).run()
+    yield from run_turns(Launcher(driver, settings, store), settings, store=store, clock=clock)
+
+
+def run_turns(
+    tool: Tool, settings: LoopSettings, *, store: Store, clock: Clock | None = None
+) -> Generator[LoopEvent, None, None]:
+    """Run the loop with any tool; otherwise as :func:`run_loop`.
+
+    Args:
+        tool: runs the turns.
+        settings: how to run it.
+        store: the project's files.
+        clock: the time; None for the real one.
+    """
+    yield from _Loop(tool, settings, store, clock or WallClock()).run()
 
 
 class _Loop:
     """One run of the loop; `state` is where it stands."""
 
-    def __init__(self, driver: LoopDriver, settings: LoopSettings, store: Store, clock: Clock) -> None:
-        self.driver = driver
+    def __init__(self, tool: Tool, settings: LoopSettings, store: Store, clock: Clock) -> None:
+        self.tool = tool
         self.settings = settings
         self.store = store
         self.clock = clock
@@ -96,15 +113,16 @@ class _Loop:
         self.reviewed = settings.review.last_head
         self.repository: Repository | None = None
         if settings.measure:
-            self.repository = Repository(settings.project, env=settings.env)
-        self.launcher = Launcher(driver, settings, store)
+            self.repository = Repository(settings.project, settings.files, env=settings.env)
+        self.tally = Tally()
+        self.under_way: TurnRecord | None = None
 
     def run(self) -> Generator[LoopEvent, None, None]:
         self.started = self.clock.monotonic()
         notices = self.store.begin()
         try:
             yield from map(Notice, notices)
-            self.sessions = self.settings.resume and self.driver.supports_sessions()
+            self.sessions = self.settings.resume and self.tool.supports_sessions()
             decision = yield from self._iterations()
             end = LoopEnded(
                 decision.verdict,
@@ -113,12 +131,14 @@ class _Loop:
                 self.state.iteration,
                 self._elapsed(),
                 self.state,
+                self.tally.totals,
             )
             self.store.record(end)
         except BaseException as error:
             with suppress(BridgeError):
                 action, reason = interruption(error)
-                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state))
+                turn = self.under_way and interrupted(self.under_way, reason, self.clock.now().timestamp())
+                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn))
             raise
         finally:
             self.store.end()
@@ -161,15 +181,19 @@ class _Loop:
         before = self.store.read_plan()
         tree = self.repository.look() if self.repository else None
         context = context_for(self.state, before, resumed=session is not None)
-        argv, live, broken = self.launcher.command(context, session, first=iteration == 1)
+        argv, live, broken = self.tool.command(context, session, first=iteration == 1)
         logs = self.store.new_logs(iteration)
         head = tree.head if tree else ""
         began = self.clock.monotonic()
-        yield self._told(
+        self.under_way = begun(iteration, self.clock.now().timestamp(), logs.output, settings.project)
+        yield self._record(
             IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
         )
-        run = not_started(broken) if broken else (yield from self.launcher.run(iteration, argv, logs, live=live))
-        outcome = heard(
+        run = not_started(broken)
+        if not broken:
+            left = self._turn_seconds()
+            run = yield from self.tool.run(iteration, argv, logs, live=live, timeout=left)
+        outcome = build_outcome(
             run,
             replace(self.state, session_id=session),
             settings,
@@ -181,7 +205,7 @@ class _Loop:
         )
         words = answer_of(outcome)
         if words and not run.shown:
-            yield self._told(OutputText(iteration, words))
+            yield self._record(OutputText(iteration, words))
         if live and settings.resume and failure_of(outcome) is None:
             keep_stream(run, logs)
         outcome = self._with_session(outcome, logs)
@@ -205,18 +229,43 @@ class _Loop:
             elapsed=self._elapsed(),
         )
         seconds = self.clock.monotonic() - began
-        yield self._told(
+        analysis = outcome.analysis
+        turn = self.tally.add(
+            self._turn_record(iteration, outcome, seconds, logs.output), analysis.usage if analysis else None
+        )
+        self.under_way = None
+        yield self._record(
             IterationEnded(
-                iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions
+                iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions, turn
             )
         )
         if outcome.denied and not self.helped:
             self.helped = True
             refused = outcome.analysis.denied_commands if outcome.analysis else ()
-            yield self._told(DenialHelp(iteration, refused, denial_help(self.driver)))
+            yield self._record(DenialHelp(iteration, refused, self.tool.denial_help()))
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
             yield from self._review(iteration, outcome)
         return decision
+
+    def _turn_record(self, iteration: int, outcome: Outcome, seconds: float, log: Path) -> TurnRecord:
+        failure = failure_of(outcome)
+        result: Result = "failed" if failure else "success"
+        if outcome.timed_out or outcome.idle:
+            result = "timeout"
+        elif failure and outcome.limit is not None:
+            result = "limit"
+        return TurnRecord(
+            turn=iteration,
+            began=self.clock.now().timestamp() - seconds,
+            seconds=seconds,
+            result=result,
+            status=outcome.status,
+            error=failure,
+            session=outcome.session_id,
+            files_changed=outcome.files_changed if outcome.changes else None,
+            committed=outcome.changes.committed if outcome.changes else None,
+            log=os.path.relpath(log, self.settings.project),
+        )
 
     def _with_session(self, outcome: Outcome, logs: RunLogs) -> Outcome:
         """Find the session that the run left behind; also of one that was ended, whose work goes on (trap T20)."""
@@ -226,7 +275,7 @@ class _Loop:
             return outcome
         found = None
         try:
-            found = self.driver.recover_session_id(str(logs.output))
+            found = self.tool.recover_session_id(str(logs.output))
         except HookError:  # a session less costs some reading; the loop goes on
             pass
         except (OutputNotFound, OutputUnreadable):  # `git clean -fdx` of the agent takes ignored logs, too
@@ -235,7 +284,8 @@ class _Loop:
 
     def _review(self, iteration: int, outcome: Outcome) -> Generator[LoopEvent, None, None]:
         breaker, changes, wanted = self.state.breaker, outcome.changes, self.settings.review
-        if self.repository is None or changes is None or wanted.mode == "off":
+        reviewer = self.tool.reviewer
+        if self.repository is None or changes is None or wanted.mode == "off" or reviewer is None:
             return
         facts = ReviewFacts(
             loop=iteration,
@@ -249,8 +299,8 @@ class _Loop:
         if not review_due(wanted.mode, facts):
             return
         for event in review(
-            self.driver,
-            self.settings,
+            reviewer,
+            replace(self.settings, timeout=self._turn_seconds()),
             self.store,
             self.repository,
             iteration=iteration,
@@ -260,7 +310,7 @@ class _Loop:
             if isinstance(event, ReviewEnded):
                 self.reviewed = event.head
                 self.state = replace(self.state, findings=event.findings or self.state.findings)
-            yield self._told(event)
+            yield self._record(event)
 
     def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
         """Wait, visibly: an event about every second, and none when there is nothing to wait for."""
@@ -271,13 +321,23 @@ class _Loop:
             if limit is not None and self._elapsed() >= limit:
                 return
             reason = decision.reason or "pause"
-            yield self._told(Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state))
+            yield self._record(
+                Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
+            )
             first = False
             self.clock.wait(min(left, _SLICE))
 
-    def _told(self, event: LoopEvent) -> LoopEvent:
+    def _record(self, event: LoopEvent) -> LoopEvent:
         self.store.record(event)
         return event
+
+    def _turn_seconds(self) -> float | None:
+        """What is left for a turn: its own time, and no more than the loop's."""
+        most, timeout = self.settings.limits.max_seconds, self.settings.timeout
+        if most is None:
+            return timeout
+        left = max(most - self._elapsed(), 0.0)
+        return left if timeout is None else min(left, timeout)
 
     def _elapsed(self) -> float:
         return self.clock.monotonic() - self.started

@@ -7,14 +7,16 @@ import shutil
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bridge.errors import BridgeError, ProgramTimeout
-from bridge.files import usable, write_atomic
+from bridge.files import write_atomic
 from bridge.loop.events import Notice, OutputText, RunProgress
-from bridge.loop.process import Program
+from bridge.loop.follow import last_sentence
 from bridge.loop.tools import may_name_tool, tool_in
+from bridge.loop.turn_logs import TurnLog
 from bridge.loop.writes import Writes
+from bridge.process.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -22,12 +24,20 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.options import LoopSettings
     from bridge.loop.ports import RunLogs, Store
-    from bridge.stream.analysis import Analyzer
+    from bridge.stream.analysis import Analysis, RunFacts
 
-__all__ = ["Run", "Turn", "keep_stream", "live_filter", "not_started"]
+__all__ = ["Hears", "Run", "Turn", "keep_stream", "live_filter", "not_started", "tail"]
 
 _LAST_LINE = 400
+_LAST_TEXT = 4096
 _STDERR_TAIL = 64 * 1024
+
+
+class Hears(Protocol):
+    """What has taken in a run's output, and can say what that came to."""
+
+    def finish(self, facts: RunFacts) -> Analysis:
+        """Judge it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class Run:
     status: int
     timed_out: bool
     idle: bool
-    analyzer: Analyzer
+    analyzer: Hears
     stderr: bytes
     result: bytes | None
     shown: bool
@@ -75,8 +85,10 @@ class Turn:
         self._result: bytes | None = None
         self._ticks = 0
 
-    def run(self, argv: list[str], logs: RunLogs, *, stdin: bytes | None = None) -> Generator[LoopEvent, None, Run]:
-        """Run it to its end, or until its time is up."""
+    def run(
+        self, argv: list[str], logs: RunLogs, *, stdin: bytes | None = None, timeout: float | None = None
+    ) -> Generator[LoopEvent, None, Run]:
+        """Run it to its end, or until its time is up: after `timeout` seconds; None: never."""
         from bridge.stream.analysis import Analyzer
 
         settings = self._settings
@@ -88,13 +100,14 @@ class Turn:
         env = dict(os.environ if settings.env is None else settings.env)
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
         with (
-            _Log(logs.output) as raw,  # before the program, which may remove the folder at once
+            TurnLog(logs.output, settings.turn_log_bytes) as raw,  # before the program, which may remove the folder
+            TurnLog(logs.stderr, settings.turn_log_bytes) as errors,
             Program(
                 argv,
                 cwd=settings.project,
                 env=env,
                 stderr_path=logs.stderr,
-                timeout=settings.timeout,
+                timeout=timeout,
                 graces=settings.graces,
                 stdin=stdin,
             ) as program,
@@ -111,15 +124,18 @@ class Turn:
                     now = time.monotonic()
                     if now - polled >= settings.poll_seconds:
                         polled = now
+                        errors.bound()
                         yield self._progress(now - began)
                     if writes is not None and writes.missed():
                         self._idle = True
                         program.end()
             except ProgramTimeout:
                 timed_out = True
+            errors.bound()
+            yield from map(Notice, filter(None, (raw.notice, errors.notice)))
         self._store.agent(None)
         assert program.status is not None
-        stderr = _tail(logs.stderr)
+        stderr = tail(logs.stderr)
         return Run(program.status, timed_out, self._idle, analyzer, stderr, self._result, self._shown)
 
     def _take(self, line: bytes) -> Generator[LoopEvent, None, None]:
@@ -134,40 +150,16 @@ class Turn:
         text = self._show(line)
         if text:
             self._shown = True
-            self._last = text if text.strip() else self._last
+            self._last = (self._last + text)[-_LAST_TEXT:]
             self._store.show(text)
             yield OutputText(self._iteration, text.decode("utf-8", "replace"))
 
     def _progress(self, elapsed: float) -> RunProgress:
-        last = self._last.rstrip(b"\r\n").rpartition(b"\n")[2][:_LAST_LINE].decode("utf-8", "replace")
+        last = self._last.rstrip(b"\r\n").rpartition(b"\n")[2].decode("utf-8", "replace")
+        last = (last if self._show is None else last_sentence(self._last.decode("utf-8", "replace")))[:_LAST_LINE]
         tool = tool_in(self._tool) if self._tool else ""
         self._ticks += 1
         return RunProgress(self._iteration, elapsed, last, tool, self._ticks - 1)
-
-
-class _Log:
-    """The file of a run's output. Unbuffered: whoever follows it sees each event when it comes.
-
-    Raises:
-        ProjectUnusable: it can't be written, for one because the disk is full.
-    """
-
-    def __init__(self, path: os.PathLike[str]) -> None:
-        self._name = f"the log {os.fspath(path)}"
-        with usable(self._name):
-            self._file = open(path, "wb", buffering=0)  # noqa: SIM115
-
-    def write(self, data: bytes) -> None:
-        left = memoryview(data)
-        with usable(self._name):
-            while left:  # an unbuffered file may take a part only
-                left = left[self._file.write(left) or 0 :]
-
-    def __enter__(self) -> _Log:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
 
 def not_started(why: str) -> Run:
@@ -216,7 +208,8 @@ def _is_result(line: bytes) -> bool:
     return isinstance(event, dict) and event.get("type") == "result"
 
 
-def _tail(path: os.PathLike[str]) -> bytes:
+def tail(path: os.PathLike[str]) -> bytes:
+    """Return the end of what a run wrote to stderr."""
     with suppress(FileNotFoundError), open(path, "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _STDERR_TAIL))
         return file.read()

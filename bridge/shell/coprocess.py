@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from bridge.errors import ShellStartFailed
-from bridge.shell import guardian, processes, protocol
+from bridge.process import guardian, processes
+from bridge.shell import protocol
 from bridge.shell.commands import provide
 
 if TYPE_CHECKING:

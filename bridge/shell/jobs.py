@@ -19,21 +19,20 @@ import signal
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from bridge.shell import processes
+from bridge.process import processes
 from bridge.shell.place import KILLED, dispose, status_in
 from bridge.shell.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
-    from typing import IO
 
     from bridge.errors import HookError
     from bridge.shell.place import Ends, Place
 
-__all__ = ["GRACE", "AsSource", "Job"]
+__all__ = ["GRACE", "AsSource", "Job", "Tee"]
 
 GRACE = 2.0
 """Seconds that a job may take to obey INT, and then TERM, before it is killed."""
@@ -45,6 +44,16 @@ _CHUNK = 1 << 16
 _KEPT = 16 << 20  # bytes of last words
 _TURN = 16  # chunks in one go
 _TICK = 0.05  # s: how often to look where the system has no pidfd
+
+
+class Tee(Protocol):
+    """What gets a copy of all that is read: a binary file, or what is as good as one."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take it."""
+
+    def flush(self) -> None:
+        """Hold nothing back."""
 
 
 class Job:
@@ -66,7 +75,7 @@ class Job:
         ends: Ends,
         *,
         errors_to: int,
-        tee: IO[bytes] | None,
+        tee: Tee | None,
         end_line: bool,
         grace: float,
         died: Callable[[str], HookError],

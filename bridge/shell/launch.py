@@ -9,7 +9,8 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookFailed
-from bridge.shell import guardian, processes, protocol
+from bridge.process import guardian, processes
+from bridge.shell import protocol
 from bridge.shell.jobs import GRACE, AsSource, Job
 from bridge.shell.place import Ends, Place
 from bridge.shell.sources import Source, source_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import IO, TypeAlias
 
     from bridge.shell.coprocess import Coprocess
+    from bridge.shell.jobs import Tee
     from bridge.shell.session import Session
 
     Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | Job | None
@@ -35,7 +37,7 @@ def start(
     *,
     stdin: Input,
     stderr: Errors,
-    tee: IO[bytes] | None,
+    tee: Tee | None,
     end_line: bool,
     grace: float | None,
 ) -> Job:

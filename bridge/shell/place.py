@@ -9,7 +9,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.shell import guardian, processes
+from bridge.process import guardian, processes
 
 if TYPE_CHECKING:
     from bridge.shell.coprocess import Coprocess

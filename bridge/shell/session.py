@@ -21,7 +21,9 @@ from bridge.errors import (
     ShellStartFailed,
     ValueNotAccepted,
 )
-from bridge.shell import guardian, protocol
+from bridge.log import logger
+from bridge.process import guardian
+from bridge.shell import protocol
 from bridge.shell.coprocess import Coprocess, Died, Exchange, Flooded, TimedOut, private
 
 if TYPE_CHECKING:
@@ -297,9 +299,11 @@ class Session:
         if self._closed:
             raise ShellClosed("this shell was closed; make a new Shell()")
         if not self._process.alive:
+            ended, code = self._process.pid, self._process.returncode
             self._process.close()
             self._process = self._spawn()
             self._revived = True
+            logger().warning("bash %d had ended with status %s; bash %d takes its place", ended, code, self.pid)
             self._set_options()
             self._restore()
 

@@ -6,17 +6,16 @@ import functools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import HookExited, HookFailed, ReadonlyVariable, UnsetVariable, ValueNotAccepted
+from bridge.errors import HookExited, HookFailed, HookNotFound, ReadonlyVariable, UnsetVariable, ValueNotAccepted
 from bridge.shell import protocol, script, values
 from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import IO
 
     from bridge.shell.commands import Commands
-    from bridge.shell.jobs import Job
+    from bridge.shell.jobs import Job, Tee
     from bridge.shell.launch import Errors, Input
     from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_TIMEOUT", "Reply", "Shell"]
 
 
+_NOT_FOUND = 127
 _NONE: Mapping[str, Value | None] = MappingProxyType({})
 
 
@@ -148,6 +148,7 @@ class Shell(Session):
         Raises:
             HookExited: it called ``exit``; the shell goes on with its state, unless the error's `state_lost` says
                 that bash itself ended (``builtin exit``, ``exec``, an unset variable under nounset).
+            HookNotFound: there is no function, builtin or program of this name; names the likely meant function.
             HookTimeout, ShellDied, OutputLimitExceeded, HookFailed: see there.
             InvalidName, ValueNotAccepted: what was given can't be a name or a shell value.
         """
@@ -157,6 +158,8 @@ class Shell(Session):
             head, frames, out, err = self._run(
                 hook, arguments, wants, stdin, timeout, isolated, host_stderr=host_stderr
             )
+            if head.status == _NOT_FOUND:
+                self._require(hook, arguments, out, err)
             if isolated and read and not frames:
                 what = f"{hook} was killed in its subshell (status {head.status}); its globals are lost"
                 raise self._error(HookFailed, what, hook, arguments, head.status, out, err)
@@ -189,13 +192,27 @@ class Shell(Session):
                 elements = protocol.take_array(rest)
             return self._reply(head, frames, out, err), elements
 
+    def _require(self, hook: str, arguments: tuple[str, ...], out: bytes, err: bytes) -> None:
+        """Raise `HookNotFound` unless bash had something to run; what ran may well have returned 127 itself."""
+        functions = self.functions()
+        if hook in functions or "command_not_found_handle" in functions:
+            return
+        if self._run("type", ("-t", "--", hook))[2]:
+            return
+        import difflib
+
+        what = f"{hook} is not defined: there is no function, builtin or program of this name"
+        near = difflib.get_close_matches(hook, functions, 1)
+        hint = f"did you mean {near[0]}?" if near else "source the script that defines it, or correct the name"
+        raise self._error(HookNotFound, what, hook, arguments, _NOT_FOUND, out, err, hint=hint)
+
     def start(
         self,
         hook: str,
         *arguments: str,
         stdin: Input = None,
         stderr: Errors = None,
-        tee: IO[bytes] | None = None,
+        tee: Tee | None = None,
         end_line: bool = False,
         grace: float | None = None,
     ) -> Job:

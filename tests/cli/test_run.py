@@ -99,7 +99,7 @@ def test_giving_up(project: Project) -> None:
     assert "incomplete after 2 iterations" in done.stderr
     assert "max_iterations" in done.stderr
     project.cli("claude", "echo 'no credit left' >&2; exit 1")
-    done = project.run("run", "-q")
+    done = project.run("run", "-q", "--max-failures", "3", "--retry-delay", "0.01")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "no credit left" in done.stderr

@@ -15,6 +15,7 @@ from bridge.errors import ArgumentTooLong, ProgramNotFound
 from bridge.loop.decide import Limits, Verdict, failure_of
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.runner import LoopSettings, run_loop
+from bridge.setups.plain.store import PlainStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +106,8 @@ def script(project: Path, *runs: str | bytes) -> None:
 
 def loop(project: Path, driver: FakeDriver, **settings: object) -> list[LoopEvent]:
     options = {"limits": Limits(max_iterations=5), **settings}
-    with closing(run_loop(driver, LoopSettings(project=project, **options))) as events:  # type: ignore[arg-type]
+    given = LoopSettings(project=project, **options)  # type: ignore[arg-type]
+    with closing(run_loop(driver, given, store=PlainStore(project, resume=given.resume))) as events:
         return list(events)
 
 
@@ -363,7 +365,7 @@ def test_a_run_that_takes_too_long(project: Path) -> None:
 
 def test_leaving_early_is_written_down(project: Path) -> None:
     script(project, text("one") + "run:import time; time.sleep(60)\n")
-    with closing(run_loop(FakeDriver(), LoopSettings(project=project))) as events:
+    with closing(run_loop(FakeDriver(), LoopSettings(project=project), store=PlainStore(project))) as events:
         assert any(isinstance(event, OutputText) for event in events)
     record = state_of(project)
     assert (record["status"], record["last_action"]) == ("stopped", "interrupted")

@@ -11,7 +11,7 @@ import pytest
 from pytest_bdd import given, parsers, scenarios, then, when
 
 from bridge import resources
-from bridge.setups.bmalph.processes import marked
+from bridge.process.leftovers import marked
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.agents import Agent, heard
 from tests.setups.bmalph.conftest import installed, looping, project

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridge.driver import Driver
-from bridge.loop.git import Repository
+from bridge.git.repository import Repository
 from bridge.resources import shipped
 from bridge.session_id import recover
 from bridge.stream.analysis import Analysis, RunFacts, analyze_file

@@ -1,4 +1,4 @@
-"""The stand-in for any controller, and the lock for any loop."""
+"""The stand-in for any controller."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.errors import ConfigurationError, ProjectBusy, ProjectUnusable
+from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.setups import standin
-from bridge.setups.lock import holder, one_loop
 from bridge.setups.standin import State
 
 if TYPE_CHECKING:
@@ -86,14 +85,3 @@ def test_the_stand_in_is_clean_shell(controller: Path) -> None:
     program = f"{os.path.dirname(sys.executable)}/shellcheck"
     done = subprocess.run([program, str(controller)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-
-
-def test_the_lock_names_its_holder_and_is_let_go_of(tmp_path: Path) -> None:
-    folder = tmp_path / "logs"
-    who = f"process {os.getpid()} holds its lock"
-    assert holder(folder) is None
-    with one_loop(folder), pytest.raises(ProjectBusy, match=who), one_loop(folder):
-        pass
-    with one_loop(folder):
-        assert holder(folder) == os.getpid()
-    assert os.listdir(folder) == []

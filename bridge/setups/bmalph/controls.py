@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.setups.bmalph.files import breaker, records, sessions
+from bridge import records
+from bridge.setups.bmalph.files import breaker, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

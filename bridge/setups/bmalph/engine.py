@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.breaker import BreakerSettings
 from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
-from bridge.loop.process import Graces
 from bridge.loop.runner import Limits, Rules
+from bridge.loop.turn_logs import MB
+from bridge.process.leftovers import MARK
+from bridge.process.program import Graces
 from bridge.setups.bmalph.files.counters import read_line
-from bridge.setups.bmalph.processes import MARK
+from bridge.setups.bmalph.own import own_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +64,7 @@ def loop_settings(
         resume=settings.session_continuity,
         env={**env, "RALPH_DIR": folder.shown, MARK: str(folder.project)},
         measure=True,
+        files=own_files(folder),
         track=True,
         write_timeout=settings.write_timeout,
         heartbeat_seconds=settings.heartbeat_seconds,
@@ -81,6 +84,7 @@ def loop_settings(
             last_head=read_line(folder, ".review_last_sha"),
         ),
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
+        turn_log_bytes=int(settings.turn_log_mb * MB),
     )
 
 

@@ -130,6 +130,10 @@ KEYS: tuple[Key, ...] = (
     _both("log_keep", "RALPH_BRIDGE_LOG_KEEP", _POSITIVE, "4", "How many of those are kept."),
     _both("run_logs_keep", "RALPH_BRIDGE_RUN_LOGS_KEEP", values.whole(0), "500",
           "Runs whose logs are kept; 0 is all."),
+    _both("turn_logs_mb", "RALPH_BRIDGE_TURN_LOGS_MB", values.megabytes(), "500",
+          "Size in MB of the logs of all runs: compressed, then deleted, the oldest first; 0 is any."),
+    _both("turn_log_mb", "RALPH_BRIDGE_TURN_LOG_MB", values.megabytes(), "200",
+          "Size in MB at which the log of one run is cut in the middle; 0 is never."),
 )  # fmt: skip
 """In the order in which they are shown; each field and each name once."""
 

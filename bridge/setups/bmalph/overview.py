@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge import stamps
+from bridge.loop import lock, runs
 from bridge.loop.plan import parse_plan
-from bridge.setups.bmalph import layout, lock, processes
-from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps
-from bridge.setups.bmalph.files.records import read_object, read_text
+from bridge.process import table
+from bridge.process.table import running_in
+from bridge.records import read_object, read_text
+from bridge.setups.bmalph import layout
+from bridge.setups.bmalph.files import breaker, counters, sessions
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder
@@ -24,8 +28,8 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
     run{elapsed_seconds, last_output} while the agent is at work.
     """
     record = read_object(folder / "status.json") or {}
-    holder = lock.holder(folder)
-    others = processes.originals(folder.project)
+    holder = lock.holder(folder.path)
+    others = running_in(folder.project, "ralph_loop.sh")
     running = holder is not None or bool(others)
     return {
         "project": str(folder.project),
@@ -43,7 +47,8 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
         "calls": {
             "made": counters.calls_made(folder, now),
             "limit": _number(record.get("max_calls_per_hour")),
-            "next_reset": _text(record.get("next_reset")),
+            # Of the hour: that of an API limit, which status.json may have here, is the loop's pause.
+            "next_reset": stamps.clock(stamps.next_hour(now)) if record.get("next_reset") else None,
         },
         "breaker": _breaker(folder),
         "session": _session(folder, now),
@@ -56,7 +61,7 @@ def _holder(run: runs.Run | None, others: list[int]) -> dict[str, Any] | None:
     if run is not None:
         return {"pid": run.pid, "since": stamps.iso(run.since), "command": run.command}
     if others:
-        return {"pid": others[0], "since": None, "command": processes.command_of(others[0])}
+        return {"pid": others[0], "since": None, "command": table.command_of(others[0])}
     return None
 
 

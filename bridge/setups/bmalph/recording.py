@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bridge import records
 from bridge.files import write_atomic
 from bridge.loop.decide import Verdict
 from bridge.loop.gates import results_document
 from bridge.loop.outcome import failure_of
 from bridge.loop.tracking import collapse_plan
-from bridge.setups.bmalph.files import breaker, counters, logs, records, results, sessions
+from bridge.setups.bmalph.files import breaker, counters, logs, results, sessions
 from bridge.setups.bmalph.files.status import Status, exit_label, write_finished, write_status
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.telling import exit_code, lines_about, metrics_of
@@ -199,7 +200,7 @@ class Recorder:
             breaker.save(self._folder, circuit, None)
             self._status(event.state, loop, "circuit_breaker_open", "halted", now, reason=event.reason)
             self._log("ERROR", f"Circuit breaker is open: {circuit.reason}")
-            self._log("INFO", "Next: look at the last output, then --reset-circuit, or wait for the cooldown")
+            self._log("INFO", "Next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown")
         elif event.reason == "permission_denied":
             self._reset("permission_denied", loop, now)
             self._status(event.state, loop, "permission_denied", "halted", now, reason="permission_denied")

@@ -110,6 +110,8 @@ class Settings:
     limit_wait_seconds: float
     kill_grace_seconds: float
     log_max_mb: int
+    turn_logs_mb: float
+    turn_log_mb: float
     log_keep: int
     run_logs_keep: int
     ralph_dir: str = ".ralph"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.git.repository import Repository
 from bridge.loop.prompt import require_words
+from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.setups.bmalph import layout, rc
 from bridge.setups.bmalph.settings import resolve
 
@@ -48,21 +49,16 @@ def _prompt_advice(folder: Folder, name: str) -> str:
 
 
 def _repository(folder: Folder, env: Mapping[str, str]) -> None:
-    def git(*words: str) -> bool:
-        done = subprocess.run(
-            ["git", *words], cwd=folder.project, env=dict(env), capture_output=True, check=False, timeout=60
-        )
-        return done.returncode == 0
-
-    try:
-        if not git("rev-parse", "--git-dir"):
-            problem, advice = "is not a git repository", "git init, then a first commit"
-        elif not git("rev-parse", "--verify", "-q", "HEAD"):
-            problem, advice = "has no commit yet", "git add -A && git commit -m 'first commit'"
-        else:
-            return
-    except FileNotFoundError:
+    repository = Repository(folder.project, env=env)
+    asked = repository.run("rev-parse", "--git-dir")
+    if asked.ok and repository.head():
+        return
+    if asked.status == NOT_STARTED:
         problem, advice = "can't be asked about its history: git is not on PATH", "install git"
-    except subprocess.TimeoutExpired:
-        problem, advice = "does not answer: git takes more than 60 s", "try `git status` by hand"
+    elif asked.status == TOO_LONG:
+        problem, advice = f"does not answer: {asked.err}", "try `git status` by hand"
+    elif not asked.ok:
+        problem, advice = "is not a git repository", "git init, then a first commit"
+    else:
+        problem, advice = "has no commit yet", "git add -A && git commit -m 'first commit'"
     raise ConfigurationError(f"{folder.project} {problem}; the loop measures progress by git\n  next: {advice}")

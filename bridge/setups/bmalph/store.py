@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge import records, stamps
+from bridge.loop.active import ActiveRun
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -19,20 +21,23 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
+from bridge.loop.logs import LiveLog
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.ports import RunLogs
-from bridge.setups.bmalph import orphans
-from bridge.setups.bmalph.files import breaker, counters, logs, records, results, runs, sessions, stamps, status
+from bridge.loop.runs import Pause
+from bridge.loop.turn_logs import MB
+from bridge.loop.turn_records import TurnRecords
+from bridge.setups.bmalph.files import breaker, counters, crash, logs, results, sessions, status
 from bridge.setups.bmalph.layout import fix_plan
-from bridge.setups.bmalph.lock import one_loop
 from bridge.setups.bmalph.recording import Recorder
+from bridge.setups.places import other_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import BinaryIO
 
     from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
+    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
@@ -66,15 +71,19 @@ class BmalphStore:
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self._command = command
         self._live = live
         self._on_log = on_log
         self._now = now
         self._held = ExitStack()
-        self._live_log: BinaryIO | None = None
-        self._run: runs.Run | None = None
-        self._end = ""
-        self._renew_lock: Callable[[], None] = lambda: None
+        self._live_log = LiveLog(folder / "live.log", now=now)
+        self._run = ActiveRun(
+            folder.path,
+            folder.project,
+            command=command,
+            tool=f"driver {driver}",
+            others=other_folders(folder.path, folder.project),
+            now=now,
+        )
         self._recorder = Recorder(folder, settings, driver=driver, started=stamps.iso(now()), log=self.log)
 
     # -- the engine's questions ----------------------------------------------------------------------
@@ -83,23 +92,21 @@ class BmalphStore:
         """Take the lock, sort what a crashed run left, end its agents, start the session."""
         with records.usable(self.folder.logs):
             self.folder.logs.mkdir(parents=True, exist_ok=True)
-        self._renew_lock = self._held.enter_context(one_loop(self.folder))
+        run = self._held.enter_context(self._run)
         now = self._now()
-        before = runs.read_run(self.folder)
-        told = orphans.end(self.folder, before)
-        self._run, sorted_out = runs.begin_run(self.folder, command=self._command, now=now)
+        sorted_out = crash.sort_out(self.folder, run.before, now)
         sessions.start_session(self.folder, now)
         logs.prune_run_logs(self.folder, self.settings.run_logs_keep)
         for line in self.settings.notices:  # said on stderr already, where a dashboard's user never looks
             self._write_log("WARN", line)
-        for line in (*told, *sorted_out):
+        for line in (*run.notices, *sorted_out):
             self.log("INFO", line)
-        return (*told, *sorted_out)
+        return (*run.notices, *sorted_out)
 
     def load(self, state: State) -> tuple[State, Iterable[str]]:
         """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
         folder, now = self.folder, self._now()
-        self._renew_lock()
+        self._run.renew()
         sessions.touch_session(folder, now)
         counters.reset_calls(folder, now)
         if not (folder / ".exit_signals").exists():
@@ -138,7 +145,9 @@ class BmalphStore:
         return None if text is None else parse_plan(text)
 
     def new_logs(self, iteration: int) -> RunLogs:  # noqa: ARG002
-        """Return the names of a run's logs; they carry the time."""
+        """Return the names of a run's logs, which carry the time; keep those of all runs within their bound."""
+        most = int(self.settings.turn_logs_mb * MB)
+        logs.bound_run_logs(self.folder, most, lambda line: self.log("INFO", line))
         made = logs.new_run_logs(self.folder, self._now())
         return RunLogs(made.output, made.stderr, made.stream if self._live else None)
 
@@ -146,63 +155,64 @@ class BmalphStore:
 
     def agent(self, pid: int | None) -> None:
         """Note the agent's process, so that the next run can end it should this one be killed."""
-        if self._run is not None:
-            self._run = runs.note_agent(self.folder, self._run, pid)
+        self._run.program(pid)
 
     def show(self, data: bytes) -> None:
         """Append to ``live.log``."""
-        if self._live_log is not None:
-            with records.usable(self.folder / "live.log"):
-                self._live_log.write(data)
+        self._live_log.write(data)
 
     def record(self, event: LoopEvent) -> None:
         """Write what follows from an event."""
         now = self._now()
         match event:
             case IterationStarted():
-                self._open_live_log(event.iteration, now)
+                self._run.turn(event.iteration)
+                self._live_log.begin(f"Loop #{event.iteration}")
                 self._recorder.started_run(event, now)
             case RunProgress():
-                self._renew_lock()
+                self._run.renew()
                 status.write_running(
                     self.folder, poll=event.count, elapsed=event.elapsed, last_line=event.last_line, now=now
                 )
                 if self.settings.verbose:
                     self.log("INFO", f"{int(event.elapsed)} s: {event.tool or event.last_line}"[:300])
             case IterationEnded():
-                self._close_live_log()
+                self._live_log.close()
                 self._recorder.ended_run(event, now)
+                self._keep(event.turn)
             case DenialHelp():  # on a terminal it is shown as it is
                 for line in filter(None, event.text.split("\n")):
                     self._write_log("WARN", line)
             case Waiting():
+                self._run.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 self._recorder.waiting(event, now)
             case ReviewEnded():
                 self._recorder.reviewed(event)
             case Notice():
                 self.log("WARN", event.text)
             case LoopEnded():
-                self._end = event.reason
+                self._run.over(event.reason)
                 self._recorder.ended(event, now)
             case LoopInterrupted():
-                self._close_live_log()
-                self._end = event.reason if event.action == "interrupted" else ""
+                self._live_log.close()
+                if event.action == "interrupted":
+                    self._run.over(event.reason)
                 self._recorder.interrupted(event, now)
+                self._keep(event.turn)
 
     def end(self) -> None:
         """Let go of the project."""
-        self._close_live_log()
+        self._live_log.close()
         try:
-            if self._run is not None:
-                if groups := orphans.end_all(self.folder):
-                    self.log(
-                        "INFO",
-                        f"What the agent had left running was ended: {groups} process group{'s' * (groups > 1)}",
-                    )
-                if self._end:
-                    runs.end_run(self.folder, self._run, self._end)
+            if groups := self._run.end_leftovers():
+                counted = f"{groups} process group{'s' * (groups > 1)}"
+                self.log("INFO", f"What the agent had left running was ended: {counted}")
         finally:
             self._held.close()
+
+    def _keep(self, turn: TurnRecord | None) -> None:
+        if turn is not None:
+            TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(turn)
 
     def log(self, level: Level, message: str) -> None:
         """Write one line to ``ralph.log``, and pass it on."""
@@ -211,18 +221,6 @@ class BmalphStore:
     def _write_log(self, level: Level, message: str) -> str:
         most = self.settings.log_max_mb * 1024 * 1024
         return logs.log(self.folder, level, message, self._now(), max_bytes=most, keep=self.settings.log_keep)
-
-    def _open_live_log(self, iteration: int, now: float) -> None:
-        self._close_live_log()
-        path = logs.start_live_log(self.folder, iteration, now)
-        with records.usable(path):
-            # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
-            self._live_log = open(path, "ab", buffering=0)  # noqa: SIM115
-
-    def _close_live_log(self) -> None:
-        if self._live_log is not None:
-            self._live_log.close()
-            self._live_log = None
 
 
 def command_line() -> list[str]:

@@ -6,10 +6,10 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bridge import records
 from bridge.loop.gates import outcome_of
 from bridge.loop.metrics import MetricsFacts, metrics_line
 from bridge.loop.outcome import failure_of
-from bridge.setups.bmalph.files import records
 from bridge.setups.bmalph.files.status import exit_label
 
 if TYPE_CHECKING:

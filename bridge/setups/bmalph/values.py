@@ -57,7 +57,15 @@ def whole(least: int, most: int | None = None, *, lenient: bool = False) -> Kind
 
 def seconds() -> Kind:
     """Take seconds, a fraction allowed."""
-    expected = "seconds ≥ 0, such as 30 or 0.5"
+    return _number("seconds ≥ 0, such as 30 or 0.5")
+
+
+def megabytes() -> Kind:
+    """Take a size, a fraction allowed."""
+    return _number("megabytes ≥ 0, such as 500 or 0.5")
+
+
+def _number(expected: str) -> Kind:
 
     def read(given: str) -> Value:
         if _SECONDS.fullmatch(given) is None:

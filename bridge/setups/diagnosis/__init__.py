@@ -6,13 +6,11 @@ A setup brings its own checks (``bmalph/doctor``, ``ralph_loop/doctor``); `machi
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from bridge.errors import BridgeError, ProgramTimeout
+from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,39 +90,61 @@ class Check(Generic[C_contra]):
         label: what is well when it passes.
         run: the check; raises :class:`NotLookedAt`. Whatever else it raises is told as its failure.
         timeout: seconds that it may take.
+        fix: does what the check names as its next step, as far as that is safe; returns what it did, in one
+            line, or ''. Raises what `run` does.
     """
 
     label: str
     run: Callable[[C_contra], Answer]
     timeout: float = 15.0
+    fix: Callable[[C_contra], str] | None = None
 
 
 class Finding(NamedTuple):
-    """What one check found. `status` is ``passed``, ``warning`` or ``failed``."""
+    """What one check found.
+
+    Attributes:
+        id, label: the check's.
+        status: ``passed``, ``warning`` or ``failed``.
+        detail: what was seen.
+        hint: what to do about it.
+        fixed: what was done about it already; '' when nothing was.
+        fixable: the check knows how to do what is safe of its hint.
+    """
 
     id: str
     label: str
     status: str
     detail: str
     hint: str
+    fixed: str = ""
+    fixable: bool = False
 
 
-def examine(case: C, checks: Mapping[str, Check[C]]) -> Iterator[Finding]:
+def examine(case: C, checks: Mapping[str, Check[C]], *, fix: bool = False) -> Iterator[Finding]:
     """Make every check, one after the other.
 
     Args:
         case: what the checks get.
         checks: by their stable ids.
+        fix: do what is safe of the steps that they name, and look again.
     """
     for name, check in checks.items():
-        answer = _answer(case, check)
-        yield Finding(name, check.label, *answer)
+        answer, fixed = _bounded(check, lambda check=check: _guarded(check.run, case)), ""  # type: ignore[misc]
+        if fix and check.fix is not None:
+            done = _bounded(check, lambda fix=check.fix: _fixed(fix, case))  # type: ignore[misc]
+            if done.status != "passed":
+                answer = done
+            elif done.detail:
+                fixed = done.detail
+                answer = _bounded(check, lambda check=check: _guarded(check.run, case))  # type: ignore[misc]
+        yield Finding(name, check.label, *answer, fixed, check.fix is not None and bool(answer.hint))
 
 
-def _answer(case: C, check: Check[C]) -> Answer:
+def _bounded(check: Check[C], look: Callable[[], Answer]) -> Answer:
     found: list[Answer] = []
     # A thread that hangs (a file on a dead network mount) is left behind; it doesn't keep the process.
-    worker = threading.Thread(target=lambda: found.append(_guarded(case, check)), daemon=True)
+    worker = threading.Thread(target=lambda: found.append(look()), daemon=True)
     worker.start()
     worker.join(check.timeout)
     if not found:
@@ -132,9 +152,19 @@ def _answer(case: C, check: Check[C]) -> Answer:
     return found[0]
 
 
-def _guarded(case: C, check: Check[C]) -> Answer:
+def _fixed(fix: Callable[[C], str], case: C) -> Answer:
+    def run(case: C) -> Answer:
+        try:
+            return passed(fix(case))
+        except NotLookedAt:
+            return passed()
+
+    return _guarded(run, case)
+
+
+def _guarded(run: Callable[[C], Answer], case: C) -> Answer:
     try:
-        return check.run(case)
+        return run(case)
     except NotLookedAt as why:
         return warned(f"not looked at: {why}")
     except BridgeError as error:
@@ -149,21 +179,11 @@ def ask(argv: Sequence[str], place: Place, *, timeout: float = 10.0) -> tuple[in
     Raises:
         ProgramNotFound, ProgramNotStarted: it can't be started.
     """
-    from bridge.loop.process import run_cli
+    from bridge.process import ask as process
+    from bridge.process.argv import resolve
 
-    lines: list[bytes] = []
-    with tempfile.NamedTemporaryFile(prefix="ralph-bridge-doctor-") as errors:
-        try:
-            status = run_cli(
-                argv,
-                cwd=place.project,
-                env=dict(place.env),
-                on_stdout=lines.append,
-                stderr_path=errors.name,
-                timeout=timeout,
-            )
-        except ProgramTimeout:
-            return None, ""
-        with open(errors.name, "rb") as file:
-            lines.append(file.read(os.sysconf("SC_PAGE_SIZE")))
-    return status, b"".join(lines).decode("utf-8", "replace").strip()
+    command = resolve(argv, cwd=place.project, env=place.env)
+    ran = process.ask(command, cwd=place.project, env=place.env, patience=timeout)
+    if ran.status == process.TOO_LONG:
+        return None, ""
+    return ran.status, (ran.out.decode("utf-8", "replace") + ran.err[:4096]).strip()

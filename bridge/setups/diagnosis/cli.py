@@ -97,7 +97,7 @@ def options(script: Path, name: str, binary: str, place: Place) -> Answer:
 
 
 def _install(binary: str, place: Place) -> str:
-    from bridge.loop.program import resolve
+    from bridge.process.argv import resolve
 
     try:
         resolve([binary], cwd=place.project, env=place.env)

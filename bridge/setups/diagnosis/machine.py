@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, ProjectBusy
+from bridge.git import ignore as ignoring
+from bridge.loop import runs
+from bridge.loop.lock import one_loop
+from bridge.process import leftovers, table
 from bridge.setups import unserved as others
-from bridge.setups.diagnosis import Answer, Place, ask, failed, passed, told, warned
+from bridge.setups.diagnosis import Answer, NotLookedAt, Place, ask, failed, passed, told, warned
+from bridge.setups.places import at_work, other_folders
 
-__all__ = ["bash", "disk", "git", "jq", "unserved"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+__all__ = ["bash", "disk", "end_orphans", "git", "ignore", "jq", "orphans", "unignored", "unserved"]
 
 _LEAST_FREE = 100 * 1024 * 1024
 _LITTLE_FREE = 1024 * 1024 * 1024
@@ -77,3 +87,66 @@ def unserved(place: Place) -> Answer:
     except BridgeError as error:
         return told(error)
     return passed()
+
+
+def unignored(place: Place, names: Sequence[str]) -> list[str]:
+    """Name those of a loop's files that an agent's ``git add -A`` would commit (trap T6).
+
+    Args:
+        place: the project.
+        names: samples of its files, relative to the project.
+
+    Raises:
+        NotLookedAt: there is no repository, or no git.
+    """
+    found = ignoring.unignored(place.project, names, place.env)
+    if found is None:
+        raise NotLookedAt("there is no git repository")
+    return found
+
+
+def ignore(place: Place, names: Sequence[str], patterns: Iterable[str]) -> str:
+    """Have git ignore a loop's files, where it doesn't; say so.
+
+    Args:
+        place: the project.
+        names: samples of these files.
+        patterns: lines for ``.gitignore``.
+
+    Raises:
+        NotLookedAt: there is no repository, or no git.
+        bridge.errors.ProjectUnusable: ``.gitignore`` can't be read or written.
+    """
+    added = ignoring.ignore(place.project, patterns) if unignored(place, names) else []
+    return f"added to {ignoring.FILE}: {', '.join(added)}" if added else ""
+
+
+def orphans(place: Place, folder: Path) -> Answer:
+    """Agents that go on working after their loop has gone (trap T2).
+
+    Args:
+        place: the project.
+        folder: of the state of its loop.
+    """
+    if at_work(place.project) is not None:
+        return passed("a loop is at work")
+    found = set(leftovers.marked(place.project)) - table.ancestors()
+    run = runs.read_run(folder)
+    if run is not None and run.agent is not None and table.alive(run.agent):
+        found.add(run.agent.pid)
+    if not found:
+        return passed()
+    listed = "; ".join(f"{pid} {table.command_of(pid)[:60]}".strip() for pid in sorted(found)[:5])
+    return failed(f"without a loop: {listed}", f"end them: kill {' '.join(map(str, sorted(found)))}")
+
+
+def end_orphans(place: Place, folder: Path) -> str:
+    """End those that carry the mark of a loop in this project, with its lock held: then they belong to none."""
+    if not leftovers.marked(place.project) or not folder.is_dir() or at_work(place.project) is not None:
+        return ""
+    try:
+        with one_loop(folder, place.project, others=other_folders(folder, place.project)):
+            groups = leftovers.end(place.project)
+    except ProjectBusy:
+        return ""
+    return f"ended agents without a loop: {groups} process group{'s' * (groups > 1)}" if groups else ""

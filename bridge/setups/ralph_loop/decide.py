@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bridge.stream.analysis import Limit
+
 __all__ = [
     "COMPLETE",
     "REPLAN",
@@ -39,10 +41,11 @@ class Signal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How one attempt went: the pipeline's status, and the agent's own words."""
+    """How one attempt went: the pipeline's status, the agent's own words, the provider's limit that ended it."""
 
     status: int
     response: str
+    limit: Limit | None = None
 
     @property
     def empty(self) -> bool:
@@ -65,6 +68,7 @@ class Ending:
 
 ENDED_COMPLETE = Ending(0, "completion signal")
 ENDED_AT_MOST = Ending(0, "max iterations reached")
+ENDED_IN_TIME = Ending(0, "max minutes reached")
 ENDED_REPLAN = Ending(3, "replan signal")
 ENDED_FAILED = Ending(4, "agent failure exceeded retries")
 

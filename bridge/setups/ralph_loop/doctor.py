@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError
-from bridge.setups import lock, standin
-from bridge.setups.diagnosis import Answer, Check, NotLookedAt, ask, cli, failed, machine, passed, told, warned
+from bridge.loop.standing import standing
+from bridge.setups import standin
+from bridge.setups.diagnosis import Answer, Check, NotLookedAt, cli, failed, machine, passed, told, warned
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import Request
 from bridge.setups.ralph_loop.detect import NAME
@@ -189,19 +189,31 @@ def _plan(case: Case) -> Answer:
 
 
 def _ignored(case: Case) -> Answer:
-    log = case.name_of(case.home / "logs") + "/session.log"
-    if shutil.which("git", path=case.env.get("PATH")) is None:
-        raise NotLookedAt("git is not on PATH")
-    status, _ = ask(["git", "check-ignore", "-q", "--no-index", log], case)
-    if status not in (0, 1):
-        raise NotLookedAt("there is no git repository")
-    folder = os.path.dirname(log) + "/"
-    return passed() if status == 0 else warned(f"git does not ignore {folder}", f"echo {folder} >> .gitignore")
+    folder = case.name_of(case.home / "logs") + "/"
+    if not machine.unignored(case, [f"{folder}session.log"]):
+        return passed()
+    return warned(f"git does not ignore {folder}", f"echo {folder} >> .gitignore")
+
+
+def _ignore(case: Case) -> str:
+    folder = case.name_of(case.home / "logs") + "/"
+    # A pattern without a slash before its end would match folders of that name anywhere.
+    return machine.ignore(case, [f"{folder}session.log"], [folder if folder.count("/") > 1 else f"/{folder}"])
 
 
 def _lock(case: Case) -> Answer:
-    pid = lock.holder(case.home / "logs")
-    return passed("no loop is at work" if pid is None else f"a loop is at work: process {pid or 'unknown'}")
+    where = standing(case.home / "logs")
+    if not where.running:
+        return passed("no loop is at work")
+    return passed(f"a loop is at work: process {where.run.pid if where.run else 'unknown'}")
+
+
+def _orphans(case: Case) -> Answer:
+    return machine.orphans(case, case.home / "logs")
+
+
+def _end_orphans(case: Case) -> str:
+    return machine.end_orphans(case, case.home / "logs")
 
 
 def _last(case: Case) -> Answer:
@@ -209,7 +221,7 @@ def _last(case: Case) -> Answer:
     if session is None:
         return passed("none yet")
     seen = f"{case.name_of(session.log)}: {session.ending or 'not ended in order'}"
-    if session.ending or lock.holder(case.home / "logs") is not None:
+    if session.ending or standing(case.home / "logs").running:
         return passed(seen)
     return warned(seen, f"tail {case.name_of(session.log)}")
 
@@ -229,8 +241,9 @@ CHECKS: Mapping[str, Check[Case]] = {
     "specs": Check("there are specifications", _specs, 60),
     "prompts": Check("the prompts' templates are there", _prompts),
     "plan": Check("the plan has open tasks", _plan),
-    "gitignore": Check("git ignores the logs", _ignored, 60),
+    "gitignore": Check("git ignores the logs", _ignored, 60, _ignore),
     "second-loop": Check("no second loop", _lock),
+    "orphaned-agents": Check("no agent without a loop", _orphans, fix=_end_orphans),
     "last-session": Check("the last session ended in order", _last),
 }
 """By their stable ids; those that other setups have, too, are called as there."""

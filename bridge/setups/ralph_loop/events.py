@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bridge.loop.events import IterationEnded, IterationStarted, Waiting
+from bridge.loop.turn_records import NO_TURNS, Totals
+
 __all__ = ["Display", "Ended", "HookText", "Line", "Notice", "SessionEvent"]
 
 
@@ -38,10 +41,25 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The session is over, with this exit code."""
+    """The session is over.
+
+    Attributes:
+        code: the exit code.
+        reason: in the words of the log.
+        complete: the agent says so, or the plan does.
+        iterations: how many there were.
+        seconds: how long it took.
+        totals: what its turns came to.
+        signal: what was thrown in and ended it, or None.
+    """
 
     code: int
     reason: str
+    complete: bool = False
+    iterations: int = 0
+    seconds: float = 0.0
+    totals: Totals = NO_TURNS
+    signal: BaseException | None = None
 
 
-SessionEvent = Line | Display | HookText | Notice | Ended
+SessionEvent = Line | Display | HookText | Notice | Ended | IterationStarted | IterationEnded | Waiting

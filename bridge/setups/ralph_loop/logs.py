@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.files import usable
+from bridge.loop.turn_logs import Cut, bound_logs, logs_of_turns, unused
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.setups.ralph_loop.decide import Context, Ending
 
-__all__ = ["NO_RESPONSE", "RULE", "SessionLog", "begins", "done", "nudge", "replan", "retry", "summary"]
+__all__ = [
+    "NO_RESPONSE",
+    "RULE",
+    "SessionLog",
+    "begins",
+    "bound_sessions",
+    "done",
+    "nudge",
+    "replan",
+    "retry",
+    "summary",
+]
+
+_SESSION = re.compile(r"(session-\d{8}-\d{6}-[\w-]+)\.log(?:\.gz)?")
 
 RULE = "=" * 80
 NO_RESPONSE = "⚠ Agent produced no response — possible budget exhaustion or transient failure"
@@ -72,21 +88,25 @@ class SessionLog:
         folder: the folder of logs; it exists.
         mode: the end of the name.
         now: local time; when that name is taken, the first free second after it.
+        max_bytes: the middle of it is left out when it grows longer; 0: never.
 
     Raises:
         bridge.errors.ProjectUnusable: the folder can't be written to.
     """
 
-    def __init__(self, folder: Path, mode: str, now: datetime) -> None:
+    def __init__(self, folder: Path, mode: str, now: datetime, *, max_bytes: int = 0) -> None:
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
         with usable("the session's log"):
             while True:
                 self.path = folder / f"session-{now:%Y%m%d-%H%M%S}-{mode}.log"
                 try:
-                    self._file = os.open(self.path, flags, 0o666)
-                    return
+                    if unused(self.path):
+                        self._file = os.open(self.path, flags, 0o666)
+                        self._cut = Cut(os.open(self.path, os.O_RDWR), max_bytes, _left_out)
+                        return
                 except FileExistsError:
-                    now += timedelta(seconds=1)
+                    pass
+                now += timedelta(seconds=1)
 
     def write(self, text: str) -> None:
         """Append `text` as it is."""
@@ -94,7 +114,18 @@ class SessionLog:
         with usable("the session's log"):
             while data:
                 data = data[os.write(self._file, data) :]
+            self._cut.bound()
 
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._file)
+        self._cut.close()
+
+
+def _left_out(missing: int) -> str:
+    return f"[... {missing} bytes of this log are left out: it grew too long ...]"
+
+
+def bound_sessions(folder: Path, max_bytes: int, say: Callable[[str], None]) -> None:
+    """Keep the logs of all sessions within so many bytes, that of the last session as it is."""
+    bound_logs(logs_of_turns(folder, _SESSION), max_bytes=max_bytes, say=say)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.setups import lock
+from bridge.loop.standing import standing
 from bridge.setups.ralph_loop.plan import parse
 from bridge.setups.ralph_loop.preflight import PLAN, read
 
@@ -63,15 +63,16 @@ def overview(setup: Setup) -> dict[str, Any]:
     Keys: project, folder, setup, running, holder{pid}, stale (the last session has no ending, and nobody is at
     work), session{log, mode, began, iteration, ending}, plan{done, total, next}. What isn't there is None.
     """
-    pid = lock.holder(setup.home / "logs")
+    where = standing(setup.home / "logs")
+    holder = where.run if where.running and where.word != "starting" else None
     last = last_session(setup.home)
     return {
         "project": str(setup.project),
         "folder": os.path.relpath(setup.home, setup.project.resolve()),
         "setup": setup.name,
-        "running": pid is not None,
-        "holder": None if pid is None else {"pid": pid or None},
-        "stale": last is not None and not last.ending and pid is None,
+        "running": where.running,
+        "holder": {"pid": holder.pid if holder else None} if where.running else None,
+        "stale": last is not None and not last.ending and not where.running,
         "session": None
         if last is None
         else {

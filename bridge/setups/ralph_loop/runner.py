@@ -6,33 +6,53 @@ import os
 import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, HookError, HookExited
+from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
+from bridge.git.repository import Repository
 from bridge.loop.backoff import back_off
+from bridge.loop.decide import Decision, Outcome, State, Verdict
+from bridge.loop.events import IterationEnded, IterationStarted, Waiting
+from bridge.loop.judging import interruption
+from bridge.loop.runs import Pause
+from bridge.loop.turn_logs import TurnLog
+from bridge.loop.turn_records import Tally, TurnRecords, begun, interrupted
+from bridge.session_id import validate_session_id
 from bridge.setups.ralph_loop import decide, logs
 from bridge.setups.ralph_loop.decide import Attempt, Context, Ending
 from bridge.setups.ralph_loop.events import Display, Ended, HookText, Line, Notice
+from bridge.setups.ralph_loop.own import own_files
 from bridge.setups.ralph_loop.plan import plan_command
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompts import Prompts, slices
+from bridge.turn.agent import AgentEnd, run_agent, watched
+from bridge.turn.output import analyse
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from bridge.agent import Agent
+    from bridge.git.tree import TreeState
+    from bridge.loop.active import ActiveRun
+    from bridge.loop.turn_records import Result, TurnRecord
     from bridge.setups.ralph_loop.events import SessionEvent
     from bridge.setups.ralph_loop.session import Session
     from bridge.shell import Reply
+    from bridge.stream.analysis import Limit
 
     Events = Generator[SessionEvent, None, None]
 
 __all__ = ["run_session"]
 
+_LIMIT_MARGIN = 5.0
+"""Seconds: a provider's clock and ours differ."""
 
-def run_session(agent: Agent, session: Session) -> Events:
+
+def run_session(agent: Agent, session: Session, active: ActiveRun | None = None) -> Events:
     """Run a session to its end; the last event is `Ended`, with the exit code.
 
     Ctrl-C (KeyboardInterrupt) and what the command line makes of TERM and HUP (SystemExit) may be thrown in: the
@@ -41,47 +61,74 @@ def run_session(agent: Agent, session: Session) -> Events:
     Args:
         agent: loaded into a bash with the variables of ``config``.
         session: what to do.
+        active: holds the setup's lock and record; None: nobody else knows of this session.
 
     Raises:
         bridge.errors.ProjectUnusable: the log can't be made.
     """
-    run = _Run(agent, session)
+    run = _Run(agent, session, active)
     with closing(run.log):
         yield from run.run()
 
 
 class _Run:
-    def __init__(self, agent: Agent, session: Session) -> None:
+    def __init__(self, agent: Agent, session: Session, active: ActiveRun | None) -> None:
         self.agent = agent
         self.session = session
-        self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now())
+        self.active = active
+        self.records: TurnRecords | None = None
+        if active is not None:
+            self.records = TurnRecords(session.home / "logs", run_id=active.run_id, tool=active.tool)
+        self.tally = Tally()
+        self.under_way: TurnRecord | None = None
+        self.repository = Repository(session.folder, own_files(session.home, session.folder))
+        self.ends_at: float | None = None
+        if session.limits.max_seconds is not None:
+            self.ends_at = time.monotonic() + session.limits.max_seconds
+        most = session.limits.log_bytes
+        self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now(), max_bytes=most)
         self.began = int(time.time())
+        self.started = time.monotonic()
         self.iterations = self.successful = self.failed = 0
         self.context = Context()
         self.line_open = False
 
     def run(self) -> Events:
+        came: BaseException | None = None
         try:
             ending = yield from self._loop()
         except GeneratorExit:
+            self._keep_interrupted("closed")
             self._write_summary(Ending(1, "the host has closed the session"))
             raise
         except (KeyboardInterrupt, SystemExit) as signal:
-            ending = _interrupted(signal)
+            ending, came = _interrupted(signal), signal
+            self._keep_interrupted(interruption(signal)[1])
         except HookExited as left:
             yield from self._hook_said(left.stdout, left.stderr)
             ending = Ending(left.status or 0, f"{left.hook} {'failed' if left.state_lost else 'called exit'}")
             if self.session.strict:  # the original is simply gone
-                yield Ended(ending.code, ending.reason)
+                yield self._ended(ending)
                 return
         except (BridgeError, OSError) as error:
             yield Notice(f"Error: {error}")
             ending = Ending(1, f"{error.hook} failed" if isinstance(error, HookError) else "error")
             if self.session.strict:
-                yield Ended(ending.code, ending.reason)
+                yield self._ended(ending)
                 return
+        if self.active is not None:
+            if groups := self.active.end_leftovers():
+                counted = f"{groups} process group{'s' * (groups > 1)}"
+                yield Notice(f"What the agent had left running was ended: {counted}")
+            self.active.over(ending.reason)
         yield from self._lines(self._summary(ending))
-        yield Ended(ending.code, ending.reason)
+        yield self._ended(ending, came)
+
+    def _ended(self, ending: Ending, signal: BaseException | None = None) -> Ended:
+        self._keep_interrupted(ending.reason)
+        complete = ending == decide.ENDED_COMPLETE
+        seconds = time.monotonic() - self.started
+        return Ended(ending.code, ending.reason, complete, self.iterations, seconds, self.tally.totals, signal)
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -89,18 +136,28 @@ class _Run:
         shell = self.agent.shell
         shell.update({"SESSION_LOG": str(self.log.path), "session_start": self.began})
         prompts = Prompts(shell, self.session)
+        told: list[str] = []
+        logs.bound_sessions(self.session.home / "logs", self.session.limits.logs_bytes, told.append)
+        yield from self._lines(told)
         for iteration in range(1, self.session.limits.max_iterations + 1):
             if self.session.job.mode == "build" and (iteration == 1 or not self.session.strict):
                 ending = yield from self._cut_plan(prompts)
                 if ending is not None:
                     return ending
+            if self._time_is_up():
+                return decide.ENDED_IN_TIME
             self.iterations = iteration
+            if self.active is not None:
+                self.active.renew()
+                self.active.turn(iteration)
             self.agent.reset_context()
             attempt = yield from self._iterate(prompts, iteration)
             self.successful += attempt.succeeded
             self.failed += not attempt.succeeded
             yield from self._count_context()
             ending = decide.after_iteration(attempt, strict=self.session.strict)
+            if ending is decide.ENDED_FAILED and self._time_is_up():  # no retries were left to it
+                return decide.ENDED_IN_TIME
             if ending is not None:
                 yield from self._last_words(ending)
                 return ending
@@ -129,47 +186,161 @@ class _Run:
         repeated = 0
         while True:
             attempt = yield from self._attempt(prompts, iteration, repeated)
-            if not decide.retries(attempt, repeated, limits.max_retries):
+            if attempt.limit is not None and not self.session.strict and not self._time_is_up():
+                # A provider's limit is no failure of the agent's: it is waited out, and costs no retry.
+                yield from self._wait_for(attempt.limit)
+                continue
+            if not decide.retries(attempt, repeated, limits.max_retries) or self._time_is_up():
                 return attempt
             repeated += 1
             yield from self._lines([logs.retry(repeated, limits.max_retries)])
             if pause := back_off(limits.retry_delay, repeated):
-                time.sleep(pause)
+                yield from self._pause(
+                    "retry", f"the agent failed, {repeated} of {limits.max_retries} retries", pause
+                )
 
     def _attempt(self, prompts: Prompts, iteration: int, repeated: int) -> Generator[SessionEvent, None, Attempt]:
         job, began = self.session.job, int(time.time())
+        tree = self.repository.look()
+        self.under_way = begun(iteration, time.time(), self.log.path, self.session.folder)
         shell = self.agent.shell
+        state = State(iteration=iteration - 1)
+        yield IterationStarted(iteration, (), None, True, None, self.log.path, state)
         yield from self._lines(logs.begins(iteration, datetime.now(), job.mode, job.shown))
         with _temporary(prompts.text()) as path:
             shell.update(
                 {"iteration": iteration, "retry": repeated, "iter_start": began, "tmp_prompt": path, "agent_rc": 0}
             )
-            yield from self._hook(self.agent.pre_iteration(host_streams=True))
-            status = yield from self._pipeline(path)
+            yield from self._beside("agent_pre_iteration")
+            status, timed_out = yield from self._pipeline(path)
+        if timed_out:
+            yield from self._lines([f"⚠ Agent ran for too long and was ended ({self._shown_limit()})"])
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
-        attempt = Attempt(status, response)
+        attempt, turn = self._judged(self.under_way, tree, status, response, timed_out=timed_out)
+        self.under_way = None
         if attempt.empty:
             yield from self._lines([logs.NO_RESPONSE])
         yield from self._lines(logs.done(iteration, int(time.time()) - began))
         shell["agent_rc"] = status or int(attempt.empty)
-        yield from self._hook(self.agent.post_iteration(host_streams=True))
+        yield from self._beside("agent_post_iteration")
         yield from self._lines([logs.RULE])
+        outcome = Outcome(status, timed_out=timed_out, said=not attempt.empty, limit=attempt.limit)
+        after = State(iteration=iteration)
+        yield IterationEnded(
+            iteration, outcome, Decision(Verdict.CONTINUE), turn.seconds, self.log.path, after, turn=turn
+        )
         return attempt
 
-    def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, int]:
-        """The agent, through its own display filter; the status is that of the rightmost stage that failed."""
+    def _pipeline(self, prompt: str) -> Generator[SessionEvent, None, AgentEnd]:
+        """The agent, through its own display filter."""
         whole = not self.session.strict
+        limits = self.session.limits
+        bounds = [each for each in (limits.turn_seconds, self._left()) if each is not None]
+        most, grace = min(bounds, default=None), limits.grace_seconds
         with usable("last_agent_output"):
-            capture = open(self._capture(), "wb", buffering=0)  # noqa: SIM115
+            capture = TurnLog(Path(self._capture()), limits.log_bytes)
         with (
             capture as raw,
-            self.agent.invoke(prompt, tee=raw, end_line=whole) as running,
-            self.agent.format_display(running, end_line=whole) as display,
+            closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=most, grace=grace)) as texts,
         ):
-            for text in display:
+            while True:
+                try:
+                    text = next(texts)
+                except StopIteration as stop:
+                    end: AgentEnd = stop.value
+                    yield from self._lines(filter(None, [raw.notice]))
+                    return end
                 self._logged(text)
                 yield Display(text)
-        return display.status or running.status or 0
+
+    def _judged(
+        self, turn: TurnRecord, tree: TreeState | None, status: int, response: str, *, timed_out: bool
+    ) -> tuple[Attempt, TurnRecord]:
+        """What an attempt came to, written down as a record of the turn."""
+        analysis = analyse(Path(self._capture()), status)
+        attempt = Attempt(status, response, analysis.limit if analysis and status else None)
+        failed: Result = "timeout" if timed_out else "limit" if attempt.limit else "failed"
+        changes = self.repository.changes(tree)
+        record = self.tally.add(
+            replace(
+                turn,
+                seconds=time.time() - turn.began,
+                result="success" if attempt.succeeded else failed,
+                status=status,
+                error=None if attempt.succeeded else f"exit status {status}" if status else "no response",
+                session=validate_session_id(analysis.session_id) if analysis else None,
+                files_changed=changes.count if changes else None,
+                committed=changes.committed if changes else None,
+            ),
+            analysis.usage if analysis else None,
+        )
+        if self.records is not None:
+            self.records.write(record)
+        return attempt, record
+
+    def _keep_interrupted(self, why: str) -> None:
+        if self.records is not None and self.under_way is not None:
+            with suppress(BridgeError):
+                self.records.write(self.tally.add(interrupted(self.under_way, why, time.time())))
+        self.under_way = None
+
+    def _beside(self, hook: str) -> Events:
+        """A hook before or after the agent; one that hangs is named, and ended at its deadline."""
+        call = self.agent.pre_iteration if hook == "agent_pre_iteration" else self.agent.post_iteration
+        told: list[str] = []
+
+        def say(text: str) -> None:
+            told.append(text)
+            self._logged(text + "\n")
+
+        try:
+            with watched(hook, self.session.limits.hook_seconds, say):
+                reply = call(host_streams=True)
+        except HookTimeout as error:
+            yield from map(Notice, told)
+            yield Notice(f"{hook} was ended: it took longer than {self.session.limits.hook_seconds:g} s")
+            yield from self._hook_said(error.stdout, error.stderr)
+            return
+        yield from map(Notice, told)
+        yield from self._hook(reply)
+
+    # -- time ----------------------------------------------------------------------------------------
+
+    def _left(self) -> float | None:
+        return None if self.ends_at is None else max(0.0, self.ends_at - time.monotonic())
+
+    def _time_is_up(self) -> bool:
+        return self.ends_at is not None and time.monotonic() >= self.ends_at
+
+    def _shown_limit(self) -> str:
+        limits = self.session.limits
+        if self._time_is_up() and limits.max_seconds is not None:
+            return f"the session's {limits.max_seconds / 60:g} minutes are over"
+        return f"{(limits.turn_seconds or 0) / 60:g} minutes"
+
+    def _wait_for(self, limit: Limit) -> Events:
+        seconds = self.session.limits.limit_seconds
+        if limit.resets_at is not None:
+            seconds = max(limit.resets_at - time.time() + _LIMIT_MARGIN, self.session.limits.retry_delay)
+        until = datetime.fromtimestamp(time.time() + seconds)
+        said = limit.text or f"the provider's {limit.kind} limit"
+        yield from self._lines([f"API limit: {said}; waiting until {until:%Y-%m-%d %H:%M:%S}"])
+        yield from self._pause("api_limit", said, seconds)
+
+    def _pause(self, reason: str, detail: str, seconds: float) -> Events:
+        """Wait, at most until the session's end."""
+        left = self._left()
+        seconds = seconds if left is None else min(seconds, left)
+        if self.active is not None:
+            self.active.waiting(Pause(reason, detail, time.time() + seconds))
+        until, ends_at = time.monotonic() + seconds, datetime.now().astimezone() + timedelta(seconds=seconds)
+        first, state = True, State(iteration=self.iterations)
+        while (more := until - time.monotonic()) > 0:
+            yield Waiting(self.iterations, reason, detail, ends_at, more, first, state)
+            first = False
+            time.sleep(min(more, 1.0))
+        if self.active is not None:
+            self.active.waiting(None)
 
     def _capture(self) -> str:
         return str(self.session.home / "last_agent_output")

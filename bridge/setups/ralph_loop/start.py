@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookExited, SessionRefused
-from bridge.setups.lock import one_loop
+from bridge.files import usable
+from bridge.loop.active import ActiveRun
+from bridge.loop.night import night
+from bridge.process.leftovers import MARK
+from bridge.setups.places import other_folders
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.config import read_config, said, source_file
 from bridge.setups.ralph_loop.events import HookText
 from bridge.setups.ralph_loop.original import original_text
-from bridge.setups.ralph_loop.session import Limits, Session
+from bridge.setups.ralph_loop.session import TURN_MINUTES, Limits, Session
+from bridge.shell.protocol import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,18 +44,24 @@ class Options:
         settings: globals that win over ``config``.
         strict: bring the original's observable warts back.
         lift: run filters that are understood in process.
+        max_seconds: of the session; None: any number.
+        turn_seconds: of one run of the agent's program; None: the default.
+        retry_delay: seconds before the first repetition; None: as ``config`` says.
     """
 
     agent: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
     lift: bool = True
+    max_seconds: float | None = None
+    turn_seconds: float | None = None
+    retry_delay: float | None = None
 
 
 @contextmanager
 def ready(
     home: Path, folder: Path, request: Request, options: Options, tell: Tell, *, lock: bool = True
-) -> Iterator[tuple[Agent, Session]]:
+) -> Iterator[tuple[Agent, Session, ActiveRun | None]]:
     """Do the start-up and the checks, and have the agent loaded while the block runs.
 
     Args:
@@ -65,18 +77,39 @@ def ready(
         ProjectBusy: another loop is at work there.
         bridge.errors.BridgeError: the agent's script can't be loaded.
     """
-    with loaded(home, folder, request, options, tell) as (agent, config):
+    wanted = night(os.environ)
+    with loaded(home, folder, request, options, tell, timeout=wanted.hook_seconds) as (agent, config):
         preflight.repository(folder, strict=options.strict)
         _program(agent)
         preflight.specs(folder, config)
         job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
-        limits = Limits(config.max_iterations, config.max_retries, config.retry_delay)
+        limits = Limits(
+            config.max_iterations,
+            config.max_retries,
+            config.retry_delay if options.retry_delay is None else options.retry_delay,
+            options.max_seconds,
+            TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
+            wanted.hook_seconds,
+            wanted.limit_seconds,
+            wanted.turn_log_bytes,
+            wanted.turn_logs_bytes,
+            wanted.grace_seconds,
+        )
         session = Session(home, folder, config, job, limits, options.strict)
         if not lock:
-            yield agent, session
+            yield agent, session, None
             return
-        with one_loop(home / "logs"):
-            yield agent, session
+        state = home / "logs"
+        with usable("the folder for logs"):
+            state.mkdir(parents=True, exist_ok=True)
+        others = other_folders(state, folder)
+        tool = f"agent {config.agent}"
+        with ActiveRun(state, folder, command=sys.argv, tool=tool, others=others) as active:
+            # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
+            agent.shell.execute(f"export {MARK}={quote(str(folder))}")
+            for line in active.notices:
+                tell(HookText(f"{line}\n", error=True))
+            yield agent, session, active
 
 
 @contextmanager

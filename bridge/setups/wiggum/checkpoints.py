@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bridge.errors import ConfigurationError, ProjectUnusable
 
 if TYPE_CHECKING:
-    from bridge.loop.progress import TreeState
-    from bridge.setups.wiggum.git import Git
+    from bridge.git.repository import Repository
+    from bridge.git.tree import TreeState
     from bridge.setups.wiggum.state import Checkpointing
 
 __all__ = ["Checkpoint", "Made", "Restored", "listed", "make", "restore"]
@@ -77,7 +77,9 @@ def message(iteration: int, note: str = "") -> str:
     return f"ralph: checkpoint iteration {iteration}{note}"
 
 
-def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, since: str, note: str = "") -> Made:
+def make(
+    git: Repository | None, iteration: int, settings: Checkpointing, *, run: str, since: str, note: str = ""
+) -> Made:
     """Keep the work of a turn.
 
     Args:
@@ -90,11 +92,11 @@ def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, 
     """
     if git is None or not settings.enabled:
         return Made()
-    tree = git.status()
+    tree = git.look()
     if tree is None:
         return Made(warning="no checkpoint: git can't be asked about the working tree")
     # progress.txt alone is no work: it goes with the next that is.
-    if not git.dirty(tree, control=True) and not settings.allow_empty:
+    if not git.work(tree) and not settings.allow_empty:
         if tree.head and tree.head != since:
             git.keep(_ref(run, iteration), tree.head)  # the agent has committed its work itself
             return Made(tree.head)
@@ -110,8 +112,8 @@ def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, 
             lacks = _error(left)
             return Made(commit, f"checkpoint {iteration} lacks something: {lacks}" if lacks else "")
         why = _last_line(done.err) or _last_line(done.text) or f"git commit ended with {done.status}"
-        after = git.status()
-        if after is not None and not git.dirty(after, control=True):
+        after = git.look()
+        if after is not None and not git.work(after):
             return Made()  # nothing but what hooks or attributes make equal again
     else:
         why = f"{busy} under way"
@@ -121,7 +123,7 @@ def make(git: Git | None, iteration: int, settings: Checkpointing, *, run: str, 
     return Made(warning=f"checkpoint {iteration} failed: {why}")
 
 
-def listed(git: Git | None, run: str | None = None) -> list[Checkpoint]:
+def listed(git: Repository | None, run: str | None = None) -> list[Checkpoint]:
     """Give the checkpoints of a run, or of all runs, oldest first."""
     if git is None:
         return []
@@ -137,7 +139,7 @@ def listed(git: Git | None, run: str | None = None) -> list[Checkpoint]:
     return sorted(found, key=lambda each: (each.run, each.iteration))
 
 
-def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
+def restore(git: Repository, wanted: Checkpoint, *, stamp: str) -> Restored:
     """Bring the files back to a checkpoint. HEAD stays where it is, the difference is left to be committed.
 
     What the working tree held before is kept in a commit of its own first. Untracked files that the checkpoint
@@ -147,7 +149,7 @@ def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
         ProjectUnusable: the present state can't be kept, or git refuses; nothing was changed then.
         ConfigurationError: a merge or a rebase is under way.
     """
-    tree = git.status()
+    tree = git.look()
     if tree is None:
         raise ProjectUnusable("git can't be asked about the working tree\n  next: git status")
     if busy := git.busy(tree):
@@ -166,7 +168,7 @@ def restore(git: Git, wanted: Checkpoint, *, stamp: str) -> Restored:
     return Restored(wanted, saved, changed)
 
 
-def _in_the_way(git: Git, saved: str, wanted: str) -> list[str]:
+def _in_the_way(git: Repository, saved: str, wanted: str) -> list[str]:
     """Name what stands, ignored, where a restore will put something: git writes over it without a word."""
     added = git.run("diff", "--name-only", "--diff-filter=A", "-z", "--no-renames", saved, wanted).out
     found = set()
@@ -182,9 +184,9 @@ def _in_the_way(git: Git, saved: str, wanted: str) -> list[str]:
     return sorted(found)
 
 
-def _changed(git: Git, tree: TreeState, saved: str, wanted: str) -> int:
+def _changed(git: Repository, tree: TreeState, saved: str, wanted: str) -> int:
     """How many files a restore changes: untracked ones that the checkpoint doesn't have aren't touched."""
-    untracked = {path for path, mark in git.dirty(tree).items() if mark.startswith("?")}
+    untracked = {path for path, mark in tree.marks.items() if mark.kind == "?"}
     fields = git.run("diff", "--name-status", "-z", "--no-renames", saved, wanted).out.decode(
         "utf-8", "surrogateescape"
     )
@@ -193,7 +195,7 @@ def _changed(git: Git, tree: TreeState, saved: str, wanted: str) -> int:
     return len(set(names) - stays - {f"{git.prefix}progress.txt"})
 
 
-def _kind(git: Git, commit: str, subject: str) -> Kind:
+def _kind(git: Repository, commit: str, subject: str) -> Kind:
     if not subject.startswith("ralph: checkpoint"):
         return "agent"
     return "commit" if git.run("merge-base", "--is-ancestor", commit, "HEAD").status == 0 else "snapshot"

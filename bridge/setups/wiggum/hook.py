@@ -17,6 +17,7 @@ from bridge.setups.wiggum import files, journal
 from bridge.setups.wiggum.environment import read_limits
 from bridge.setups.wiggum.hook_answers import Answer, allow, block, opened
 from bridge.setups.wiggum.hook_call import Call, projects, read_call
+from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.policy import closed
 from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, State
 from bridge.setups.wiggum.transcript import last_message, printed, tool_errors, used_tools
@@ -163,8 +164,8 @@ class _Hook:
         return said if found is None else found
 
     def _turn_over(self, layout: Layout, state: State, text: str) -> Answer:
+        from bridge.git.work import Probe
         from bridge.setups.wiggum import turns
-        from bridge.setups.wiggum.probe import Probe
 
         now = self.now()
         if files.cancelled(layout):
@@ -172,7 +173,7 @@ class _Hook:
             files.finish(layout, state)
             files.uncancel(layout)
             return allow("the loop was stopped by hand", legacy=self.call.legacy)
-        probe = Probe(layout.project)
+        probe = Probe(layout.project, FILES)
         path = self.call.transcript
         reply = turns.Reply(
             text=text,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
+from bridge.errors import BridgeError
+from bridge.loop.logs import append_line
+
 if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
 
-__all__ = ["note"]
+__all__ = ["LOG_BYTES", "note"]
+
+LOG_BYTES = 10 * 1024 * 1024
+"""Size at which such a log is put aside as ``NAME.1``; four of those are kept."""
 
 
 def note(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "INFO") -> None:
@@ -20,10 +25,5 @@ def note(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "I
     """
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    with suppress(OSError):
-        layout.log.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(layout.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            os.write(descriptor, f"[{moment}] [{level}] {line}\n".encode("utf-8", "surrogateescape"))
-        finally:
-            os.close(descriptor)
+    with suppress(OSError, BridgeError):
+        append_line(layout.log, f"[{moment}] [{level}] {line}", max_bytes=LOG_BYTES)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.git.repository import Files
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CONTROL", "OWN", "Layout", "is_own"]
+__all__ = ["FILES", "Layout", "is_own"]
 
 OWN = (".claude/ralph-state.json", ".claude/ralph-loop.local.md", ".claude/ralph/", ".claude/.ralph-")
 """What the host writes, relative to the project; the last one is temporary files. Never part of a checkpoint."""
@@ -17,9 +19,17 @@ CONTROL = ("progress.txt", ".progress.txt.")
 """What isn't the work itself either (contradiction 7), yet is part of a checkpoint."""
 
 
-def is_own(path: str, *, control: bool = False) -> bool:
-    """Say whether a path is the loop's own; with `control`, also when it is only about the work."""
-    return path.startswith(OWN) or (control and path.startswith(CONTROL))
+def is_own(path: str) -> bool:
+    """Say whether a path is the loop's own."""
+    return path.startswith(OWN)
+
+
+FILES = Files(
+    is_own=is_own,
+    is_about_work=lambda path: path.startswith(CONTROL),
+    own=(*(path for path in OWN if not path.endswith("-")), ".claude/.ralph-*"),
+)
+"""What of a project is no work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.errors import BridgeError, ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop.backoff import back_off
+from bridge.loop.events import IterationStarted, Notice, OutputText, Waiting
+from bridge.loop.judging import interruption
+from bridge.loop.runs import Pause
+from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord, TurnRecords, interrupted
 from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.policy import Decision, closed, minutes_over
 from bridge.setups.wiggum.prompt import turn_prompt
@@ -17,9 +22,11 @@ from bridge.setups.wiggum.prompt import turn_prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from bridge.git.tree import TreeState
+    from bridge.git.work import Probe
+    from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.probe import Probe
     from bridge.setups.wiggum.state import State
 
 __all__ = ["RETRY_DELAY", "Ended", "OuterEvent", "Paused", "Tool", "TurnEnded", "TurnStarted", "run_outer"]
@@ -41,11 +48,13 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """A turn is over: how it was, what follows, and how many seconds it took."""
+    """A turn is over: how it was, what follows, its seconds; the sum of the turns, and its own record."""
 
     state: State
     decision: Decision
     seconds: float
+    totals: Totals = NO_TURNS
+    record: TurnRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +68,11 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The loop is over; `state.outcome` says how."""
+    """The loop is over; `state.outcome` says how, `totals` what its turns came to."""
 
     state: State
     seconds: float
+    totals: Totals = NO_TURNS
 
 
 if TYPE_CHECKING:
@@ -83,6 +93,7 @@ def run_outer(
     tool: Tool,
     *,
     retry_delay: float = RETRY_DELAY,
+    active: ActiveRun | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Generator[OuterEvent, None, State]:
     """Run the loop to its end; the last event is :class:`Ended`, and its state is returned.
@@ -96,6 +107,7 @@ def run_outer(
         tool: runs the agent.
         retry_delay: seconds to wait after a failed turn, doubled with each one in a row: what fails at once, as a
             CLI without its key does, must not use up all iterations within a second.
+        active: holds the project's lock and record; None: nobody else knows of this loop.
         now: the time.
 
     Raises:
@@ -103,6 +115,7 @@ def run_outer(
     """
     began = time.monotonic()
     failures = 0
+    kept = _Kept(layout, probe, active)
     while state.outcome is None:
         if files.cancelled(layout):
             state = closed(state, "cancelled", "stopped by hand", now())
@@ -116,14 +129,19 @@ def run_outer(
         state = turns.begin(layout, probe, state, now())
         _write_prompt(layout, state)
         files.save(layout, state)
+        if active is not None:
+            active.renew()
+            active.turn(state.iteration + 1)
+        kept.begin()
         yield TurnStarted(state)
         started = time.monotonic()
         left = None if state.max_minutes is None else max(began + state.max_minutes * 60 - started, 0.0)
-        reply = yield from _turn(layout, state, tool, left)
+        reply = yield from _turn(layout, state, tool, left, active, kept)
         reply = replace(reply, elapsed=time.monotonic() - began)
         state, decision = turns.end(layout, probe, state, reply, now())
         files.save(layout, state)
-        yield TurnEnded(state, decision, time.monotonic() - started)
+        record = kept.end(reply)
+        yield TurnEnded(state, decision, time.monotonic() - started, kept.totals, record)
         if decision.outcome is not None:
             continue
         failures = failures + 1 if decision.failure else 0
@@ -132,24 +150,93 @@ def run_outer(
             pause = min(pause, began + state.max_minutes * 60 - time.monotonic())
         if pause > 0:
             journal.note(layout, f"iteration {state.iteration}: waiting {pause:.3g} s, {failures} failed in a row")
+            if active is not None:
+                times = f"{failures} turns in a row failed" if failures > 1 else "the turn failed"
+                active.waiting(Pause("retry", times, time.time() + pause))
             yield Paused(state, pause, failures)
             _wait(layout, pause)
     if layout.state.exists():
         files.finish(layout, state)
-    yield Ended(state, time.monotonic() - began)
+    if active is not None:
+        if groups := active.end_leftovers():
+            journal.note(layout, f"what the agent had left running was ended: {groups} process groups")
+        active.over(state.outcome or "ended")
+    yield Ended(state, time.monotonic() - began, kept.totals)
     return state
 
 
+class _Kept:
+    """The records of one run, and their sum.
+
+    Args:
+        layout: the project.
+        probe: knows its repository, if there is one.
+        active: knows the run; None: nothing is written down.
+    """
+
+    def __init__(self, layout: Layout, probe: Probe, active: ActiveRun | None) -> None:
+        self.totals = NO_TURNS
+        self._git = probe.git
+        self._tree: TreeState | None = None
+        self._began = 0.0
+        self._records = None
+        if active is not None:
+            self._records = TurnRecords(layout.folder / "logs", run_id=active.run_id, tool=active.tool)
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self._began = time.time()
+        self._tree = self._git.look() if self._git else None
+
+    def end(self, reply: turns.Reply) -> TurnRecord | None:
+        """A turn is over, its checkpoint included; return its record, where there is one."""
+        for each in reply.earlier:
+            self._keep(each)
+        if reply.record is None:
+            return None
+        changes = self._git.changes(self._tree) if self._git else None
+        count, committed = (changes.count, changes.committed) if changes else (None, None)
+        record = replace(reply.record, files_changed=count, committed=committed)
+        self._keep(record)
+        return record
+
+    def interrupted(self, number: int, why: str) -> None:
+        """A turn ends together with the loop."""
+        record = TurnRecord(number, self._began, 0.0, "interrupted")
+        self._keep(interrupted(record, why, time.time()))
+
+    def _keep(self, record: TurnRecord) -> None:
+        self.totals = self.totals.with_turn(record)
+        if self._records is not None:
+            self._records.write(record)
+
+
 def _turn(
-    layout: Layout, state: State, tool: Tool, seconds: float | None
+    layout: Layout, state: State, tool: Tool, seconds: float | None, active: ActiveRun | None, kept: _Kept
 ) -> Generator[LoopEvent, None, turns.Reply]:
     try:
-        return (yield from tool.turn(layout, state.iteration + 1, seconds))
+        events = tool.turn(layout, state.iteration + 1, seconds)
+        with closing(events):
+            while True:
+                try:
+                    event = next(events)
+                except StopIteration as stop:
+                    reply: turns.Reply = stop.value
+                    return reply
+                if isinstance(event, Notice):
+                    journal.note(layout, f"iteration {state.iteration + 1}: {event.text}", "WARN")
+                if active is not None and isinstance(event, Waiting) and event.first:
+                    active.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
+                elif active is not None and isinstance(event, IterationStarted | OutputText):
+                    active.waiting(None)
+                yield event
     except (ProgramNotFound, ProgramNotStarted, ConfigurationError) as error:
         journal.note(layout, f"iteration {state.iteration + 1} could not begin: {error}", "ERROR")
         files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count
         raise
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (KeyboardInterrupt, SystemExit, GeneratorExit) as error:
+        with suppress(BridgeError):
+            kept.interrupted(state.iteration + 1, interruption(error)[1])
         journal.note(layout, f"iteration {state.iteration + 1} is interrupted; the next start ends it", "WARN")
         raise
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.lock import holder
+from bridge.git.repository import find_repository
+from bridge.loop.standing import holder_pid
 from bridge.setups.wiggum import files, progress
 from bridge.setups.wiggum.breaker import cooled_at
 from bridge.setups.wiggum.checkpoints import listed
-from bridge.setups.wiggum.git import find_git
+from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.plugin_file import read_plugin
 from bridge.setups.wiggum.policy import all_done, stamp, with_items
 
@@ -31,8 +32,8 @@ def overview(layout: Layout) -> dict[str, Any]:
     plan = {"done": len(items.done), "remaining": len(items.todo), "total": items.total}
     seen: dict[str, Any] = {
         "active": state is not None and state.outcome is None,
-        "running": holder(layout.folder) is not None,
-        "pid": holder(layout.folder),
+        "running": holder_pid(layout.folder) is not None,
+        "pid": holder_pid(layout.folder),
         "items": plan | {"next": items.todo[0] if items.todo else None},
         "progress": asdict(blocks[-1]) if blocks else None,
         "plugin": _plugin(layout),
@@ -48,7 +49,7 @@ def overview(layout: Layout) -> dict[str, Any]:
         found.pop(key)
     until = cooled_at(state.breaker, state.breaker_settings) if state.breaker.is_open else None
     breaker = asdict(state.breaker) | {"again_at": stamp(until) if until else None}
-    checkpoints = listed(find_git(layout.project), state.run_id)
+    checkpoints = listed(find_repository(layout.project, FILES), state.run_id)
     return (
         seen
         | found

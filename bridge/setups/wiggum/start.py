@@ -19,8 +19,8 @@ from bridge.setups.wiggum.task import Asked, Task, digest, name_of, settle, writ
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from bridge.git.work import Probe
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.probe import Probe
 
 __all__ = ["Prepared", "Request", "prepare"]
 
@@ -231,7 +231,7 @@ def _continued(layout: Layout, before: State, request: Request, now: datetime) -
         again = f"wait until {stamp(until)}, or " if until else ""
         raise LoopRefused(
             f"circuit breaker OPEN since {breaker.opened_at}: {breaker.reason}\n"
-            f"  next: {again}ralph-bridge wiggum reset, or --fresh to begin anew",
+            f"  next: {again}ralph-bridge reset, or --fresh to begin anew",
             EXIT_CODES.get(before.outcome or breaker.trip, 1),
         )
     return _with_request(

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import write_atomic
-from bridge.setups.lock import holder
+from bridge.git.repository import find_repository
+from bridge.loop.standing import holder_pid
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, journal, turns
 from bridge.setups.wiggum.checkpoints import Restored, listed, restore
-from bridge.setups.wiggum.git import find_git
+from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.policy import closed, stamp
 from bridge.setups.wiggum.state import State
 
 if TYPE_CHECKING:
+    from bridge.git.work import Probe
     from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.probe import Probe
 
 __all__ = ["Stopped", "ended_at_once", "reset", "restored", "stop"]
 
@@ -39,7 +40,7 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
         layout: the project.
         at_once: also end the turn that is under way.
     """
-    pid = holder(layout.folder)
+    pid = holder_pid(layout.folder)
     if pid is not None:
         with files.usable():
             layout.folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +111,7 @@ def restored(layout: Layout, number: int, run: str | None) -> Restored:
         ProjectBusy: a loop is at work.
     """
     _idle(layout, "nothing is restored under its hands")
-    git = find_git(layout.project)
+    git = find_repository(layout.project, FILES)
     if git is None:
         raise ConfigurationError(f"{layout.project} is in no git repository: there are no checkpoints")
     state = files.last(layout)
@@ -124,7 +125,7 @@ def restored(layout: Layout, number: int, run: str | None) -> Restored:
 
 
 def _idle(layout: Layout, what: str) -> None:
-    if (pid := holder(layout.folder)) is not None:
+    if (pid := holder_pid(layout.folder)) is not None:
         raise ProjectBusy(
             f"a loop is at work here (process {pid or '?'}): {what}\n  next: ralph-bridge wiggum stop"
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from bridge.loop.ports import RunLogs
-from bridge.setups.wiggum import files
+from bridge.loop.turn_logs import bound_logs, logs_of_turns, unused
+from bridge.setups.wiggum import files, journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,14 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["TurnStore", "log_names"]
 
+_TURN_LOG = re.compile(r"(iteration_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 
-def log_names(layout: Layout, iteration: int) -> RunLogs:
-    """Return names for the logs of a turn that no earlier one has used."""
+
+def log_names(layout: Layout, iteration: int, max_bytes: int) -> RunLogs:
+    """Return names for the logs of a turn that no earlier one has used; keep all of them within `max_bytes`."""
     logs = layout.folder / "logs"
     with files.usable():
         logs.mkdir(parents=True, exist_ok=True)
+    bound_logs(logs_of_turns(logs, _TURN_LOG), max_bytes=max_bytes, say=lambda line: journal.note(layout, line))
     name, number = f"iteration_{iteration:04d}", 1
-    while (logs / f"{name}.log").exists():
+    while not unused(logs / f"{name}.log"):
         number += 1
         name = f"iteration_{iteration:04d}-{number}"
     return RunLogs(logs / f"{name}.log", logs / f"{name}.err")
@@ -33,8 +38,9 @@ def log_names(layout: Layout, iteration: int) -> RunLogs:
 class TurnStore:
     """The engine's store for a single turn: it starts with the turn's number and no session."""
 
-    def __init__(self, layout: Layout, iteration: int) -> None:
+    def __init__(self, layout: Layout, iteration: int, max_bytes: int) -> None:
         self._layout = layout
+        self._most = max_bytes
         self._iteration = iteration
         self.logs: RunLogs | None = None
         """Those of the last run."""
@@ -55,7 +61,7 @@ class TurnStore:
 
     def new_logs(self, iteration: int) -> RunLogs:
         """Return names for the logs."""
-        self.logs = log_names(self._layout, iteration)
+        self.logs = log_names(self._layout, iteration, self._most)
         return self.logs
 
     def agent(self, pid: int | None) -> None:

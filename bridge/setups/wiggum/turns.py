@@ -11,17 +11,18 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bridge.git.repository import Look
 from bridge.setups.wiggum import checkpoints, files, journal, progress
-from bridge.setups.wiggum.git import Look
 from bridge.setups.wiggum.policy import Decision, Heard, all_done, closed, decide, stamp, with_items
 from bridge.setups.wiggum.state import State, Turn
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from bridge.git.work import Probe
+    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.plan import Items
-    from bridge.setups.wiggum.probe import Probe
 
 __all__ = ["Reply", "begin", "end", "recover"]
 
@@ -35,6 +36,8 @@ class Reply:
         failure: why its run failed, or None.
         excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
         elapsed: seconds that the loop has run.
+        record: the turn, summed up for the records; None: the agent was not run.
+        earlier: attempts of the same turn that a provider's limit ended.
         tool_errors: what tells the errors from others that its tools ended with.
     """
 
@@ -43,6 +46,8 @@ class Reply:
     excused: bool = False
     elapsed: float = 0.0
     tool_errors: tuple[str, ...] = ()
+    record: TurnRecord | None = None
+    earlier: tuple[TurnRecord, ...] = ()
 
 
 def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:

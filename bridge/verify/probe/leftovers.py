@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import signal
 
+from bridge.process.processes import send
+from bridge.process.table import environments
+
 __all__ = ["end_leftovers"]
 
-_MARK = re.compile(rb"(?:\A|\0)TMPDIR=([^\0]*/rb-verify-[^/\0]+)/tmp(?:\0|\Z)")
+_MARK = re.compile(rb"TMPDIR=(.*/rb-verify-[^/]+)/tmp", re.DOTALL)
 """The TMPDIR that `Scratch` gives: nobody else's processes have it."""
 
 
@@ -19,14 +21,9 @@ def end_leftovers() -> list[int]:
     Folders of other runs, which are still at work, exist and are left alone.
     """
     ended = []
-    with contextlib.suppress(OSError):
-        for entry in os.scandir("/proc"):
-            if not entry.name.isdigit():
-                continue
-            with contextlib.suppress(OSError):
-                with open(f"{entry.path}/environ", "rb") as file:
-                    found = _MARK.search(file.read())
-                if found is not None and not os.path.exists(found[1]):
-                    os.kill(int(entry.name), signal.SIGKILL)
-                    ended.append(int(entry.name))
+    for pid, variables in environments():
+        marks = (_MARK.fullmatch(each) for each in variables)
+        if any(found is not None and not os.path.exists(found[1]) for found in marks):
+            send(signal.SIGKILL, [pid])
+            ended.append(pid)
     return ended

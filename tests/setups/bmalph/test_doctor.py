@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.loop.exits import ExitSignals
-from bridge.setups.bmalph import processes
+from bridge.process.leftovers import MARK
+from bridge.process.table import running_in
 from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import counters, status
 from bridge.setups.bmalph.files.status import Status
@@ -153,7 +154,7 @@ def test_the_breaker(installed: Project) -> None:
 
 
 def test_t02_agents_without_a_loop_are_found(installed: Project) -> None:
-    env = os.environ | {processes.MARK: str(installed.path)}
+    env = os.environ | {MARK: str(installed.path)}
     with subprocess.Popen(["sleep", "60"], env=env) as agent:
         found = some(installed, "orphaned-agents")["orphaned-agents"]
         agent.kill()
@@ -164,7 +165,7 @@ def test_t16_the_original_loop_beside_us_is_found(installed: Project) -> None:
     script = installed.write(".ralph/ralph_loop.sh", "read -r _ < go\n")
     os.mkfifo(installed.path / "go")
     with subprocess.Popen(["bash", str(script)], cwd=installed.path) as loop:
-        while not processes.originals(installed.path):
+        while not running_in(installed.path, "ralph_loop.sh"):
             assert loop.poll() is None
         found = some(installed, "second-loop")["second-loop"]
         seen = json.loads(installed.run("status", "--json").stdout)
@@ -196,10 +197,10 @@ def test_status_of_a_loop(installed: Project) -> None:
     assert json.loads(installed.run("status", "--json").stdout)["session"]["agent"] is None
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (
-        "import sys, time\nfrom bridge.setups.bmalph import lock\nfrom bridge.setups.bmalph.files import runs\n"
+        "import sys, time\nfrom bridge.loop import lock, runs\n"
         "from bridge.setups.bmalph.folder import locate\nfolder = locate('.', {})\n"
-        "with lock.one_loop(folder):\n"
-        "    runs.begin_run(folder, command=['x'], now=time.time())\n"
+        "with lock.one_loop(folder.path, folder.project):\n"
+        "    runs.begin_run(folder.path, command=['x'], now=time.time())\n"
         "    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     with subprocess.Popen(

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from bridge import records, stamps
 from bridge.errors import ProjectUnusable
 from bridge.loop.exits import ExitSignals
 from bridge.loop.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
-from bridge.setups.bmalph.files import breaker, counters, logs, records, results, stamps, status
+from bridge.loop.logs import LiveLog
+from bridge.setups.bmalph.files import breaker, counters, logs, results, status
 from bridge.setups.bmalph.files.status import Status
 from bridge.stream.analysis.model import Analysis
 from tests.setups.bmalph import readers
@@ -158,7 +160,11 @@ def test_t17_old_run_logs_go(project: Project) -> None:
 def test_live_log_and_metrics(project: Project) -> None:
     folder = project.folder
     folder.logs.mkdir()
-    assert logs.start_live_log(folder, 4, NOW).read_text() == "\n\n=== Loop #4 - 2026-01-02 03:04:05 ===\n"
+    live = LiveLog(folder / "live.log", now=lambda: NOW)
+    live.begin("Loop #4")
+    live.write(b"x\n")
+    live.close()
+    assert (folder / "live.log").read_text() == "\n\n=== Loop #4 - 2026-01-02 03:04:05 ===\nx\n"
     logs.append_metrics(folder, {"loop": 1})
     with open(folder.logs / "metrics.jsonl", "a") as file:
         file.write('{"loop": 2, "torn')
@@ -235,4 +241,7 @@ def test_a_gate_with_a_byte_that_is_no_text_is_written_as_json(project: Project)
 
 def test_a_fifo_in_the_place_of_the_live_log_is_replaced(project: Project) -> None:
     os.mkfifo(project.folder / "live.log")
-    assert logs.start_live_log(project.folder, 3, NOW).read_text().startswith("\n\n=== Loop #3 - ")
+    live = LiveLog(project.folder / "live.log")
+    live.begin("Loop #3")
+    live.close()
+    assert (project.folder / "live.log").read_text().startswith("\n\n=== Loop #3 - ")

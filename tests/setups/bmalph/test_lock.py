@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
-from bridge.setups.bmalph import lock
-from bridge.setups.bmalph.files import runs
+from bridge.loop import lock, runs
 from tests.cli.conftest import _drop_right_to_read_everything
 from tests.setups.bmalph.conftest import NOW
 
@@ -21,12 +20,11 @@ if TYPE_CHECKING:
 
 HOLDER = """
 import sys, time
-from bridge.setups.bmalph import lock
-from bridge.setups.bmalph.files import runs
+from bridge.loop import lock, runs
 from bridge.setups.bmalph.folder import locate
 folder = locate(sys.argv[1], {})
-with lock.one_loop(folder):
-    runs.begin_run(folder, command=["ralph-bridge", "run"], now=time.time())
+with lock.one_loop(folder.path, folder.project):
+    runs.begin_run(folder.path, command=["ralph-bridge", "run"], now=time.time())
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -47,33 +45,33 @@ def start(project: Project) -> subprocess.Popen[str]:
 
 def test_t16_a_second_loop_is_refused_and_told_who_holds_it(project: Project) -> None:
     with start(project) as process:
-        with pytest.raises(ProjectBusy) as raised, lock.one_loop(project.folder):
+        with pytest.raises(ProjectBusy) as raised, lock.one_loop(project.folder.path, project.path):
             pytest.fail("two loops")
         for said in (f"process {process.pid}", "since 2", "command: ralph-bridge run", f"kill {process.pid}"):
             assert said in str(raised.value)
         assert raised.value.exit_code == 4
-        assert lock.is_locked(project.folder)
-        held = lock.holder(project.folder)
+        assert lock.is_locked(project.folder.path)
+        held = lock.holder(project.folder.path)
         assert held is not None
         assert held.pid == process.pid
         process.communicate("")
-    assert not lock.is_locked(project.folder)
+    assert not lock.is_locked(project.folder.path)
 
 
 def test_t16_the_lock_goes_with_a_killed_holder(project: Project) -> None:
     with start(project) as process:
         process.send_signal(signal.SIGKILL)
-    assert lock.holder(project.folder) is None
-    with lock.one_loop(project.folder):
-        run, _ = runs.begin_run(project.folder, command=["x"], now=NOW)
-        assert lock.holder(project.folder) == run
+    assert lock.holder(project.folder.path) is None
+    with lock.one_loop(project.folder.path, project.path):
+        run = runs.begin_run(project.folder.path, command=["x"], now=NOW)
+        assert lock.holder(project.folder.path) == run
 
 
 def test_a_child_that_lives_on_does_not_hold_it(project: Project) -> None:
-    with lock.one_loop(project.folder):
+    with lock.one_loop(project.folder.path, project.path):
         child = subprocess.Popen(["sleep", "60"], close_fds=False)
     try:
-        assert not lock.is_locked(project.folder)
+        assert not lock.is_locked(project.folder.path)
     finally:
         child.kill()
         child.wait()
@@ -81,14 +79,17 @@ def test_a_child_that_lives_on_does_not_hold_it(project: Project) -> None:
 
 def test_looking_creates_nothing(project: Project) -> None:
     before = project.files()
-    assert not lock.is_locked(project.folder)
+    assert not lock.is_locked(project.folder.path)
     assert project.files() == before
 
 
 def test_a_folder_that_is_not_there(project: Project) -> None:
     (project.path / ".ralph/PROMPT.md").unlink()
     (project.path / ".ralph").rmdir()
-    with pytest.raises(ProjectUnusable, match=r"\.ralph_bridge\.lock"), lock.one_loop(project.folder):
+    with (
+        pytest.raises(ProjectUnusable, match=r"\.ralph_bridge\.lock"),
+        lock.one_loop(project.folder.path, project.path),
+    ):
         pytest.fail("no folder")
     assert not (project.path / ".ralph").exists()
 
@@ -96,9 +97,9 @@ def test_a_folder_that_is_not_there(project: Project) -> None:
 def test_a_folder_that_may_not_be_written_to(project: Project) -> None:
     os.chmod(project.path / ".ralph", 0o555)
     code = (
-        "import sys\nfrom bridge.setups.bmalph import lock\nfrom bridge.setups.bmalph.folder import locate\n"
+        "import sys\nfrom bridge.loop import lock\nfrom bridge.setups.bmalph.folder import locate\n"
         "from bridge.errors import ProjectUnusable\n"
-        "try:\n  with lock.one_loop(locate(sys.argv[1], {})): print('taken')\n"
+        "try:\n  with lock.one_loop((f := locate(sys.argv[1], {})).path, f.project): print('taken')\n"
         "except ProjectUnusable as error: print(error)\n"
     )
     done = subprocess.run(
@@ -115,17 +116,17 @@ def test_a_folder_that_may_not_be_written_to(project: Project) -> None:
 
 
 def test_t16_the_lock_outlives_a_git_clean(project: Project) -> None:
-    with lock.one_loop(project.folder) as renew:
+    with lock.one_loop(project.folder.path, project.path) as renew:
         for _ in range(2):
             (project.folder / lock.FILE).unlink(missing_ok=True)
             renew()
-            assert lock.is_locked(project.folder)
-            with pytest.raises(ProjectBusy), lock.one_loop(project.folder):
+            assert lock.is_locked(project.folder.path)
+            with pytest.raises(ProjectBusy), lock.one_loop(project.folder.path, project.path):
                 pytest.fail("two loops")
             renew()
-    assert not lock.is_locked(project.folder)
+    assert not lock.is_locked(project.folder.path)
 
 
 def test_a_fifo_in_its_place_holds_nobody_up(project: Project) -> None:
     os.mkfifo(project.folder / lock.FILE)
-    assert not lock.is_locked(project.folder)
+    assert not lock.is_locked(project.folder.path)

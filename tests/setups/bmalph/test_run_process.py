@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.bmalph.processes import marked
+from bridge.process.leftovers import marked
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.agents import CLIS, Agent, heard
 from tests.setups.bmalph.conftest import MAIN

@@ -14,8 +14,8 @@ from unittest.mock import patch
 import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
+from bridge.loop.lock import one_loop
 from bridge.setups.bmalph.files import logs
-from bridge.setups.bmalph.lock import one_loop
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent, let_go
 
@@ -191,7 +191,7 @@ def test_t15_an_iteration_starts_few_processes(looping: Project) -> None:
 def test_t16_two_loops_never_share_a_project(looping: Project) -> None:
     agent = Agent(looping, "codex")
     (looping.path / ".ralph/logs").mkdir()
-    with one_loop(looping.folder), pytest.raises(ProjectBusy):
+    with one_loop(looping.folder.path, looping.path), pytest.raises(ProjectBusy):
         inside.run(looping)
     assert agent.calls == []
     assert not (looping.path / ".ralph/status.json").exists()

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop import runs
 from bridge.loop.exits import ExitSignals
-from bridge.setups.bmalph import processes
-from bridge.setups.bmalph.files import counters, runs, sessions, status
+from bridge.process import leftovers, table
+from bridge.setups.bmalph.files import counters, crash, sessions, status
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
 
@@ -139,12 +140,13 @@ def leave_signals(project: Project) -> None:
 def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, before: str) -> None:
     folder = project.folder
     if before == "crashed":
-        runs.begin_run(folder, command=["x"], now=NOW)
+        runs.begin_run(folder.path, command=["x"], now=NOW)
     leave_signals(project)
     sessions.save_agent_session(folder, "agent-1", NOW)
     counters.reset_calls(folder, NOW)
     project.write(".ralph/.call_count", "1\n")
-    run, told = runs.begin_run(folder, command=["x"], now=NOW + 1)
+    last = runs.read_run(folder.path)
+    told = crash.sort_out(folder, last, NOW + 1)
     assert not counters.read_exit_signals(folder)
     assert len(told) == 1
     assert "exit signals" in told[0]
@@ -153,57 +155,56 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
     assert left & {".response_analysis", ".write_heartbeat_triggered", ".status.json.abcd1234.tmp"} == set()
     assert counters.calls_made(folder, NOW) == 1
     assert (folder / ".claude_session_id").exists()
-    assert runs.read_run(folder) == run
+    assert (last is None) == (told[0].startswith("exit signals of a run"))
 
 
 def test_t07_after_an_orderly_end_signals_count_on(project: Project) -> None:
-    run, _ = runs.begin_run(project.folder, command=["x"], now=NOW)
+    run = runs.begin_run(project.folder.path, command=["x"], now=NOW)
     leave_signals(project)
-    runs.end_run(project.folder, run, "max_iterations")
-    assert runs.stale_leftovers(project.folder) == []
-    _, told = runs.begin_run(project.folder, command=["x"], now=NOW)
-    assert told == ()
+    runs.write_run(project.folder.path, run, now=NOW, end="max_iterations")
+    assert crash.stale_files(project.folder) == []
+    assert crash.sort_out(project.folder, runs.read_run(project.folder.path), NOW) == ()
     assert counters.read_exit_signals(project.folder).done_signals == (4, 5)
 
 
 def test_runs_have_ids_of_their_own_and_know_their_agent(project: Project) -> None:
     ids = set()
     for _ in range(5):
-        run, _ = runs.begin_run(project.folder, command=["ralph", "run"], now=NOW)
+        run = runs.begin_run(project.folder.path, command=["ralph", "run"], now=NOW)
         ids.add(run.run_id)
     assert len(ids) == 5
     assert run.alive
     with subprocess.Popen(["sleep", "60"]) as agent:
-        run = runs.note_agent(project.folder, run, agent.pid)
+        run = runs.write_run(project.folder.path, run, now=NOW, agent=table.identify(agent.pid))
         assert run.agent is not None
-        assert processes.alive(run.agent)
+        assert table.alive(run.agent)
         agent.kill()
-    assert not processes.alive(run.agent)
-    assert runs.read_run(project.folder) == run
+    assert not table.alive(run.agent)
+    assert runs.read_run(project.folder.path) == run
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"run_id": 1}', '{"run_id":"a","pid":"x"}'])
 def test_a_record_that_makes_no_sense_counts_as_none(project: Project, text: str) -> None:
     project.write(".ralph/.ralph_bridge.json", text)
-    assert runs.read_run(project.folder) is None
+    assert runs.read_run(project.folder.path) is None
 
 
 def test_a_pid_that_somebody_else_has_now_is_not_that_process() -> None:
-    me = processes.identify()
-    assert processes.alive(me)
-    assert not processes.alive(me._replace(started="1"))
-    assert not processes.alive(me._replace(boot="another"))
-    assert processes.command_of(me.pid)
+    me = table.identify()
+    assert table.alive(me)
+    assert not table.alive(me._replace(started="1"))
+    assert not table.alive(me._replace(boot="another"))
+    assert table.command_of(me.pid)
 
 
 def test_what_agents_leave_running_is_found_by_its_mark(project: Project) -> None:
-    env = os.environ | {processes.MARK: str(project.path)}
+    env = os.environ | {leftovers.MARK: str(project.path)}
     with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], env=env, stdout=subprocess.PIPE) as agent:
         assert agent.stdout is not None
         child = int(agent.stdout.readline())
         end = time.monotonic() + 20
-        while len(processes.marked(project.path)) < 2 and time.monotonic() < end:
+        while len(leftovers.marked(project.path)) < 2 and time.monotonic() < end:
             pass  # in the middle of its exec, a process shows no environment
-        assert processes.marked(project.path) == sorted([agent.pid, child])
+        assert leftovers.marked(project.path) == sorted([agent.pid, child])
         os.kill(child, 9)
-    assert processes.marked(project.path) == []
+    assert leftovers.marked(project.path) == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from bridge.setups.lock import one_loop
+from bridge.loop.active import ActiveRun
 from tests.setups.ralph_loop.conftest import COMPLETE, CONTROLLER, PLAN, REPLAN
 
 if TYPE_CHECKING:
@@ -247,16 +247,19 @@ def test_what_sourced_files_print_is_shown(ralph: Ralph) -> None:
     ralph.agent("echo from agent")
     done = ralph.run("run", "plan", "0")
     assert done.stdout.startswith("from config\nfrom sandbox\nfrom agent\n" + "=" * 80), done.stderr
-    assert done.stderr == "careful\n"
+    assert done.stderr.startswith("careful\namp · agent ")
+    assert len(done.stderr.splitlines()) == 3
 
 
 def test_a_second_loop_is_refused_and_told_who_is_at_work(ralph: Ralph) -> None:
-    with one_loop(ralph.home / "logs"):
+    (ralph.home / "logs").mkdir(exist_ok=True)
+    with ActiveRun(ralph.home / "logs", ralph.folder, command=["ralph", "plan"]):
         done = ralph.run("run", "plan")
     assert done.returncode == 1
-    assert f"process {os.getpid()} holds its lock" in done.stderr
+    assert f"another loop is running in {ralph.folder}: process {os.getpid()}, since 2" in done.stderr
     assert ralph.run("run", "plan", "1").returncode == 0
-    assert [path.suffix for path in (ralph.home / "logs").iterdir()] == [".log"]
+    left = {path.name for path in (ralph.home / "logs").iterdir() if path.suffix != ".log"}
+    assert left == {".ralph_bridge.json", ".ralph_bridge.lock", "turns.jsonl"}
 
 
 def test_a_reader_that_goes_away(ralph: Ralph) -> None:

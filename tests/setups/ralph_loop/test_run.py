@@ -213,7 +213,6 @@ def test_options(ralph: Ralph) -> None:
     [
         (["--driver", "codex"], "--driver does not apply to a ralph-loop setup"),
         (["--prompt", "x"], "--prompt does not apply"),
-        (["--timeout", "1"], "--timeout does not apply"),
         (["--no-live"], "--live does not apply"),
         (["--setup", "nonesuch"], "there is no such setup; known: bmalph, ralph-loop"),
         (["--max-iterations", "0"], "--max-iterations"),

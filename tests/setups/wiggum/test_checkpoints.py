@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.errors import ConfigurationError
+from bridge.git.repository import Repository, find_repository
+from bridge.git.work import Probe
 from bridge.setups.wiggum.checkpoints import Made, listed, make, restore
-from bridge.setups.wiggum.git import Git, find_git
-from bridge.setups.wiggum.probe import Probe
+from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.state import Checkpointing
 from tests.setups.wiggum.project import Project, none_sleeps, unique_seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.setups.wiggum.git_process import Ran
+    from bridge.process.ask import Ran
 
 
 def checkpoint(project: Project, number: int = 1, *, since: str | None = None, **settings: bool) -> Made:
@@ -25,8 +26,8 @@ def checkpoint(project: Project, number: int = 1, *, since: str | None = None, *
     return make(git, number, Checkpointing(**settings), run="run", since=since)
 
 
-def repository(project: Project) -> Git:
-    found = find_git(project.path)
+def repository(project: Project) -> Repository:
+    found = find_repository(project.path, FILES)
     assert found is not None
     return found
 
@@ -138,7 +139,7 @@ def test_a_project_below_the_top_of_its_repository(project: Project) -> None:
     project.write("packages/app/PROMPT.md", "x\n")
     project.write("packages/app/.claude/ralph-state.json", "{}")
     project.write("packages/lib/code.txt", "x\n")
-    git = find_git(project.path / "packages" / "app")
+    git = find_repository(project.path / "packages" / "app", FILES)
     assert git is not None
     made = make(git, 1, Checkpointing(), run="run", since=git.head())
     names = project.git("show", "--format=", "--name-only", made.commit).split()
@@ -210,7 +211,7 @@ def test_req_rw_108_work_in_a_repository_inside_is_work(project: Project) -> Non
     inner.repository()
     project.git("-c", "advice.addEmbeddedRepo=false", "add", "inner")
     project.git("commit", "--quiet", "-m", "inner")
-    probe = Probe(project.path)
+    probe = Probe(project.path, FILES)
     first = probe.look()
     assert probe.changed(first, probe.look()) is False
     inner.write("file.txt", "two\n")
@@ -226,13 +227,13 @@ def test_a_commit_hook_that_takes_too_long_is_ended_and_leaves_no_lock(
     mark = unique_seconds()
     project.write(".git/hooks/pre-commit", f"#!/bin/sh\nsleep {mark}\n", 0o755)
     project.write("work.txt", "work\n")
-    given = Git.run
+    given = Repository.run
 
-    def run(git: Git, *arguments: str, **more: Any) -> Ran:
-        monkeypatch.setattr(Git, "_patience", 0.5 if arguments[0] == "commit" else 100)
+    def run(git: Repository, *arguments: str, **more: Any) -> Ran:
+        monkeypatch.setattr(Repository, "_patience", 0.5 if arguments[0] == "commit" else 100)
         return given(git, *arguments, **more)
 
-    monkeypatch.setattr(Git, "run", run)
+    monkeypatch.setattr(Repository, "run", run)
     made = checkpoint(project)
     assert "took longer than" in made.warning
     assert project.git("show", f"{made.commit}:work.txt") == "work\n"

@@ -11,10 +11,11 @@ import pytest
 from bridge.agent import Agent
 from bridge.cli._terminal import guarded
 from bridge.errors import ProgramNotFound
+from bridge.git.work import Probe
 from bridge.setups.wiggum import outer
 from bridge.setups.wiggum.breaker import BreakerSettings
+from bridge.setups.wiggum.layout import FILES
 from bridge.setups.wiggum.outer import Ended, Paused, run_outer
-from bridge.setups.wiggum.probe import Probe
 from bridge.setups.wiggum.start import Request, prepare
 from bridge.setups.wiggum.tools import AgentTool
 from bridge.setups.wiggum.turns import Reply
@@ -47,7 +48,7 @@ class Scripted:
 
 
 def events(project: Project, tool: Scripted, delay: float, **request: object) -> list[object]:
-    probe = Probe(project.path)
+    probe = Probe(project.path, FILES)
     wanted = Request(breaker=BreakerSettings(no_change=0, same_error=0), **request)  # type: ignore[arg-type]
     state = prepare(project.layout, probe, wanted, datetime.now(UTC)).state
     found: list[object] = []
@@ -150,7 +151,7 @@ def test_an_agent_whose_program_is_missing_has_no_turn(project: Project) -> None
 def test_req_rw_104_a_session_s_turn_is_counted_by_its_stop_only(project: Project) -> None:
     def start() -> str:
         given = Request(mode="hook", description="Port it")
-        return "; ".join(prepare(project.layout, Probe(project.path), given, datetime.now(UTC)).notices)
+        return "; ".join(prepare(project.layout, Probe(project.path, FILES), given, datetime.now(UTC)).notices)
 
     start()
     assert "interrupted" not in start()

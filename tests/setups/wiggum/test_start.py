@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.wiggum.probe import Probe
+from bridge.git.work import Probe
+from bridge.setups.wiggum.layout import FILES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,7 +228,7 @@ def test_a_folder_without_git_works_without_checkpoints(project: Project, tmp_pa
 
 def test_without_git_files_tell_of_progress(project: Project, tmp_path: Path) -> None:
     (project.path / ".git").rename(tmp_path / "gone")
-    probe = Probe(project.path)
+    probe = Probe(project.path, FILES)
     probe.git = None
     first = probe.look()
     project.write("progress.txt", "x")
@@ -243,6 +244,7 @@ def test_two_loops_in_one_project_are_refused(project: Project) -> None:
     project.write("bin/x", "")
     with project.start("wiggum", "start", "--no-live") as first:
         assert first.stderr is not None
+        assert "at most" in first.stderr.readline()
         assert "started" in first.stderr.readline()
         second = project.wiggum("start", "--no-live")
         assert (second.returncode, "another loop is running" in second.stderr) == (4, True)
@@ -279,7 +281,7 @@ def test_stop_closes_a_loop_that_isn_t_at_work(project: Project) -> None:
 
 
 def test_status_in_text_and_json(project: Project) -> None:
-    assert "there is none here" in project.wiggum("status").stdout
+    assert "none has run here yet" in project.wiggum("status").stdout
     assert project.status()["active"] is False
     project.claude("tick; work; echo did it")
     project.wiggum("start", "--no-live", "--max-iterations", "2", "Port it")

@@ -23,7 +23,7 @@ CHECKS: Mapping[str, Check[Case]] = {
     "disk-space": Check("disk space", machine.disk),
     "ralph-project": Check("a project that the loop can run in", project.kind),
     "unserved": Check("nothing is asked for that no loop here does", machine.unserved),
-    "folder-writable": Check("the loop's folder can be written to", project.writable),
+    "folder-writable": Check("the loop's folder can be written to", project.writable, fix=project.make_folders),
     "ralph-loop": Check("ralph_loop.sh present and has content", project.controller),
     "ralphrc": Check("settings can be used", project.settings),
     "prompt": Check("the prompt is there", project.prompt),
@@ -34,16 +34,16 @@ CHECKS: Mapping[str, Check[Case]] = {
     "cli-available": Check("the agent's CLI is installed", driver.available, 60),
     "cli-version": Check("the agent's CLI is new enough", driver.version, 60),
     "cli-drift": Check("the agent's CLI knows the driver's options", driver.drift, 90),
-    "gitignore": Check("git ignores the loop's state", project.ignored, 60),
+    "gitignore": Check("git ignores the loop's state", project.ignored, 60, project.ignore),
     "tracked-state": Check("git does not track the loop's state", project.tracked, 60),
     "status-file": Check("status.json can be read", state.status_file),
     "circuit-breaker": Check("circuit breaker", state.circuit),
     "ralph-session": Check("session", state.session),
     "api-calls": Check("calls of this hour", state.api_calls),
-    "stale-state": Check("nothing is left of a crashed run", state.leftovers),
+    "stale-state": Check("nothing is left of a crashed run", state.leftovers, fix=state.clear_leftovers),
     "loop-lock": Check("the loop's lock can be taken", state.lock_file),
     "second-loop": Check("no second loop", state.second_loop),
-    "orphaned-agents": Check("no agent without a loop", state.orphans),
+    "orphaned-agents": Check("no agent without a loop", state.orphans, fix=state.end_orphans),
 }
 
 PLAIN_CHECKS: Mapping[str, Check[Case]] = {
@@ -57,5 +57,6 @@ PLAIN_CHECKS: Mapping[str, Check[Case]] = {
     "prompt": Check("the prompt is there", plain.prompt),
     "fix-plan": Check("the fix plan has open tasks", plain.plan),
     **{name: CHECKS[name] for name in CHECKS if name.startswith(("driver", "cli-"))},
-    "status-file": CHECKS["status-file"],
+    "gitignore": Check("git ignores the loop's state", plain.ignored, 60, plain.ignore),
+    **{name: CHECKS[name] for name in ("status-file", "loop-lock", "second-loop", "orphaned-agents")},
 }

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from bridge.loop.prompt import find_prompt
-from bridge.loop.state import ProjectFiles
 from bridge.setups.diagnosis import Answer, machine, passed, warned
+from bridge.setups.plain.own import IGNORED, SAMPLES
+from bridge.setups.plain.store import PlainFiles
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
 
-__all__ = ["git", "kind", "plan", "prompt"]
+__all__ = ["git", "ignore", "ignored", "kind", "plan", "prompt"]
 
 
 def kind(case: Case) -> Answer:
@@ -33,7 +35,7 @@ def prompt(case: Case) -> Answer:
 
 def plan(case: Case) -> Answer:
     """There are tasks, and some are open; the loop ends by a signal or a promise, too."""
-    found = ProjectFiles(case.project).read_plan()
+    found = PlainFiles(case.project).read_plan()
     if found is None:
         return passed("none: the loop ends by the exit signal, the promise or --max-iterations")
     if not found.total:
@@ -41,3 +43,18 @@ def plan(case: Case) -> Answer:
     if found.complete:
         return warned(f"all {found.total} tasks of @fix_plan.md are ticked: a run ends at once", "add open tasks")
     return passed(f"{found.done} of {found.total} tasks done")
+
+
+def ignored(case: Case) -> Answer:
+    """An agent's `git add -A` would commit what isn't ignored."""
+    missing = machine.unignored(case, SAMPLES)
+    if not missing:
+        return passed()
+    return warned(
+        f"git does not ignore {', '.join(missing)}", f"printf '%s\\n' {shlex.join(IGNORED)} >> .gitignore"
+    )
+
+
+def ignore(case: Case) -> str:
+    """Add the patterns to ``.gitignore``."""
+    return machine.ignore(case, SAMPLES, IGNORED)

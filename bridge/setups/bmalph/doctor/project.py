@@ -8,17 +8,32 @@ import shlex
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
+from bridge.files import usable
 from bridge.loop.plan import parse_plan
-from bridge.loop.program import MAX_ARGUMENT
+from bridge.process.argv import MAX_ARGUMENT
+from bridge.records import read_text
 from bridge.setups.bmalph import layout
-from bridge.setups.bmalph.files.records import read_text
 from bridge.setups.bmalph.settings import resolve
-from bridge.setups.diagnosis import Answer, NotLookedAt, ask, failed, passed, told, warned
+from bridge.setups.diagnosis import Answer, NotLookedAt, ask, failed, machine, passed, told, warned
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
+    from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["STATE_FILES", "controller", "ignored", "kind", "plan", "prompt", "settings", "tracked", "writable"]
+__all__ = [
+    "STATE_FILES",
+    "controller",
+    "ignore",
+    "ignored",
+    "kind",
+    "make_folders",
+    "plan",
+    "prompt",
+    "samples",
+    "settings",
+    "tracked",
+    "writable",
+]
 
 STATE_FILES = (
     "status.json",
@@ -146,18 +161,34 @@ def tracked(case: Case) -> Answer:
     return passed()
 
 
+def samples(folder: Folder) -> list[str]:
+    """Name some files that a loop writes, as people in the project would."""
+    return [f"{folder.shown}/{name}" for name in _SAMPLES]
+
+
 def ignored(case: Case) -> Answer:
     """An agent's `git add -A` would commit what isn't ignored (trap T6)."""
-    shown = case.folder.shown
-    names = [f"{shown}/{name}" for name in _SAMPLES]
-    status, text = ask(["git", "check-ignore", "--no-index", *names], case)
-    if status not in (0, 1):
-        raise NotLookedAt("there is no git repository")
-    missing = [name for name in names if name not in text.splitlines()]
+    missing = machine.unignored(case, samples(case.folder))
     if not missing:
         return passed()
-    patterns = shlex.join(f"{shown}/{name}" for name in STATE_FILES)
-    return warned(
-        f"git does not ignore {', '.join(missing)}",
-        f"printf '%s\\n' {patterns} >> .gitignore",
-    )
+    patterns = shlex.join(f"{case.folder.shown}/{name}" for name in STATE_FILES)
+    return warned(f"git does not ignore {', '.join(missing)}", f"printf '%s\\n' {patterns} >> .gitignore")
+
+
+def ignore(case: Case) -> str:
+    """Add the patterns to ``.gitignore``."""
+    folder = case.folder
+    if not folder.path.is_relative_to(folder.project):  # RALPH_DIR leads elsewhere
+        return ""
+    inside = folder.path.relative_to(folder.project)
+    return machine.ignore(case, samples(folder), [f"{inside}/{name}" for name in STATE_FILES])
+
+
+def make_folders(case: Case) -> str:
+    """Make the folder for logs that the next run would make."""
+    logs = case.folder.logs
+    if not case.folder.path.is_dir() or os.path.lexists(logs):
+        return ""
+    with usable("the folder for logs"):
+        logs.mkdir()
+    return f"made {case.folder.name_of(logs)}/"

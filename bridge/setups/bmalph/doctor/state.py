@@ -5,16 +5,30 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError
-from bridge.setups.bmalph import lock, processes
-from bridge.setups.bmalph.files import breaker, counters, runs, sessions, stamps, status
-from bridge.setups.bmalph.files.records import read_object
-from bridge.setups.diagnosis import Answer, failed, passed, warned
+from bridge import stamps
+from bridge.errors import ConfigurationError, ProjectBusy
+from bridge.loop import lock, runs
+from bridge.process import table
+from bridge.records import read_object
+from bridge.setups.bmalph.files import breaker, counters, crash, sessions, status
+from bridge.setups.diagnosis import Answer, failed, machine, passed, warned
+from bridge.setups.places import at_work, other_folders
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
 
-__all__ = ["api_calls", "circuit", "leftovers", "orphans", "second_loop", "session", "status_file"]
+__all__ = [
+    "api_calls",
+    "circuit",
+    "clear_leftovers",
+    "end_orphans",
+    "leftovers",
+    "lock_file",
+    "orphans",
+    "second_loop",
+    "session",
+    "status_file",
+]
 
 _KNOWN = frozenset(status.State.__args__)  # type: ignore[attr-defined]
 
@@ -39,9 +53,7 @@ def circuit(case: Case) -> Answer:
     if not path.exists():
         return passed("no loop has run yet")
     if breaker.is_corrupt(case.folder):
-        return failed(
-            f"{case.folder.name_of(path)} is corrupt", "ralph_loop.sh --reset-circuit, or delete the file"
-        )
+        return failed(f"{case.folder.name_of(path)} is corrupt", "ralph-bridge reset")
     found = breaker.load(case.folder, time.time())
     reason = found.reason or "no reason given"
     if not found.is_open:
@@ -49,7 +61,7 @@ def circuit(case: Case) -> Answer:
     settings = case.settings
     since = stamps.parse_iso(found.opened_at or found.last_change)
     left = 0.0 if since is None else since + settings.cb_cooldown_minutes * 60 - time.time()
-    hint = f"bash {case.folder.shown}/ralph_loop.sh --reset-circuit, or CB_AUTO_RESET=true"
+    hint = "ralph-bridge reset, or CB_AUTO_RESET=true"
     if settings.cb_auto_reset:
         return warned(f"OPEN - {reason}; the next run closes it (CB_AUTO_RESET)")
     if left <= 0:
@@ -87,7 +99,7 @@ def api_calls(case: Case) -> Answer:
 
 def leftovers(case: Case) -> Answer:
     """What a crash has left would end the next run of the original at once (trap T7)."""
-    found = runs.stale_leftovers(case.folder)
+    found = crash.stale_files(case.folder)
     if not found:
         return passed()
     told = f"a run that did not end in order has left {', '.join(found)}"
@@ -96,10 +108,24 @@ def leftovers(case: Case) -> Answer:
     )
 
 
+def clear_leftovers(case: Case) -> str:
+    """Sort what a crash has left as the next `ralph-bridge run` would, unless a loop is at work."""
+    folder = case.folder
+    found = crash.stale_files(folder)
+    if not found or at_work(folder.project) is not None:
+        return ""
+    try:
+        with lock.one_loop(folder.path, folder.project, others=other_folders(folder.path, folder.project)):
+            crash.sort_out(folder, runs.read_run(folder.path), time.time())
+    except ProjectBusy:
+        return ""
+    return f"what a crashed run had left is cleared: {', '.join(found)}"
+
+
 def second_loop(case: Case) -> Answer:
     """Two loops in one project overwrite each other's state (trap T16)."""
-    mine = lock.holder(case.folder)
-    others = processes.originals(case.folder.project)
+    mine = lock.holder(case.folder.path)
+    others = table.running_in(case.folder.project, "ralph_loop.sh")
     if others:
         pids = " ".join(map(str, others))
         return failed(f"the original ralph_loop.sh is running here: process {pids}", f"end it: kill {pids}")
@@ -110,21 +136,17 @@ def second_loop(case: Case) -> Answer:
 
 def orphans(case: Case) -> Answer:
     """Agents that go on working after their loop has gone (trap T2)."""
-    if lock.holder(case.folder) is not None or lock.is_locked(case.folder):
-        return passed("a loop is at work")
-    found = set(processes.marked(case.folder.project))
-    run = runs.read_run(case.folder)
-    if run is not None and run.agent is not None and processes.alive(run.agent):
-        found.add(run.agent.pid)
-    if not found:
-        return passed()
-    listed = "; ".join(f"{pid} {processes.command_of(pid)[:60]}".strip() for pid in sorted(found)[:5])
-    return failed(f"without a loop: {listed}", f"end them: kill {' '.join(map(str, sorted(found)))}")
+    return machine.orphans(case, case.folder.path)
+
+
+def end_orphans(case: Case) -> str:
+    """End them, where they are certainly a loop's and no loop is at work."""
+    return machine.end_orphans(case, case.folder.path)
 
 
 def lock_file(case: Case) -> Answer:
     """The lock can be taken."""
     try:
-        return passed("held by a loop" if lock.is_locked(case.folder) else "free")
+        return passed("held by a loop" if lock.is_locked(case.folder.path) else "free")
     except ConfigurationError as error:
         return failed(str(error), "use a file system that has locks")

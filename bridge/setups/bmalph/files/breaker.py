@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.loop import breaker, breaker_state
-from bridge.setups.bmalph.files.records import read_object, read_text, write_text
+from bridge.records import read_object, read_text, write_text
 
 if TYPE_CHECKING:
     from bridge.loop.breaker_state import Breaker, Transition

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bridge import stamps
 from bridge.loop import calls
 from bridge.loop.exits import ExitSignals, read_signals, write_signals
-from bridge.setups.bmalph.files import stamps
-from bridge.setups.bmalph.files.records import read_text, write_json, write_text
+from bridge.records import read_text, write_json, write_text
 
 if TYPE_CHECKING:
     from bridge.loop.calls import Calls

@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.setups.bmalph.files import stamps
-from bridge.setups.bmalph.files.records import to_json, usable
+from bridge import stamps
+from bridge.loop.logs import Level, append_line, log_line
+from bridge.loop.turn_logs import bound_logs, logs_of_turns, unused
+from bridge.records import to_json, usable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.setups.bmalph.folder import Folder
 
-__all__ = ["Level", "RunLogs", "append_metrics", "log", "new_run_logs", "prune_run_logs", "start_live_log"]
+__all__ = ["Level", "RunLogs", "append_metrics", "bound_run_logs", "log", "new_run_logs", "prune_run_logs"]
 
-Level = Literal["INFO", "WARN", "ERROR", "SUCCESS", "LOOP", "DEBUG"]
-_RUN_LOG = re.compile(r"claude_(?:output|stderr)_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(?:-\d+)?)(?:_stream)?\.log")
+_RUN_LOG = re.compile(
+    r"claude_(?:output|stderr)_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(?:-\d+)?)(?:_stream)?\.log(?:\.gz)?"
+)
 
 
 class RunLogs(NamedTuple):
@@ -30,36 +34,8 @@ class RunLogs(NamedTuple):
 
 
 def log(folder: Folder, level: Level, message: str, now: float, *, max_bytes: int = 0, keep: int = 4) -> str:
-    """Append one line to ``ralph.log`` and return it, without its newline.
-
-    Args:
-        folder: the loop's folder.
-        level: as in the original.
-        message: control characters become blanks: readers take the log line by line.
-        now: the time.
-        max_bytes: size at which the file is put aside as ``ralph.log.1`` first; 0: never.
-        keep: how many of those there are.
-    """
-    shown = "".join(each if each.isprintable() else " " for each in message)
-    line = f"[{stamps.local(now)}] [{level}] {shown}"
-    path = folder.logs / "ralph.log"
-    with usable(path):
-        folder.logs.mkdir(parents=True, exist_ok=True)
-        if max_bytes:
-            with suppress(FileNotFoundError):
-                if path.stat().st_size >= max_bytes:
-                    _rotate(path, keep)
-        with open(path, "ab") as file:  # one write: lines of two writers don't mix
-            file.write(line.encode("utf-8", "replace") + b"\n")
-    return line
-
-
-def _rotate(path: Path, keep: int) -> None:
-    for number in range(keep, 0, -1):
-        older = path.with_name(f"{path.name}.{number}")
-        newer = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
-        with suppress(FileNotFoundError):
-            os.replace(newer, older)
+    """Append one line to ``ralph.log`` and return it; see :func:`bridge.loop.logs.log_line`."""
+    return log_line(folder.logs / "ralph.log", level, message, now, max_bytes=max_bytes, keep=keep)
 
 
 def new_run_logs(folder: Folder, now: float) -> RunLogs:
@@ -74,6 +50,9 @@ def new_run_logs(folder: Folder, now: float) -> RunLogs:
         while True:
             name = stamp if number == 1 else f"{stamp}-{number}"
             output = folder.logs / f"claude_output_{name}.log"
+            if not unused(output):
+                number += 1
+                continue
             try:
                 os.close(os.open(output, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             except FileExistsError:
@@ -100,24 +79,11 @@ def prune_run_logs(folder: Folder, keep: int) -> int:
     return len(gone)
 
 
-def start_live_log(folder: Folder, loop: int, now: float) -> Path:
-    """Begin ``live.log`` anew for a run and return it; what the agent says is appended to it."""
-    path = folder / "live.log"
-    with usable(path):
-        if path.exists() and not path.is_file():
-            path.unlink()  # a FIFO would hold us for ever
-        path.write_bytes(f"\n\n=== Loop #{loop} - {stamps.local(now)} ===\n".encode())
-    return path
+def bound_run_logs(folder: Folder, max_bytes: int, say: Callable[[str], None]) -> None:
+    """Keep the logs of all runs within so many bytes; see :func:`bridge.loop.turn_logs.bound_logs`."""
+    bound_logs(logs_of_turns(folder.logs, _RUN_LOG), max_bytes=max_bytes, say=say)
 
 
 def append_metrics(folder: Folder, record: dict[str, object]) -> None:
-    """Append one record to ``logs/metrics.jsonl`` (section 4.14), on one line.
-
-    What a crash has left of a line is closed first, so that it costs no second one.
-    """
-    path = folder.logs / "metrics.jsonl"
-    with usable(path):
-        folder.logs.mkdir(parents=True, exist_ok=True)
-        with open(path, "a+b") as file:
-            torn = file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
-            file.write((b"\n" if torn else b"") + to_json(record, compact=True).encode() + b"\n")
+    """Append one record to ``logs/metrics.jsonl``, on one line."""
+    append_line(folder.logs / "metrics.jsonl", to_json(record, compact=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.bmalph.files.records import delete, read_object, write_json
+from bridge.records import delete, read_object, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

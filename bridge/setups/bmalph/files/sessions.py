@@ -8,10 +8,10 @@ import random
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge import stamps
+from bridge.records import delete, read_array, read_object, read_text, write_json, write_text
 from bridge.session_id import validate_session_id
-from bridge.setups.bmalph.files import stamps
 from bridge.setups.bmalph.files.counters import clear_exit_signals
-from bridge.setups.bmalph.files.records import delete, read_array, read_object, read_text, write_json, write_text
 from bridge.setups.bmalph.settings import HISTORY_CAP
 
 if TYPE_CHECKING:

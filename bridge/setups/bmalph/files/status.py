@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from bridge.setups.bmalph.files import stamps
-from bridge.setups.bmalph.files.records import read_object, write_json
+from bridge import stamps
+from bridge.records import read_object, write_json
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.folder import Folder

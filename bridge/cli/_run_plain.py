@@ -1,0 +1,140 @@
+"""``run`` in a folder without a setup."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from bridge.cli._ignored import note_unignored
+from bridge.cli._terminal import say
+from bridge.cli.common import shell_line, write
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from pathlib import Path
+
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.options import LoopSettings
+    from bridge.setups.plain.opening import Opened
+    from bridge.setups.plain.settings import PlainSettings
+
+__all__ = ["run_agent_script", "run_plain"]
+
+
+def run_plain(
+    folder: Path,
+    given: PlainSettings,
+    driver: str | None,
+    extra: Mapping[str, str],
+    *,
+    allowed_tools: str | None = None,
+    dry_run: bool,
+    quiet: bool,
+) -> int:
+    """Run the loop: 0 complete, 1 ended incomplete.
+
+    Args:
+        folder: the project.
+        given: how to run it.
+        driver: named by ``--driver``, or None.
+        extra: more globals, from ``--set``.
+        allowed_tools: from ``--allowed-tools``, or None.
+        dry_run: print what would run, and stop.
+        quiet: no line per step.
+    """
+    from bridge.cli._summary import driver_tool
+    from bridge.setups.plain.opening import open_loop
+
+    def tell(line: str) -> None:
+        say(f"note: {line}")
+
+    with open_loop(folder, given, driver, extra, tell, allowed_tools=allowed_tools) as opened:
+        if dry_run:
+            return _dry_run(opened)
+        script = opened.driver
+        tool = driver_tool(script.display_name(), script.script)
+        return _loop(tool, opened.loop, opened.events(), quiet=quiet)
+
+
+def run_agent_script(
+    folder: Path,
+    given: PlainSettings,
+    agent: str,
+    extra: Mapping[str, str],
+    *,
+    lift: bool,
+    dry_run: bool,
+    quiet: bool,
+) -> int:
+    """Run the loop with an agent script: 0 complete, 1 ended incomplete.
+
+    Args:
+        folder: the project.
+        given: how to run it.
+        agent: named by ``--agent``.
+        extra: more globals, from ``--set``.
+        lift: run filters that are understood in process.
+        dry_run: print the first prompt, and stop.
+        quiet: no line per step.
+    """
+    from bridge.cli._summary import agent_tool
+    from bridge.setups.plain.opening import open_agent_loop
+
+    with open_agent_loop(folder, given, agent, extra, lift=lift) as opened:
+        if dry_run:
+            write(opened.first_prompt())
+            return 0
+        script = opened.agent
+        return _loop(agent_tool(script.cli, script.script), opened.loop, opened.events(), quiet=quiet)
+
+
+def _dry_run(opened: Opened) -> int:
+    from bridge.loop.commands import prepare_command, stdin_of
+    from bridge.loop.decide import State
+    from bridge.loop.runner import context_for
+    from bridge.setups.plain.store import PlainFiles
+
+    script, settings = opened.driver, opened.loop
+    files = PlainFiles(settings.project)
+    session = None
+    if settings.resume and script.supports_sessions():
+        session, _ = files.read_session()
+    context = context_for(State(), files.read_plan(), resumed=session is not None)
+    argv, _ = prepare_command(script, settings, context=context, session_id=session)
+    write(shell_line(argv, stdin_of(script)))
+    return 0
+
+
+def _loop(tool: str, settings: LoopSettings, loop: Generator[LoopEvent, None, None], *, quiet: bool) -> int:
+    from bridge.cli._render import Renderer
+    from bridge.cli._summary import first_line
+    from bridge.loop.decide import Verdict
+    from bridge.loop.events import LoopEnded
+    from bridge.setups.plain.own import SAMPLES
+
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    limits = settings.limits
+    if not quiet:
+        note_unignored(settings.project, ".ralph", SAMPLES)
+        say(
+            first_line(
+                tool,
+                settings.prompt,
+                iterations=limits.max_iterations,
+                seconds=limits.max_seconds,
+                turn_seconds=settings.timeout,
+            )
+        )
+    renderer = Renderer(max_iterations=limits.max_iterations, quiet=quiet)
+    verdict = Verdict.INCOMPLETE
+    try:
+        with closing(loop) as events:
+            for event in events:
+                renderer.show(event)
+                if isinstance(event, LoopEnded):
+                    verdict = event.verdict
+    except (KeyboardInterrupt, SystemExit) as signal:
+        renderer.interrupted(signal)
+        raise
+    return 0 if verdict is Verdict.COMPLETE else 1

@@ -1,0 +1,31 @@
+"""``ralph-bridge reset``: what keeps the next loop from starting is cleared."""
+
+from __future__ import annotations
+
+import click
+
+from bridge.cli._terminal import guarded, tame
+from bridge.cli.common import project_folder, project_option, write
+
+__all__ = ["reset"]
+
+
+@click.command()
+@project_option
+def reset(*, project: str) -> int:
+    """Close an open circuit breaker, and drop what else keeps the next loop from starting.
+
+    Of every kind of setup: the breaker of a bmalph loop becomes CLOSED and its session is reset, as
+    ralph_loop.sh --reset-circuit does it; that of a wiggum loop becomes HALF, as with `wiggum reset`.
+    Exit signals that an earlier run has left are dropped. Each thing done is a line; plans, logs and
+    the count of this hour's calls stay.
+
+    Exit status: 0, also when there is nothing to reset; 4 while a loop is at work here, whose pid is named.
+    """
+    with guarded():
+        from bridge.setups.resetting import reset as clear
+
+        folder = project_folder(project)
+        done = clear(folder)
+        write("".join(f"{tame(line)}\n" for line in done) or "nothing to reset\n")
+        return 0

@@ -1,0 +1,153 @@
+"""The run of this process: nobody else's loop meanwhile, recorded as it goes, and nothing of it left behind."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+from bridge import stamps
+from bridge.errors import BridgeError
+from bridge.log import logger
+from bridge.loop import runs
+from bridge.loop.lock import one_loop
+from bridge.process import leftovers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from bridge.loop.runs import Pause, Run
+
+__all__ = ["ActiveRun"]
+
+
+class ActiveRun:
+    """A context manager: when the block begins, no other loop is at work in the project and what a killed one had
+    left running is ended; when it ends, so has all that this loop's tool has started.
+
+    Args:
+        folder: the folder of the loop's state; it exists.
+        project: the project's folder.
+        command: the command line, for whoever finds the lock held.
+        tool: what it runs, such as ``driver codex``.
+        others: folders of state that loops of other kinds would hold in the same project.
+        now: the time, in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        project: Path,
+        *,
+        command: Sequence[str],
+        tool: str = "",
+        others: Iterable[Path] = (),
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = folder
+        self._project = project
+        self._command = command
+        self.tool = tool
+        self._others = others
+        self._now = now
+        self._held = ExitStack()
+        self._renew: Callable[[], None] = lambda: None
+        self._run: Run | None = None
+        self._reason = ""
+        self.before: Run | None = None
+        """The run before this one."""
+        self.notices: tuple[str, ...] = ()
+        """What people should be told of it."""
+
+    def __enter__(self) -> Self:
+        """Take the lock, end what a killed run has left, write the record.
+
+        Raises:
+            ProjectBusy: another loop is at work; says which.
+            ProjectUnusable: the folder can't be written to.
+        """
+        self._renew = self._held.enter_context(one_loop(self._folder, self._project, others=self._others))
+        try:
+            before = self.before = runs.read_run(self._folder)
+            self.notices = (*_taken_over(before), *runs.end_leftovers(self._project, before))
+            for notice in self.notices:
+                logger().warning("%s: %s", self._project, notice)
+            self._run = runs.begin_run(self._folder, command=self._command, now=self._now(), tool=self.tool)
+        except BaseException:
+            self._held.close()
+            raise
+        return self
+
+    @property
+    def run_id(self) -> str:
+        """Unlike that of any other run."""
+        assert self._run is not None
+        return self._run.run_id
+
+    def renew(self) -> None:
+        """Take the lock anew if a tool has deleted its file. To be called from time to time."""
+        self._renew()
+
+    def uses(self, tool: str) -> None:
+        """What it runs is known only now."""
+        self.tool = tool
+        self._write(tool=tool)
+
+    def program(self, pid: int | None) -> None:
+        """Note the tool's process (None: it has ended), so that whoever comes after a crash can end it."""
+        self._write(agent=None if pid is None else runs.identify(pid))
+
+    def turn(self, number: int) -> None:
+        """A turn begins."""
+        self._write(turn=number, pause=None)
+
+    def waiting(self, pause: Pause | None) -> None:
+        """The loop waits; None: it goes on."""
+        if self._run is not None and self._run.pause != pause:
+            self._write(pause=pause)
+
+    def end_leftovers(self) -> int:
+        """End what the tool has left running, return how many process groups those were."""
+        if groups := leftovers.end(self._project):
+            counted = f"{groups} process group{'s' * (groups > 1)}"
+            logger().info("%s: what the tool had left running was ended: %s", self._project, counted)
+        return groups
+
+    def over(self, reason: str) -> None:
+        """The loop ends in order, for this reason; without it, the record says that it did not."""
+        self._reason = reason
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._reason = self._reason or _reason_of(error)
+        try:
+            self.end_leftovers()
+            if self._reason:
+                self._write(end=self._reason, agent=None, pause=None)
+        finally:
+            self._held.close()
+
+    def _write(self, **changes: object) -> None:
+        if self._run is not None:
+            self._run = runs.write_run(self._folder, self._run, now=self._now(), **changes)
+
+
+def _reason_of(error: BaseException | None) -> str:
+    """Why a loop ends that has not said so itself; '' for what nobody expects."""
+    if isinstance(error, KeyboardInterrupt):
+        return "SIGINT"
+    if isinstance(error, SystemExit):
+        number = error.code - 128 if isinstance(error.code, int) else 0
+        return signal.Signals(number).name if number in signal.valid_signals() else "interrupted"
+    return f"error: {str(error).splitlines()[0]}" if isinstance(error, BridgeError) and str(error) else ""
+
+
+def _taken_over(before: Run | None) -> tuple[str, ...]:
+    if before is None or before.end is not None:
+        return ()
+    since = stamps.local(before.since)
+    return (f"the lock of process {before.pid}, which began {since} and did not end in order, is taken over",)

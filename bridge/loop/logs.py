@@ -1,0 +1,109 @@
+"""The loop's own logs, of bounded size: line by line, and what the tool says while it says it."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+from bridge import stamps
+from bridge.records import usable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import BinaryIO
+
+__all__ = ["Level", "LiveLog", "append_line", "log_line", "rotate"]
+
+_LIVE_BYTES = 50 * 1024 * 1024
+
+Level = Literal["INFO", "WARN", "ERROR", "SUCCESS", "LOOP", "DEBUG"]
+
+
+def log_line(path: Path, level: Level, message: str, now: float, *, max_bytes: int = 0, keep: int = 4) -> str:
+    """Append one line to a loop's log and return it, without its newline.
+
+    Args:
+        path: the log; its folder is made if need be.
+        level: as in the original.
+        message: control characters become blanks: readers take the log line by line.
+        now: the time.
+        max_bytes: size at which the file is put aside as ``NAME.1`` first; 0: never.
+        keep: how many of those there are.
+    """
+    shown = "".join(each if each.isprintable() else " " for each in message)
+    line = f"[{stamps.local(now)}] [{level}] {shown}"
+    append_line(path, line, max_bytes=max_bytes, keep=keep)
+    return line
+
+
+def append_line(path: Path, line: str, *, max_bytes: int = 0, keep: int = 4) -> None:
+    """Append one line, in one write: lines of two writers don't mix.
+
+    What a crash has left of a line is closed first, so that it costs no second one. See :func:`log_line`.
+    """
+    with usable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rotate(path, max_bytes=max_bytes, keep=keep)
+        with open(path, "a+b") as file:
+            torn = file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
+            file.write((b"\n" if torn else b"") + line.encode("utf-8", "replace") + b"\n")
+
+
+def rotate(path: Path, *, max_bytes: int, keep: int = 4) -> None:
+    """Put a log aside as ``NAME.1`` when it has grown to so many bytes (0: never); see :func:`log_line`."""
+    with suppress(FileNotFoundError):
+        if not max_bytes or path.stat().st_size < max_bytes:
+            return
+    for number in range(keep, 0, -1):
+        older = path.with_name(f"{path.name}.{number}")
+        newer = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
+        with suppress(FileNotFoundError):
+            os.replace(newer, older)
+
+
+class LiveLog:
+    """What the tool says while it says it: one file, begun anew with each turn, that ``watch`` follows.
+
+    Args:
+        path: the file.
+        now: the time, in seconds since the epoch.
+        max_bytes: at that size it is begun anew within a turn, too.
+    """
+
+    def __init__(self, path: Path, *, now: Callable[[], float] = time.time, max_bytes: int = _LIVE_BYTES) -> None:
+        self._path = path
+        self._now = now
+        self._most = max_bytes
+        self._size = 0
+        self._title = ""
+        self._file: BinaryIO | None = None
+
+    def begin(self, title: str) -> None:
+        """Begin it anew."""
+        self.close()
+        self._title, self._size = title, 0
+        path = self._path
+        with usable(path):
+            if path.exists() and not path.is_file():
+                path.unlink()  # a FIFO would hold us for ever
+            path.write_bytes(f"\n\n=== {title} - {stamps.local(self._now())} ===\n".encode())
+            # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+        if self._file is not None:
+            if self._size > self._most:
+                self.begin(self._title)
+            self._size += len(data)
+            with usable(self._path):
+                self._file.write(data)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()

@@ -1,0 +1,159 @@
+"""Runs by id: ``.ralph_bridge.json`` says which loop is at work, or was, where it stands, and how it ended.
+
+What a crashed run has left can so be told from what a living one says (trap T7).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from bridge import stamps
+from bridge.files import LEFTOVER
+from bridge.process import leftovers
+from bridge.process.table import Identity, alive, identify
+from bridge.records import delete, read_object, usable, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["FILE", "Pause", "Run", "begin_run", "end_leftovers", "identify", "read_run", "sweep", "write_run"]
+
+FILE = ".ralph_bridge.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """The loop waits.
+
+    Attributes:
+        reason: ``retry``, ``api_limit``, ``rate_limit``, ...
+        detail: a sentence for people.
+        until: when it goes on, in seconds since the epoch.
+    """
+
+    reason: str
+    detail: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the loop.
+
+    Attributes:
+        run_id: unlike that of any other run.
+        pid, started, boot: the loop's process, see :class:`~bridge.process.table.Identity`.
+        since: when it began, in seconds since the epoch.
+        command: its command line.
+        agent: the same three of the tool's process, or None.
+        end: why it ended, when it ended in order; else None.
+        tool: what it runs, such as ``driver codex``.
+        turn: the turn that is under way, or was the last one; 0 before the first.
+        pause: the loop waits; None: it doesn't.
+        changed: when this was last written, in seconds since the epoch.
+    """
+
+    run_id: str
+    pid: int
+    started: str
+    boot: str
+    since: float
+    command: str
+    agent: Identity | None = None
+    end: str | None = None
+    tool: str = ""
+    turn: int = 0
+    pause: Pause | None = None
+    changed: float = field(default=0.0, compare=False)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process lives."""
+        return alive(Identity(self.pid, self.started, self.boot))
+
+
+def read_run(folder: Path) -> Run | None:
+    """Return the last run, None when there is none or its record is not to be understood."""
+    record = read_object(folder / FILE) or {}
+    agent, pause = record.get("agent"), record.get("pause")
+    with suppress(TypeError, ValueError, KeyError, OverflowError):
+        return Run(
+            run_id=str(record["run_id"]),
+            pid=int(record["pid"]),
+            started=str(record["started"]),
+            boot=str(record["boot"]),
+            since=stamps.parse_iso(record["since"]) or 0.0,
+            command=str(record["command"]),
+            agent=Identity(int(agent["pid"]), str(agent["started"]), str(agent["boot"])) if agent else None,
+            end=None if record.get("end") is None else str(record["end"]),
+            tool=str(record.get("tool") or ""),
+            turn=int(record.get("turn") or 0),
+            pause=Pause(str(pause["reason"]), str(pause["detail"]), stamps.parse_iso(pause["until"]) or 0.0)
+            if pause
+            else None,
+            changed=stamps.parse_iso(record.get("changed")) or 0.0,
+        )
+    return None
+
+
+def begin_run(folder: Path, *, command: Sequence[str], now: float, tool: str = "") -> Run:
+    """Begin a run, with the project's lock held, and write its record.
+
+    Args:
+        folder: the folder of the loop's state; it exists.
+        command: the command line, for whoever finds the lock held.
+        now: the time.
+        tool: what it runs.
+    """
+    me = identify()
+    shown = " ".join(command)
+    run = Run(f"{int(now)}-{secrets.token_hex(4)}", me.pid, me.started, me.boot, now, shown[:500], tool=tool)
+    write_run(folder, run, now=now)
+    return run
+
+
+def write_run(folder: Path, run: Run, *, now: float, **changes: Any) -> Run:
+    """Write the record, with these fields changed; return it."""
+    run = replace(run, **changes)
+    record: dict[str, Any] = {
+        "schema": 1,
+        **asdict(run),
+        "since": stamps.iso(run.since),
+        "changed": stamps.iso(now),
+    }
+    record["agent"] = run.agent._asdict() if run.agent else None
+    if run.pause is not None:
+        record["pause"]["until"] = stamps.iso(run.pause.until)
+    write_json(folder / FILE, record)
+    return run
+
+
+def end_leftovers(project: Path, before: Run | None) -> tuple[str, ...]:
+    """End what the tool of a run that did not end in order has left; one that did has seen to its own.
+
+    Args:
+        project: the project.
+        before: the last run, or None.
+
+    Returns:
+        What people should be told.
+    """
+    if before is None or before.end is not None:
+        return ()
+    known = [before.agent.pid] if before.agent is not None and alive(before.agent) else []
+    ended = leftovers.end(project, known)
+    return (f"an agent that run {before.run_id} had left behind was ended",) if ended else ()
+
+
+def sweep(*folders: Path) -> None:
+    """Delete the temporary files that a killed run has left half written."""
+    for folder in folders:
+        with usable(folder):
+            for name in os.listdir(folder) if folder.is_dir() else ():
+                if LEFTOVER.fullmatch(name):
+                    delete(folder / name)

@@ -1,0 +1,155 @@
+"""One record per turn, the same shape in every setup: ``logs/turns.jsonl`` (docs/turn-records.md)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from bridge import stamps
+from bridge.loop.logs import append_line
+from bridge.records import to_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.stream.events.details import Usage
+
+__all__ = ["FILE", "NO_TURNS", "Result", "Tally", "Totals", "TurnRecord", "TurnRecords", "begun", "interrupted"]
+
+FILE = "turns.jsonl"
+_MOST = 8 * 1024 * 1024
+_KEPT = 2
+
+Result = Literal["success", "failed", "timeout", "limit", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What a turn came to.
+
+    Attributes:
+        turn: its number; attempts that were repeated have the same one.
+        began: seconds since the epoch.
+        seconds: how long it took.
+        result: ``limit`` is a provider's limit, which is waited out.
+        status: exit status of the tool; minus the number of the signal that ended it; None: not known.
+        error: why it failed, or None.
+        session: the session that it left behind, or None.
+        files_changed: None: nobody looked.
+        committed: HEAD moved, be it by a checkpoint of the loop's; None: nobody looked.
+        log: what it printed, relative to the project; '' where nothing is kept.
+        input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
+    """
+
+    turn: int
+    began: float
+    seconds: float
+    result: Result
+    status: int | None = None
+    error: str | None = None
+    session: str | None = None
+    files_changed: int | None = None
+    committed: bool | None = None
+    log: str = ""
+    input_tokens: float | None = None
+    output_tokens: float | None = None
+    cost_usd: float | None = None
+
+
+def begun(turn: int, began: float, log: Path, project: Path) -> TurnRecord:
+    """A turn that nobody has seen the end of yet, for :func:`interrupted`."""
+    return TurnRecord(turn, began, 0.0, "interrupted", log=os.path.relpath(log, project))
+
+
+def interrupted(record: TurnRecord, why: str, now: float) -> TurnRecord:
+    """The record of a turn that ends here together with its loop."""
+    return replace(record, seconds=max(now - record.began, 0.0), error=why)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the turns of one run came to together.
+
+    Attributes:
+        turns: how many there were, limits that were waited out aside.
+        failures: how many of them failed.
+        seconds: of all turns.
+        commits: how many turns moved HEAD; None: nobody looked.
+        tokens, cost_usd: None: no turn told.
+    """
+
+    turns: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    commits: int | None = None
+    tokens: float | None = None
+    cost_usd: float | None = None
+
+    def with_turn(self, record: TurnRecord) -> Totals:
+        """Count one more."""
+        counts = [each for each in (record.input_tokens, record.output_tokens) if each is not None]
+        return Totals(
+            self.turns + (record.result != "limit"),
+            self.failures + (record.result in ("failed", "timeout")),
+            self.seconds + record.seconds,
+            self.commits if record.committed is None else (self.commits or 0) + record.committed,
+            (self.tokens or 0) + sum(counts) if counts else self.tokens,
+            (self.cost_usd or 0.0) + record.cost_usd if record.cost_usd is not None else self.cost_usd,
+        )
+
+
+NO_TURNS = Totals()
+
+
+class Tally:
+    """Adds up the turns of one run. Pure."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, tuple[float, float]] = {}
+        self.totals = Totals()
+
+    def add(self, record: TurnRecord, usage: Usage | None = None) -> TurnRecord:
+        """Count a turn; return its record with what it used.
+
+        Args:
+            record: the turn's.
+            usage: what the tool says. Of a count that grows over a whole session (codex), only what has been added
+                since the session's last turn is this turn's.
+        """
+        if usage is not None:
+            record = self._used(record, usage)
+        self.totals = self.totals.with_turn(record)
+        return record
+
+    def _used(self, record: TurnRecord, usage: Usage) -> TurnRecord:
+        given, made = usage.input_tokens, usage.output_tokens
+        if usage.cumulative and record.session and given is not None and made is not None:
+            before = self._sessions.get(record.session, (0.0, 0.0))
+            self._sessions[record.session] = (given, made)
+            given, made = max(given - before[0], 0), max(made - before[1], 0)
+        return replace(record, input_tokens=given, output_tokens=made, cost_usd=usage.total_cost_usd)
+
+
+class TurnRecords:
+    """Writes the records of one run.
+
+    Args:
+        folder: of the logs; made if need be.
+        run_id: of the run.
+        tool: what it runs, such as ``driver codex``.
+    """
+
+    def __init__(self, folder: Path, *, run_id: str, tool: str) -> None:
+        self._path = folder / FILE
+        self._head = {"schema": 1, "run": run_id, "tool": tool}
+
+    def write(self, record: TurnRecord) -> None:
+        """Append one record.
+
+        Raises:
+            bridge.errors.ProjectUnusable: the file can't be written.
+        """
+        times = {"began": stamps.iso(record.began), "seconds": round(record.seconds, 3)}
+        line = {**self._head, **asdict(record), **times}
+        append_line(self._path, to_json(line, compact=True), max_bytes=_MOST, keep=_KEPT)

@@ -1,0 +1,391 @@
+"""`Loop`: the loop of a project, of whichever kind, as a stream of events."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from bridge.errors import ConfigurationError
+from bridge.loop.events import LoopEnded, Notice
+from bridge.resources import as_given, os_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from bridge.loop.events import LoopEvent
+    from bridge.setups.model import Setup
+
+    Tell = Callable[[str], None]
+
+__all__ = ["KINDS", "Loop"]
+
+KINDS = ("plain", "bmalph", "ralph-loop", "wiggum")
+"""What `Loop.open` takes for ``setup``."""
+
+
+class _Opened(Protocol):
+    """What each kind of setup opens."""
+
+    def events(self) -> Generator[LoopEvent, None, None]:
+        """Run it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The options of `Loop.open`, with the defaults that mean "not given"."""
+
+    driver: str | os.PathLike[str] | None = None
+    agent: str | os.PathLike[str] | None = None
+    prompt: str | os.PathLike[str] | None = None
+    words: Sequence[str] = ()
+    task: str | None = None
+    max_iterations: int | None = None
+    max_minutes: float | None = None
+    calls: int | None = None
+    max_failures: int | None = None
+    timeout: float | None = None
+    retry_delay: float | None = None
+    promise: str | None = None
+    allowed_tools: str | None = None
+    live: bool = True
+    resume: bool = True
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def max_seconds(self) -> float | None:
+        return None if self.max_minutes is None else self.max_minutes * 60
+
+    @property
+    def turn_seconds(self) -> float | None:
+        return None if self.timeout is None else self.timeout * 60
+
+    @property
+    def globals(self) -> dict[str, str]:
+        return {name: os_text(value) for name, value in self.settings.items()}
+
+
+_ONLY = {
+    "driver": ("plain", "bmalph", "wiggum"),
+    "agent": ("plain", "ralph-loop", "wiggum"),
+    "prompt": ("plain", "bmalph", "ralph-loop"),
+    "words": ("ralph-loop",),
+    "task": ("wiggum",),
+    "calls": ("bmalph",),
+    "max_failures": ("plain", "bmalph"),
+    "promise": ("plain", "bmalph", "wiggum"),
+    "allowed_tools": ("plain", "bmalph"),
+    "live": ("plain", "bmalph", "wiggum"),
+    "resume": ("plain", "bmalph"),
+}
+"""Options that not every kind has, as on the command line."""
+
+
+class Loop:
+    """A loop at work: iterate over its events; the last one is a `LoopEnded`.
+
+    Whatever the kind of the project, there is an ``IterationStarted`` before each run of the tool, ``OutputText``
+    with what people are to read, ``Waiting`` while it waits, a ``Notice`` for what should be known, and an
+    ``IterationEnded`` whose `turn` sums the run up (:mod:`bridge.loop.events`). Nothing is printed.
+
+    Leaving early (:meth:`close`, the end of a ``with`` block, or dropping the loop) ends the tool and everything
+    that it has started. One thread at a time may use it; which one doesn't matter.
+
+    Attributes:
+        project: the project's folder.
+        setup: its kind, one of `KINDS`.
+        ended: the last event, once it was there; else None.
+    """
+
+    def __init__(self, project: Path, setup: str, events: Generator[LoopEvent, None, None]) -> None:
+        self.project = project
+        self.setup = setup
+        self.ended: LoopEnded | None = None
+        self._events = events
+        self._first: LoopEvent | None = next(events)
+
+    @classmethod
+    def open(
+        cls,
+        project: str | os.PathLike[str] = ".",
+        *,
+        setup: str | None = None,
+        driver: str | os.PathLike[str] | None = None,
+        agent: str | os.PathLike[str] | None = None,
+        prompt: str | os.PathLike[str] | None = None,
+        words: Sequence[str] = (),
+        task: str | None = None,
+        max_iterations: int | None = None,
+        max_minutes: float | None = None,
+        calls: int | None = None,
+        max_failures: int | None = None,
+        timeout: float | None = None,
+        retry_delay: float | None = None,
+        promise: str | None = None,
+        allowed_tools: str | None = None,
+        live: bool = True,
+        resume: bool = True,
+        settings: Mapping[str, str] | None = None,
+    ) -> Loop:
+        """Check everything, load the tool and take the project's lock; the loop goes on as it is iterated over.
+
+        The options mean what those of ``ralph-bridge run`` (and ``wiggum start``) mean, units included. One that
+        the kind of the project doesn't have is refused.
+
+        Args:
+            project: its folder, or one below it.
+            setup: one of `KINDS`; None: told by the project's files, as ``run`` does. A wiggum loop is begun by
+                ``setup="wiggum"`` or a task, and goes on by itself in a folder that is nothing else.
+            driver: name or path of a driver; a path is seen from the working folder.
+            agent: the same of an agent (not in bmalph).
+            prompt: prompt file, seen from the project (not in wiggum).
+            words: of the controller's command line, such as ``["build", "3"]`` (ralph-loop).
+            task: what is to be done, in words (wiggum).
+            max_iterations: then give up; default 50 in a plain folder, else as the setup says.
+            max_minutes: then give up, the turn that is under way with it.
+            calls: runs that may succeed per clock hour (bmalph).
+            max_failures: give up after so many failed runs in a row (plain, bmalph); 0: never.
+            timeout: minutes that each run of the tool may take; default as the setup says.
+            retry_delay: seconds after a failed run, doubled with each one in a row.
+            promise: the assistant's promise that ends the loop (not in ralph-loop).
+            allowed_tools: tools that the agent may use (plain, bmalph).
+            live: show output while it comes, where that is supported.
+            resume: resume the session of the run before (plain, bmalph).
+            settings: globals for the script.
+
+        Raises:
+            ProjectBusy: another loop is at work there; says which.
+            ConfigurationError: an option, a setting or a file that can't be used; what the project lacks.
+            LoopRefused: a wiggum loop that may not start as things are.
+            SessionRefused: a check of a ralph-loop setup failed, in its controller's words.
+            BridgeError: the tool can't be loaded or started, a file can't be read or written.
+        """
+        asked = _Asked(
+            driver=driver,
+            agent=agent,
+            prompt=prompt,
+            words=tuple(words),
+            task=task,
+            max_iterations=max_iterations,
+            max_minutes=max_minutes,
+            calls=calls,
+            max_failures=max_failures,
+            timeout=timeout,
+            retry_delay=retry_delay,
+            promise=promise,
+            allowed_tools=allowed_tools,
+            live=live,
+            resume=resume,
+            settings=dict(settings or {}),
+        )
+        _check_numbers(asked)
+        folder = _folder(project)
+        kind, found = _kind(folder, setup, asked)
+        _check_options(kind, asked)
+        return cls(folder, kind, _events(lambda tell: _open(kind, folder, found, asked, tell)))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> LoopEvent:
+        event, self._first = self._first, None
+        if event is None:
+            event = next(self._events)
+        if isinstance(event, LoopEnded):
+            self.ended = event
+        return event
+
+    def close(self) -> None:
+        """End the loop now, with the tool and everything that it has started. May be repeated."""
+        self._first = None
+        self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Loop {self.setup}, {self.project}{', ended' if self.ended else ''}>"
+
+
+def _events(
+    opening: Callable[[Tell], AbstractContextManager[_Opened]],
+) -> Generator[LoopEvent, None, None]:
+    notices: list[str] = []
+    with opening(notices.append) as opened, closing(opened.events()) as events:
+        first = next(events)  # with it, the project is ours
+        yield from map(Notice, notices)
+        yield first
+        yield from events
+
+
+# -- which kind, and with what -----------------------------------------------------------------------
+
+
+def _folder(project: str | os.PathLike[str]) -> Path:
+    from bridge.setups.find import project_above
+
+    folder = Path(os.path.abspath(project))
+    if not folder.is_dir():
+        raise ConfigurationError(f"{os.fspath(project)}: there is no such folder")
+    return project_above(folder)
+
+
+def _kind(folder: Path, setup: str | None, asked: _Asked) -> tuple[str, Setup | None]:
+    from bridge.loop.prompt import has_prompt
+    from bridge.setups.choosing import choose, is_bare
+    from bridge.setups.unserved import refuse
+    from bridge.setups.wiggum.layout import Layout
+
+    if setup is not None and setup not in KINDS:
+        raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(KINDS)}")
+    script = asked.driver or asked.agent
+    refuse(folder, os.environ, given=asked.settings, driver=None if script is None else os.fspath(script))
+    if setup in ("plain", "wiggum"):
+        return setup, None
+    if setup is None and asked.task is not None:
+        return "wiggum", None
+    found = choose(folder, setup, asked.words)
+    if found is not None and (setup or found.name == "ralph-loop" or not is_bare(found)):
+        return found.name, found
+    begun = Layout(folder).state.is_file() and (found is None or not has_prompt(folder))
+    return ("wiggum" if begun else "plain"), None
+
+
+def _check_options(kind: str, asked: _Asked) -> None:
+    nothing = _Asked()
+    for each in fields(asked):
+        homes = _ONLY.get(each.name, KINDS)
+        if kind not in homes and getattr(asked, each.name) != getattr(nothing, each.name):
+            raise ConfigurationError(
+                f"{each.name} does not apply to a {kind} loop\n  next: leave it out; it is for {', '.join(homes)}"
+            )
+    if asked.driver is not None and asked.agent is not None:
+        raise ConfigurationError("driver and agent exclude each other\n  next: give one of them")
+
+
+def _check_numbers(asked: _Asked) -> None:
+    for name, least in (("max_iterations", 1), ("calls", 1), ("max_failures", 0), ("retry_delay", 0)):
+        value = getattr(asked, name)
+        if value is not None and not value >= least:
+            raise ConfigurationError(f"{name} is {value!r}, expected a number from {least}")
+    for name in ("max_minutes", "timeout"):
+        value = getattr(asked, name)
+        if value is not None and not value > 0:
+            raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
+
+
+def _script(given: str | os.PathLike[str] | None) -> str | None:
+    return None if given is None else as_given(os.fspath(given))
+
+
+# -- one opening per kind ----------------------------------------------------------------------------
+
+
+def _open(
+    kind: str, folder: Path, found: Setup | None, asked: _Asked, tell: Tell
+) -> AbstractContextManager[_Opened]:
+    if kind == "wiggum":
+        return _wiggum(folder, asked, tell)
+    if found is None:
+        return _plain(folder, asked, tell)
+    return {"bmalph": _bmalph, "ralph-loop": _ralph_loop}[kind](found, asked, tell)
+
+
+def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+    from bridge.loop.prompt import find_prompt
+    from bridge.setups.plain.opening import open_agent_loop, open_loop
+    from bridge.setups.plain.settings import AGENT_PROMISE, PlainSettings
+
+    wanted: dict[str, Any] = {}
+    if asked.max_iterations is not None:
+        wanted["max_iterations"] = asked.max_iterations
+    if asked.turn_seconds is not None:
+        wanted["timeout"] = asked.turn_seconds
+    given = PlainSettings(
+        prompt=os_text(find_prompt(folder, None if asked.prompt is None else os.fspath(asked.prompt))),
+        max_seconds=asked.max_seconds,
+        max_failures=asked.max_failures or 0,
+        retry_seconds=asked.retry_delay,
+        live=asked.live,
+        promise=asked.promise or (AGENT_PROMISE if asked.agent else None),
+        resume=asked.resume,
+        **wanted,
+    )
+    driver, agent = _script(asked.driver), _script(asked.agent)
+    if agent is not None:
+        if asked.allowed_tools is not None or not asked.resume:
+            raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
+        return open_agent_loop(folder, given, agent, asked.globals)
+    return open_loop(folder, given, driver, asked.globals, tell, allowed_tools=asked.allowed_tools)
+
+
+def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.opening import Wanted, open_loop, options_of
+
+    wanted = Wanted(
+        options=options_of(
+            driver=_script(asked.driver),
+            prompt=None if asked.prompt is None else os.fspath(asked.prompt),
+            calls=None if asked.calls is None else str(asked.calls),
+            timeout=asked.timeout,
+            retry_delay=asked.retry_delay,
+            max_failures=asked.max_failures,
+            resume=asked.resume,
+            allowed_tools=asked.allowed_tools,
+        ),
+        live=asked.live,
+        max_iterations=asked.max_iterations,
+        max_seconds=asked.max_seconds,
+        timeout=asked.turn_seconds,
+        promise=asked.promise,
+        extra=asked.settings,
+    )
+    return open_loop(locate(found.project), wanted, tell)
+
+
+def _ralph_loop(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+    from bridge.setups.ralph_loop.opening import open_loop, request_of
+    from bridge.setups.ralph_loop.start import Options
+
+    prompt = None if asked.prompt is None else os.fspath(asked.prompt)
+    request = request_of(found, asked.words, prompt=prompt, max_iterations=asked.max_iterations)
+    options = Options(
+        agent=_script(asked.agent),
+        settings=asked.globals,
+        max_seconds=asked.max_seconds,
+        turn_seconds=asked.turn_seconds,
+        retry_delay=asked.retry_delay,
+    )
+    return open_loop(found, request, options, tell)
+
+
+def _wiggum(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.opening import Wanted, limits_of, open_outer
+    from bridge.setups.wiggum.start import Request
+
+    tools = {"driver": asked.driver, "agent": asked.agent}
+    request = Request(
+        description=None if asked.task is None else os_text(asked.task),
+        promise=None if asked.promise is None else os_text(asked.promise),
+        max_iterations=asked.max_iterations,
+        environment=limits_of(asked.max_iterations, asked.promise),
+        max_minutes=asked.max_minutes,
+        tool=next((f"{kind} {_script(script)}" for kind, script in tools.items() if script is not None), None),
+    )
+    wanted: dict[str, Any] = {"live": asked.live, "settings": dict(asked.settings)}
+    if asked.turn_seconds is not None:
+        wanted["timeout"] = asked.turn_seconds
+    if asked.retry_delay is not None:
+        wanted["retry_delay"] = asked.retry_delay
+    return open_outer(Layout(folder), request, Wanted(**wanted), tell)

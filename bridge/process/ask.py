@@ -1,0 +1,111 @@
+"""A short run of a program to its end, such as git or ``CLI --version``: what came of it, never an exception."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.process import ladder
+from bridge.process.ladder import Rung
+from bridge.process.table import group_lives
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["NOT_STARTED", "TOO_LONG", "Ran", "ask"]
+
+NOT_STARTED = 127
+TOO_LONG = 124
+
+_RUNGS = (Rung(signal.SIGTERM, 2.0), Rung(signal.SIGKILL, 2.0))
+_KILL = (Rung(signal.SIGKILL, 2.0),)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a program ended.
+
+    Attributes:
+        status: exit status, minus the number of the signal that ended it; :data:`NOT_STARTED` and :data:`TOO_LONG`
+            as shells have them.
+        out: what it printed.
+        err: what it wrote to stderr; or why there is nothing.
+    """
+
+    status: int
+    out: bytes = b""
+    err: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """It ended with status 0."""
+        return self.status == 0
+
+    @property
+    def text(self) -> str:
+        """What it printed, without the newlines at its end."""
+        return os.fsdecode(self.out).rstrip("\n")
+
+
+def ask(
+    argv: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+    patience: float,
+    leave: bool = False,
+) -> Ran:
+    """Run a program in a session of its own, and give what came of it.
+
+    What it prints goes to files: a child that keeps an output open delays nothing.
+
+    Args:
+        argv: the program and its arguments.
+        cwd: the folder to run it in.
+        env: its environment, whole.
+        stdin: what it reads.
+        patience: seconds that it may take, with all that it starts; then it gets TERM (at which git takes away its
+            index.lock, in the way of all that follows), then KILL.
+        leave: what it has left in its process group goes on; else it is ended.
+    """
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        if stdin:
+            source.write(stdin)
+            source.seek(0)
+        try:
+            process = subprocess.Popen(
+                argv, cwd=cwd, env=env, stdin=source, stdout=out, stderr=err, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            return Ran(NOT_STARTED, b"", str(error))
+        try:
+            status = _wait(process, patience)
+        except BaseException:
+            _end(process, _RUNGS)
+            raise
+        if status is None:
+            _end(process, _RUNGS)
+        elif not leave and group_lives(process.pid):
+            ladder.end([process.pid], _KILL)
+        for file in (out, err):
+            file.seek(0)
+        if status is None:
+            return Ran(TOO_LONG, out.read(), f"{' '.join(argv[:2])} took longer than {patience:g} s")
+        return Ran(status, out.read(), err.read().decode("utf-8", "replace"))
+
+
+def _wait(process: subprocess.Popen[bytes], patience: float) -> int | None:
+    try:
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _end(process: subprocess.Popen[bytes], rungs: Sequence[Rung]) -> None:
+    ladder.end([process.pid], rungs, lambda: process.poll() is None or group_lives(process.pid))
+    process.wait()

@@ -1,0 +1,58 @@
+"""What a tool has left running: found by a mark in the environment, and ended.
+
+A tool's process group ends with its turn. What has left that group (``setsid``) lives on between the turns, such as
+a server that the next turn tests against; after the last one nobody would end it (trap T2).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from signal import SIGKILL, SIGTERM
+from typing import TYPE_CHECKING
+
+from bridge.process import ladder
+from bridge.process.ladder import Rung
+from bridge.process.table import ancestors, environments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["MARK", "end", "marked"]
+
+MARK = "RALPH_BRIDGE_PROJECT"
+"""Variable that the tool gets into its environment, and hands on to what it starts: the project's folder."""
+
+_RUNGS = (Rung(SIGTERM, 2.0), Rung(SIGKILL, 2.0))
+
+
+def marked(project: Path) -> list[int]:
+    """Return the pids of processes that tools of this project have left running.
+
+    They are found by :data:`MARK` in their environment; where that can't be seen (macOS, other users'
+    processes) there are none.
+    """
+    wanted = f"{MARK}={project}".encode("utf-8", "surrogateescape")
+    return sorted(pid for pid, variables in environments() if wanted in variables)
+
+
+def end(project: Path, also: Iterable[int] = ()) -> int:
+    """End what the tools of this project have left running; return how many process groups that were.
+
+    With the project's lock held and no tool at work: whatever carries the mark then belongs to no loop. Our own
+    ancestors are spared: a tool may have started us. A process that is to outlive the loop is started without the
+    mark: ``env -u RALPH_BRIDGE_PROJECT setsid ...``.
+
+    Args:
+        project: the project's folder, as in the mark.
+        also: pids of others to end.
+    """
+    groups = set()
+    for pid in {*marked(project), *also} - ancestors():
+        with suppress(OSError):
+            groups.add(os.getpgid(pid))
+    groups.discard(os.getpgid(0))
+    if groups:
+        ladder.end(groups, _RUNGS)
+    return len(groups)

@@ -1,0 +1,285 @@
+"""A program whose output is read line by line, and whose whole process group has ended when we let go of it.
+
+Its stdout is a pipe that is read in the calling thread; its stderr is a file. The programs in question print
+megabytes on one line, leave children behind that hold stdout open, and stop reading signals while they are blocked
+writing: so the end is the program's own end and not end-of-file, and the ladder reads on while it climbs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from bridge.errors import ProgramNotStarted, ProgramTimeout
+from bridge.process import argv as arguments
+from bridge.process import guardian, ladder
+from bridge.process.ladder import Rung
+from bridge.process.table import group_lives
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+__all__ = ["Graces", "Program"]
+
+_SLICE = 0.05
+_READ = 65_536
+_MOST_A_PIPE_HOLDS = 1024 * 1024
+_LAST_WORDS = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Graces:
+    """How long a process group may take to obey each signal, in seconds.
+
+    `leftover` is for what a program leaves running when it ends: it gets TERM, then KILL.
+    """
+
+    interrupt: float = 2.0
+    terminate: float = 2.0
+    kill: float = 2.0
+    leftover: float = 0.5
+
+
+class Program:
+    """A running program, as a context manager: when the block ends, so has its whole process group.
+
+    When this process is killed with -9, the guardian of the shells ends the group, from the moment on that
+    the program is executed.
+
+    Args:
+        argv: program and arguments; bytes that are no text as surrogate escapes.
+        cwd: folder to run it in.
+        env: its environment, whole.
+        stderr_path: file that gets its stderr, replaced.
+        timeout: seconds that it may run, or None.
+        graces: the kill ladder's patience.
+        stdin: what it reads on stdin; None: nothing. An open, silent stdin hangs most CLIs.
+
+    Raises:
+        ProgramNotFound: there is no such program.
+        ProgramNotStarted: it can't be executed.
+        ArgumentTooLong: the system would refuse the command line.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | os.PathLike[str],
+        env: Mapping[str, str],
+        stderr_path: str | os.PathLike[str],
+        timeout: float | None = None,
+        graces: Graces | type[Graces] = Graces,
+        stdin: bytes | None = None,
+    ) -> None:
+        self.argv = arguments.resolve(argv, cwd=cwd, env=env)
+        arguments.check_sizes(self.argv, env)
+        self.status: int | None = None
+        """Exit status once it has ended; minus the signal's number when a signal ended it."""
+        self._graces = graces
+        self._timeout = timeout
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+        self._pending: list[bytes] = []
+        self._last_words = b""
+        self._reader, writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        self._poller = select.poll()
+        self._poller.register(self._reader, select.POLLIN)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.pid = 0
+        try:
+            with ladder.signals_held():
+                self._process = _start(self.argv, cwd, env, stderr_path, writer, stdin)
+                self.pid = self._process.pid
+                guardian.watch(self.pid)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.close(writer)
+
+    def lines(self, every: float | None = None) -> Generator[bytes, None, None]:
+        """Yield stdout line by line, each with its newline (the last perhaps without), byte for byte.
+
+        Ends when the program has ended and its output is read; a child of it that still holds stdout
+        delays nothing.
+
+        Args:
+            every: also yield an empty line each time that so many seconds have passed.
+
+        Raises:
+            ProgramTimeout: it ran for too long. The group was ended and its last output was yielded.
+        """
+        after_exit = 0
+        tick = float("inf") if every is None else time.monotonic() + every
+        while self._time_left() > 0 and after_exit < _MOST_A_PIPE_HOLDS:
+            alive = self._alive()  # before the read: what it wrote before it ended is then all there
+            if alive:
+                self._poller.poll(min(_SLICE, self._time_left()) * 1000)
+            data = self._read()
+            if data == b"":
+                yield from self._await_exit(every)
+                break
+            if data is None and not alive:
+                break
+            if data is not None:
+                after_exit += 0 if alive else len(data)
+                yield from self._split(data)
+            if every is not None and alive and (now := time.monotonic()) >= tick:
+                tick = now + every
+                yield b""
+        yield from self._split(self._last_words)
+        timed_out = self._alive()
+        if timed_out:
+            yield from self._split(self._end_group())
+        yield from self._rest()
+        if timed_out:
+            raise ProgramTimeout(f"{self.argv[0]} ran longer than {self._timeout:g} s and was ended")
+
+    def _time_left(self) -> float:
+        return float("inf") if self._deadline is None else self._deadline - time.monotonic()
+
+    def _read(self) -> bytes | None:
+        """Return what is there, b"" at the end of the stream, None when nothing is there now."""
+        try:
+            return os.read(self._reader, _READ)
+        except BlockingIOError:
+            return None
+
+    def _split(self, data: bytes) -> Iterator[bytes]:
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            # A line of megabytes comes in hundreds of pieces: searched piece by piece, joined once.
+            yield b"".join((*self._pending, end, b"\n"))
+            self._pending.clear()
+        if rest:
+            self._pending.append(rest)
+
+    def _rest(self) -> Iterator[bytes]:
+        if self._pending:
+            yield b"".join(self._pending)
+            self._pending.clear()
+
+    def _alive(self) -> bool:
+        if self.status is None and self._process is not None:
+            self.status = self._process.poll()
+        return self.status is None
+
+    def _await_exit(self, every: float | None) -> Iterator[bytes]:
+        """stdout is closed: wait for the end, or for the deadline."""
+        pause = 0.0005
+        tick = time.monotonic() + (every or 0)
+        while self._alive() and self._time_left() > 0:
+            time.sleep(pause)
+            pause = min(pause * 2, _SLICE)
+            if every is not None and (now := time.monotonic()) >= tick:
+                tick = now + every
+                yield b""
+
+    def end(self) -> None:
+        """End the whole group before its time; what it still wrote comes out of :meth:`lines`."""
+        if self._alive() or group_lives(self.pid):
+            self._last_words += self._end_group()
+
+    def _end_group(self, *, gently: bool = True) -> bytes:
+        """End the whole group and return what it still wrote."""
+        graces = self._graces
+        rungs = [Rung(signal.SIGTERM, graces.leftover), Rung(signal.SIGKILL, graces.kill)]
+        if gently:
+            rungs[:1] = [Rung(signal.SIGINT, graces.interrupt), Rung(signal.SIGTERM, graces.terminate)]
+        written: list[bytes] = []
+        kept = 0
+
+        def lives() -> bool:
+            nonlocal kept
+            # Keep reading: a program that is blocked writing its last words can't obey.
+            if data := self._read():
+                kept += len(data)
+                if kept <= _LAST_WORDS:
+                    written.append(data)
+            return self._alive() or group_lives(self.pid)
+
+        ladder.end([self.pid], rungs, lives)
+        while kept <= _LAST_WORDS and (data := self._read()):
+            kept += len(data)
+            written.append(data)
+        return b"".join(written)
+
+    def close(self) -> None:
+        """End what is left of the process group, reap it and let go of every descriptor."""
+        if self._process is None:
+            os.close(self._reader)
+            return
+        try:
+            if self._alive():
+                self._end_group()
+            elif group_lives(self.pid):
+                self._end_group(gently=False)
+        finally:
+            os.close(self._reader)
+            if self._alive():  # unkillable (a process in the kernel's hands); never wait for ever
+                raise ProgramTimeout(f"{self.argv[0]} (process {self.pid}) does not end, even after KILL")
+            guardian.release(self.pid)
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _source(stdin: bytes | None) -> IO[bytes]:
+    """What the program gets for its stdin. A file, not a pipe: nobody has to feed it while it runs."""
+    if stdin is None:
+        return open(os.devnull, "rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller's ExitStack closes it)
+    file.write(stdin)
+    file.seek(0)
+    return file
+
+
+def _appending(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_APPEND, 0o666)
+
+
+def _start(
+    argv: list[str],
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stderr_path: str | os.PathLike[str],
+    writer: int,
+    stdin: bytes | None,
+) -> subprocess.Popen[bytes]:
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(_source(stdin))
+        # Appended to: whoever cuts it short while the program runs has it go on behind that.
+        stderr = stack.enter_context(open(stderr_path, "wb", opener=_appending))
+        # Python 3.12 warns of a fork in Python when threads exist. The child only writes to a pipe and executes;
+        # there is nothing that the caller could do about it.
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
+        try:
+            with guardian.announcing() as announce:
+                return subprocess.Popen(
+                    argv,
+                    stdin=source,
+                    stdout=writer,
+                    stderr=stderr,
+                    cwd=cwd,
+                    env=env,
+                    start_new_session=True,
+                    preexec_fn=announce,
+                )
+        except OSError as error:
+            raise ProgramNotStarted(f"{argv[0]} could not be started: {error.strerror or error}") from None

@@ -1,0 +1,167 @@
+"""The process table of this machine: the only reader of ``/proc``, and of ``ps`` where there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "Identity",
+    "Process",
+    "alive",
+    "ancestors",
+    "command_of",
+    "descendants",
+    "environments",
+    "group_lives",
+    "identify",
+    "running_in",
+    "table",
+]
+
+
+class Process(NamedTuple):
+    """Where one process stands: pids of its parent, of its group and of its session (0: not known)."""
+
+    parent: int
+    group: int
+    session: int
+
+
+class Identity(NamedTuple):
+    """A process, told from any later one with its pid: when it started, and in which life of the machine."""
+
+    pid: int
+    started: str
+    boot: str
+
+
+def table() -> dict[int, Process]:
+    """Every process of this machine that is not a zombie, by pid."""
+    if _has_proc():
+        rows = ((pid, _fields(pid)) for pid in _pids())
+        return {pid: Process(*map(int, row[1:4])) for pid, row in rows if row and row[0] not in (b"Z", b"X")}
+    asked = ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat="]
+    listing = subprocess.run(asked, capture_output=True, check=False).stdout.splitlines()
+    found = {}
+    for pid, parent, group, state in (row.split()[:4] for row in listing):
+        if not state.startswith(b"Z"):
+            found[int(pid)] = Process(int(parent), int(group), _session(int(pid)))
+    return found
+
+
+def group_lives(group: int) -> bool:
+    """Say whether the process group has a member that is not a zombie."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not _has_proc() or any(process.group == group for process in table().values())
+
+
+def descendants(known: dict[int, Process], roots: set[int]) -> set[int]:
+    """Give `roots` and all that descends from them, in a table."""
+    found = set(roots)
+    while more := {pid for pid, process in known.items() if process.parent in found and pid not in found}:
+        found |= more
+    return found
+
+
+def ancestors() -> set[int]:
+    """Give this process, its parent, and so on, as far as they can be seen."""
+    known, found, pid = table(), set[int](), os.getpid()
+    while pid > 1 and pid not in found:
+        found.add(pid)
+        pid = known[pid].parent if pid in known else 0
+    return found
+
+
+def identify(pid: int | None = None) -> Identity:
+    """Identify a process; None is this one. `started` is empty when it does not live."""
+    pid = os.getpid() if pid is None else pid
+    return Identity(pid, _started(pid), _boot())
+
+
+def alive(known: Identity) -> bool:
+    """Whether that very process still lives."""
+    started = _started(known.pid)
+    return bool(started) and started == known.started and known.boot == _boot()
+
+
+def command_of(pid: int) -> str:
+    """Return the command line of a process, ``""`` when it can't be seen."""
+    with suppress(OSError):
+        data = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return data.replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    return _ps(pid, "command=")
+
+
+def environments() -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the pid and the ``NAME=VALUE`` of every other process; none where they can't be seen (macOS)."""
+    for pid in _pids():
+        if pid != os.getpid():
+            with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+                yield pid, file.read().split(b"\0")
+
+
+def running_in(folder: Path, script: str) -> list[int]:
+    """Return the pids of bashes that run a script of that name in a folder; none where that can't be seen."""
+    found = []
+    for pid in _pids():
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            runs_it = b"bash" in words[0] and any(word.endswith(os.fsencode(script)) for word in words[1:3])
+            if runs_it and os.path.samefile(f"/proc/{pid}/cwd", folder):
+                found.append(pid)
+    return sorted(found)
+
+
+def _has_proc() -> bool:
+    return os.path.exists("/proc/self/stat")
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit()) if _has_proc() else iter(())
+
+
+def _fields(pid: int) -> list[bytes]:
+    """The fields of ``stat`` from the state on; none for a process that has ended."""
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        # The name in parentheses may hold anything, ")" included.
+        return file.read().rpartition(b")")[2].split()
+    return []
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def _started(pid: int) -> str:
+    if not _has_proc():
+        return _ps(pid, "lstart=")
+    fields = _fields(pid)
+    return "" if not fields or fields[0] in (b"Z", b"X") else fields[19].decode()
+
+
+def _boot() -> str:
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return ""  # `lstart` has the date and needs no more
+
+
+def _ps(pid: int, field: str) -> str:
+    with suppress(OSError):
+        done = subprocess.run(["ps", "-o", field, "-p", str(pid)], capture_output=True, check=False, timeout=5)
+        return done.stdout.decode("utf-8", "replace").strip()
+    return ""

@@ -1,0 +1,212 @@
+"""A bmalph project's loop, ready to run: its settings checked, its driver loaded."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bridge import resources
+from bridge.errors import UnknownDriver
+from bridge.resources import os_text
+from bridge.setups.bmalph.settings import Given
+from bridge.setups.bmalph.tools import OPTION, about_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+    from pathlib import Path
+
+    from bridge.driver import Driver
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.options import LoopSettings
+    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.settings import Settings
+
+__all__ = ["Opened", "Wanted", "open_driver", "open_loop", "options_of", "settings_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a run.
+
+    Attributes:
+        options: settings by field.
+        live: show events as they come.
+        max_iterations, max_seconds: when to give up; None: never.
+        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
+        promise: a completion promise, or None.
+        extra: globals for the driver.
+    """
+
+    options: Mapping[str, Given] = field(default_factory=dict)
+    live: bool = False
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    timeout: float | None = None
+    promise: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A loop that may start.
+
+    Attributes:
+        folder: its folder of the project.
+        driver: loaded.
+        settings: of the project.
+        loop: the same for the engine.
+        live: events are shown as they come.
+    """
+
+    folder: Folder
+    driver: Driver
+    settings: Settings
+    loop: LoopSettings
+    live: bool
+
+    def events(
+        self, on_log: Callable[[str, str], None] = lambda _level, _line: None
+    ) -> Generator[LoopEvent, None, None]:
+        """Run it; see :func:`bridge.loop.runner.run_loop`.
+
+        Args:
+            on_log: gets the level of each line of the loop's log, and the line.
+        """
+        from bridge.loop.runner import run_loop
+        from bridge.setups.bmalph.store import BmalphStore, command_line
+
+        store = BmalphStore(
+            self.folder,
+            self.settings,
+            driver=self.driver.script.stem,
+            command=command_line(),
+            live=self.live and self.driver.supports_live_output(),
+            on_log=on_log,
+        )
+        return run_loop(self.driver, self.loop, store=store)
+
+
+@contextmanager
+def open_loop(folder: Folder, wanted: Wanted, tell: Callable[[str], None], *, log: bool = True) -> Iterator[Opened]:
+    """Check everything and load the driver, which is closed when the block ends. Nothing is started.
+
+    Args:
+        folder: the loop's folder of the project.
+        wanted: what is asked for.
+        tell: gets what people should know of it.
+        log: the driver may write to the loop's log.
+
+    Raises:
+        bridge.errors.ConfigurationError: settings, files or options that can't be used.
+        bridge.errors.BridgeError: the driver can't be loaded.
+    """
+    from bridge.setups.bmalph.engine import loop_settings
+    from bridge.setups.bmalph.start import ready
+
+    settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
+    for notice in settings.notices:
+        tell(notice)
+    with open_driver(folder, settings, wanted.extra, log=folder.logs / "ralph.log" if log else None) as driver:
+        settings = _checked(driver, settings, wanted, tell)
+        loop = loop_settings(
+            folder,
+            settings,
+            env=os.environ,
+            live=wanted.live,
+            max_iterations=wanted.max_iterations,
+            max_seconds=wanted.max_seconds,
+            promise=wanted.promise,
+        )
+        if wanted.timeout is not None:
+            loop = replace(loop, timeout=wanted.timeout)
+        yield Opened(folder, driver, settings, loop, wanted.live)
+
+
+def options_of(
+    *,
+    driver: str | None = None,
+    prompt: str | None = None,
+    calls: str | None = None,
+    timeout: float | None = None,
+    retry_delay: float | None = None,
+    max_failures: int | None = None,
+    resume: bool = True,
+    allowed_tools: str | None = None,
+) -> dict[str, Given]:
+    """What the options of ``run`` say about settings; `timeout` in minutes, `retry_delay` in seconds."""
+    given = {
+        "platform_driver": ("--driver", driver and resources.as_given(driver)),
+        "prompt_file": ("--prompt", prompt),
+        "max_calls_per_hour": ("--calls", calls),
+        "timeout_minutes": ("--timeout", None if timeout is None else str(math.ceil(timeout))),
+        "retry_seconds": ("--retry-delay", None if retry_delay is None else f"{retry_delay:g}"),
+        "retry_limit": ("--max-failures", None if max_failures is None else str(max_failures)),
+        "session_continuity": ("--no-continue", None if resume else "false"),
+        "allowed_tools": (OPTION, allowed_tools),
+    }
+    return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}
+
+
+def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:
+    """Load the driver that the settings name: the project's own.
+
+    The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
+
+    Args:
+        folder: the loop's folder of the project.
+        settings: of the project.
+        extra: more globals, from ``--set``.
+        log: the log of the loop that it is loaded for, or None.
+
+    Raises:
+        bridge.errors.UnknownDriver: the project has drivers, and none of that name.
+        bridge.errors.BridgeError: it can't be loaded.
+    """
+    from bridge.driver import NOT_DRIVERS, Driver
+
+    name = settings.platform_driver
+    own = resources.scripts_in(folder.drivers, without=NOT_DRIVERS)
+    source = settings.sources["platform_driver"]
+    if own and name not in own and "/" not in name and source.kind != "option":
+        places = ", ".join(folder.name_of(each) for each in folder.drivers)
+        raise UnknownDriver(
+            f"the driver {name} ({source.name} {source.where}) is not there: {folder.shown}/drivers/{name}.sh\n"
+            f"  searched: {places}\n"
+            f"  expected one of: {', '.join(own)}.{resources.likely(name, own)}\n"
+            f"  next: correct the name, or get the driver back (`bmalph upgrade`)"
+        )
+    return Driver.load(
+        settings.platform_driver,
+        folders=folder.drivers,
+        cwd=folder.project,
+        settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
+        log=log,
+    )
+
+
+def settings_of(extra: Mapping[str, str]) -> dict[str, Given]:
+    """What ``--set`` says of the tools that the agent may use, by either name: drivers read one of them only."""
+    for name in ("CLAUDE_ALLOWED_TOOLS", "ALLOWED_TOOLS"):
+        if name in extra:
+            return {"allowed_tools": Given(f"--set {name}", os_text(extra[name]))}
+    return {}
+
+
+def _checked(driver: Driver, settings: Settings, wanted: Wanted, tell: Callable[[str], None]) -> Settings:
+    """Check what depends on the driver; return the settings with what there is to tell, for the log, too.
+
+    Raises:
+        bridge.errors.ConfigurationError: the option for allowed tools names some that the driver doesn't know.
+    """
+    found = []
+    if wanted.live and settings.output_format == "text" and driver.supports_live_output():
+        source = settings.sources["output_format"]
+        found.append(f"{source.name} {source.where} is text; live output needs json, which is taken")
+    if said := about_tools(settings, driver):
+        found.append(said)
+    for line in found:
+        tell(line)
+    return replace(settings, notices=(*settings.notices, *found))

@@ -1,0 +1,76 @@
+"""What ``ralph-bridge doctor`` says where there is nothing for a loop yet: the shortest way to a first one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge import resources
+from bridge.errors import BridgeError
+from bridge.setups.diagnosis import Answer, Check, failed, machine, warned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["CHECKS", "Case", "is_blank"]
+
+_SIGNS = (".ralph", ".ralphrc", "ralph", "PROMPT.md", "@fix_plan.md", ".claude/ralph", ".claude/ralph-state.json")
+
+
+def is_blank(folder: Path) -> bool:
+    """Say whether a folder has nothing that any loop would have put there, or look for."""
+    return not any(os.path.lexists(folder / name) for name in _SIGNS)
+
+
+class Case(NamedTuple):
+    """What the checks get to see; see :class:`bridge.setups.diagnosis.Place`."""
+
+    project: Path
+    env: Mapping[str, str]
+
+
+def _git(case: Case) -> Answer:
+    """The plain loop runs without; most CLIs want one."""
+    found = machine.git(case)
+    return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
+
+
+def _way(case: Case) -> Answer:
+    """Nothing is wrong, but no loop can run either; the CLI that is there decides what to type."""
+    there = _installed(case)
+    name = there[0] if there else "codex"
+    lines = (
+        "echo 'What the agent shall do.' > PROMPT.md",
+        f"ralph-bridge run --driver {name} --max-iterations 5",
+        "or, to see one first, without a model: ralph-bridge demo",
+    )
+    clis = f"drivers whose CLI is installed: {', '.join(there)}" if there else "no CLI of our drivers is installed"
+    return failed(f"there is no prompt and no setup in this folder yet; {clis}", "\n          ".join(lines))
+
+
+def _installed(case: Case) -> list[str]:
+    """Name the shipped drivers whose CLI is on PATH; Claude Code's first, as `run` takes it."""
+    from bridge.driver import NOT_DRIVERS, Driver
+
+    found = []
+    for name in resources.scripts_in([resources.shipped("drivers")], without=NOT_DRIVERS):
+        try:
+            with Driver.load(name, env=dict(case.env), timeout=5) as driver:
+                if shutil.which(driver.cli_binary(), path=case.env.get("PATH")):
+                    found.append(name)
+        except BridgeError:
+            continue
+    return sorted(found, key=lambda name: (name != "claude-code", name))
+
+
+CHECKS: Mapping[str, Check[Case]] = {
+    "bash-available": Check("bash available", machine.bash),
+    "git-repo": Check("git repository with commits", _git, 60),
+    "jq-available": Check("jq available", machine.jq),
+    "disk-space": Check("disk space", machine.disk),
+    "unserved": Check("nothing is asked for that no loop here does", machine.unserved),
+    "ralph-project": Check("a project that the loop can run in", _way, 60),
+}
+"""By their stable ids, called as in the other setups."""

@@ -1,0 +1,83 @@
+"""How a loop runs in a folder without a setup."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bridge.loop.night import night
+from bridge.loop.options import LoopSettings
+from bridge.loop.rules import Limits, Rules
+from bridge.process.leftovers import MARK
+from bridge.setups.plain.own import FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["AGENT_PROMISE", "TURN_MINUTES", "PlainSettings", "loop_settings"]
+
+TURN_MINUTES = 60.0
+"""Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
+
+AGENT_PROMISE = "COMPLETE"
+"""What ends the loop of an agent script unless another promise is named: prompts for these scripts ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSettings:
+    """What the command line says of such a loop.
+
+    Attributes:
+        prompt: the prompt file, as the driver gets to see it.
+        max_iterations: then it ends.
+        max_seconds: then it ends, the turn that is under way with it; None: never.
+        max_failures: failed turns in a row at which it ends; 0: never.
+        timeout: seconds that one turn may take; None: any number.
+        retry_seconds: the first pause after a failed turn; None: as the environment says.
+        live: show output while it comes.
+        promise: a completion promise that ends the loop; None: none.
+        resume: resume the session of the turn before.
+        env: the environment; this process's own.
+    """
+
+    prompt: str = ".ralph/PROMPT.md"
+    max_iterations: int | None = 50
+    max_seconds: float | None = None
+    max_failures: int = 0
+    timeout: float | None = TURN_MINUTES * 60
+    retry_seconds: float | None = None
+    live: bool = True
+    promise: str | None = None
+    resume: bool = True
+    env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
+    """Translate them for the engine.
+
+    Raises:
+        bridge.errors.ConfigurationError: a variable of the environment is no number.
+    """
+    wanted = night(given.env)
+    return LoopSettings(
+        project=project,
+        prompt=given.prompt,
+        limits=Limits(given.max_iterations, given.max_failures, given.max_seconds),
+        rules=Rules(
+            keep_session=True,
+            retry_seconds=wanted.retry_seconds if given.retry_seconds is None else given.retry_seconds,
+            retry_max_seconds=wanted.retry_max_seconds,
+            limit_seconds=wanted.limit_seconds,
+        ),
+        live=given.live,
+        promise=given.promise,
+        timeout=given.timeout,
+        resume=given.resume,
+        env={**given.env, MARK: str(project)},
+        measure=True,
+        files=FILES,
+        graces=wanted.graces,
+        turn_log_bytes=wanted.turn_log_bytes,
+    )

@@ -1,0 +1,53 @@
+"""The last sentence of what an agent says: not its last piece, not an event, not a rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridge.cli._view import Bottom
+from bridge.loop.decide import State
+from bridge.loop.events import IterationStarted, OutputText, RunProgress
+from bridge.loop.follow import last_sentence, last_words
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("Read it. Now I fix the te", "Now I fix the te"),
+        ("One.\nTwo, v1.2.3 it is.\n\n=====\n", "Two, v1.2.3 it is."),
+        ("好的。现在修复", "现在修复"),
+        ("...\n", ""),
+        ("", ""),
+    ],
+)
+def test_of_a_text(text: str, last: str) -> None:
+    assert last_sentence(text) == last
+
+
+def test_of_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "live.log"
+    assert last_words(log) is None
+    delta = '{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"x"}}}'
+    message = '{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"A. Then b."}]}}'
+    log.write_text(f"=== Turn 1 ===\n{message}\n{delta}\n")
+    assert last_words(log) == "Then b."
+    log.write_text("x" * 100_000 + "\nDone. And more")
+    assert last_words(log) == "And more"
+
+
+def test_of_a_run_whose_text_comes_in_pieces() -> None:
+    bottom = Bottom(100, None)
+    bottom.take(_started())
+    for piece in ("Read", " it. No", "w I fi", "x it"):
+        bottom.take(OutputText(1, piece))
+    assert bottom.lines()[-1] == "last: Now I fix it"
+    bottom.take(_started())
+    bottom.take(RunProgress(1, 1.0, "One. Two.", "", 0))
+    bottom.take(RunProgress(1, 2.0, '{"type":"x","text":"cu', "", 1))
+    assert bottom.lines()[-1] == "last: Two."
+
+
+def _started() -> IterationStarted:
+    return IterationStarted(1, ("claude",), None, live=True, plan=None, log=Path("log"), state=State())

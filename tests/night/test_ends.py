@@ -1,0 +1,44 @@
+"""How far a loop goes: its iterations, its minutes, and one record for each turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge import stamps
+from bridge.loop.standing import standing
+
+if TYPE_CHECKING:
+    from tests.night.kinds import Night
+
+
+def test_max_iterations(night: Night) -> None:
+    loop = night.start("--max-iterations", "3")
+    assert loop.finished() == night.kind.used_up, loop.said
+    assert night.begun() == 3
+    where = standing(night.state)
+    assert (where.word, where.run and where.run.pid, where.run and where.run.turn) == ("ended", loop.pid, 3)
+
+
+def test_max_minutes_end_the_turn_under_way_too(night: Night) -> None:
+    night.turns("leave; hang")
+    loop = night.start("--max-minutes", "0.02", "--max-iterations", "5")
+    assert loop.finished() == night.kind.used_up, loop.said
+    assert night.alive() == []
+    assert standing(night.state).word == "ended"
+
+
+def test_b6_one_record_for_each_turn(night: Night) -> None:
+    night.turns("work", "fail")
+    assert night.start("--max-iterations", "3", "--retry-delay", "0").finished() == night.kind.used_up
+    records = night.turn_records()
+    assert [each["result"] for each in records] == ["success", "failed", *["success"] * (night.begun() - 2)]
+    for each in records:
+        assert (each["schema"], each["run"]) == (1, night.record()["run_id"])
+        assert each["tool"].split()[0] == ("agent" if night.kind.agent else "driver")
+        assert stamps.parse_iso(each["began"])
+        assert each["seconds"] >= 0
+        assert (night.path / each["log"]).is_file()
+        good = each["result"] == "success"
+        assert (each["status"], each["error"] is None) == (0 if good else 1, good)
+        if good:
+            assert (each["input_tokens"], each["output_tokens"], each["cost_usd"]) == (3, 4, 0.25)

@@ -1,0 +1,57 @@
+"""B5: nothing that a turn has started outlives its loop, whatever ends that; sessions of their own included."""
+
+from __future__ import annotations
+
+from signal import SIGHUP, SIGINT, SIGTERM
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.night.kinds import lives, until
+
+if TYPE_CHECKING:
+    from signal import Signals
+
+    from tests.night.kinds import Night
+
+
+def test_after_a_normal_end(night: Night) -> None:
+    night.turns("leave; work")
+    loop = night.start("--max-iterations", "2")
+    assert loop.finished() == night.kind.used_up, loop.said
+    assert set(night.left()) == {"child", "session", "daemon"}
+    assert night.alive() == []
+
+
+def test_a_turn_s_group_ends_with_the_turn(night: Night) -> None:
+    night.turns("leave; work", 'lives "$(cat "$kept/left.child")" && touch "$kept/survived"; work')
+    loop = night.start("--max-iterations", "2")
+    assert loop.finished() == night.kind.used_up, loop.said
+    assert not (night.kept / "survived").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(SIGINT, 130), (SIGTERM, 143), pytest.param(SIGHUP, 129, marks=pytest.mark.slow)]
+)
+def test_after_a_signal(night: Night, number: Signals, status: int) -> None:
+    night.turns("leave; hang")
+    loop = night.hanging()
+    loop.process.send_signal(number)
+    assert loop.finished() == status, loop.said
+    assert set(night.left()) == {"child", "session", "daemon"}
+    assert night.alive() == []
+
+
+def test_after_kill_9(night: Night) -> None:
+    survived = (
+        'for each in session daemon; do lives "$(cat "$kept/left.$each")" && touch "$kept/survived"; done; work'
+    )
+    night.turns("leave; hang", otherwise=survived)
+    night.hanging().kill()
+    until(lambda: not lives(night.pid(1)) and not lives(night.left()["child"]), "the turn's group ends")
+    loop = night.start("--max-iterations", "2")
+    assert loop.finished() == night.kind.used_up, loop.said
+    assert night.begun() >= 2
+    assert not (night.kept / "survived").exists()
+    assert night.alive() == []
+    assert "had left behind was ended" in loop.said + night.logged()
