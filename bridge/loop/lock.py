@@ -50,6 +50,8 @@ def one_loop(folder: Path, project: Path, *, others: Iterable[Path] = ()) -> Ite
     def acquire() -> None:
         try:
             lock.acquire()
+            with open(path, "wb") as file:  # for people, and for scripts: the lock says whose it is
+                file.write(b"%d\n" % os.getpid())
         except Timeout:
             raise ProjectBusy(_refusal(folder, project)) from None
         except NotImplementedError as error:

@@ -82,7 +82,9 @@ if TYPE_CHECKING:
 class Tool(Protocol):
     """What runs the agent for one turn: a driver or an agent script."""
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, turns.Reply]:
+    def turn(
+        self, layout: Layout, number: int, seconds: float | None
+    ) -> Generator[LoopEvent | turns.Limited, None, turns.Reply]:
         """Run the agent on :attr:`Layout.turn_prompt` for so many seconds at most, yielding what it shows."""
 
 
@@ -179,6 +181,8 @@ class _Kept:
         self._git = probe.git
         self._tree: TreeState | None = None
         self._began = 0.0
+        self.under_way = False
+        """The agent runs."""
         self._records = None
         if active is not None:
             self._records = TurnRecords(layout.folder / "logs", run_id=active.run_id, tool=active.tool)
@@ -186,12 +190,11 @@ class _Kept:
     def begin(self) -> None:
         """A turn begins."""
         self._began = time.time()
+        self.under_way = True
         self._tree = self._git.look() if self._git else None
 
     def end(self, reply: turns.Reply) -> TurnRecord | None:
         """A turn is over, its checkpoint included; return its record, where there is one."""
-        for each in reply.earlier:
-            self._keep(each)
         if reply.record is None:
             return None
         changes = self._git.changes(self._tree) if self._git else None
@@ -200,8 +203,15 @@ class _Kept:
         self._keep(record)
         return record
 
+    def limited(self, record: TurnRecord) -> None:
+        """A provider's limit has ended a run, which is repeated behind it."""
+        self.under_way = False
+        self._keep(record)
+
     def interrupted(self, number: int, why: str) -> None:
-        """A turn ends together with the loop."""
+        """A turn ends together with the loop, unless it only waits for a limit's end."""
+        if not self.under_way:
+            return
         record = TurnRecord(number, self._began, 0.0, "interrupted")
         self._keep(interrupted(record, why, time.time()))
 
@@ -223,6 +233,11 @@ def _turn(
                 except StopIteration as stop:
                     reply: turns.Reply = stop.value
                     return reply
+                if isinstance(event, turns.Limited):
+                    kept.limited(event.record)
+                    continue
+                if isinstance(event, IterationStarted | OutputText):
+                    kept.under_way = True
                 if isinstance(event, Notice):
                     journal.note(layout, f"iteration {state.iteration + 1}: {event.text}", "WARN")
                 if active is not None and isinstance(event, Waiting) and event.first:

@@ -26,7 +26,7 @@ from bridge.session_id import validate_session_id
 from bridge.setups.wiggum import files, journal
 from bridge.setups.wiggum.store import TurnStore, log_names
 from bridge.setups.wiggum.tool_errors import logged_errors
-from bridge.setups.wiggum.turns import Reply
+from bridge.setups.wiggum.turns import Limited, Reply
 from bridge.shell.protocol import quote
 from bridge.turn.agent import AgentEnd, run_agent, run_hook
 from bridge.turn.output import analyse
@@ -63,7 +63,9 @@ class DriverTool:
     timeout: float | None = TURN_MINUTES * 60
     night: Night = field(default_factory=Night)
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, Reply]:
+    def turn(
+        self, layout: Layout, number: int, seconds: float | None
+    ) -> Generator[LoopEvent | Limited, None, Reply]:
         """Run one iteration of the engine. A provider's limit is waited out in it, and is no turn."""
         until = None if seconds is None else time.monotonic() + seconds
         settings = LoopSettings(
@@ -83,7 +85,6 @@ class DriverTool:
             graces=self.night.graces,
         )
         reply = Reply(failure="the agent was not run")
-        earlier: tuple[TurnRecord, ...] = ()
         began = time.time()
         store = TurnStore(layout, number, self.night.turn_logs_bytes)
         with closing(run_loop(self.driver, settings, store=store)) as events:
@@ -92,7 +93,6 @@ class DriverTool:
                     # A run that is repeated behind a provider's limit, or the wait for its end.
                     if store.logs is not None:
                         cut = replace(begun(number, began, store.logs.output, layout.project), result="timeout")
-                        earlier = (*earlier, *filter(None, [reply.record]))
                         reply = replace(_CUT, record=interrupted(cut, _CUT.failure or "", time.time()))
                     else:
                         reply = _CUT
@@ -102,12 +102,14 @@ class DriverTool:
                     analysis = outcome.analysis
                     said = (analysis.last_text or analysis.text) if analysis else ""
                     excused = outcome.timed_out or outcome.silent
-                    earlier = (*earlier, *filter(None, [reply.record]))
                     began = time.time()
-                    reply = Reply(said, failure_of(outcome), excused, record=event.turn)
+                    record = event.turn
+                    if record is not None and record.result == "limit":
+                        yield Limited(record)
+                        record = None
+                    reply = Reply(said, failure_of(outcome), excused, record=record)
                 elif not isinstance(event, LoopEnded):
                     yield event
-        reply = replace(reply, earlier=earlier)
         return replace(reply, tool_errors=logged_errors(store.logs.output)) if store.logs else reply
 
 
@@ -125,7 +127,9 @@ class AgentTool:
     timeout: float | None = TURN_MINUTES * 60
     night: Night = field(default_factory=Night)
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[LoopEvent, None, Reply]:
+    def turn(
+        self, layout: Layout, number: int, seconds: float | None
+    ) -> Generator[LoopEvent | Limited, None, Reply]:
         """Run the hooks of one iteration.
 
         Raises:
@@ -144,14 +148,14 @@ class AgentTool:
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(layout.project))}")
         until = None if seconds is None else time.monotonic() + seconds
-        earlier: tuple[TurnRecord, ...] = ()
         while True:
             reply, limit = yield from self._run(layout, number, logs, _left(until))
             left = _left(until)
             if limit is None or left == 0 or files.cancelled(layout):
-                return replace(reply, earlier=earlier)
-            earlier = (*earlier, *filter(None, [reply.record]))
+                return reply
             # A provider's limit is waited out, and is no turn.
+            if reply.record is not None:
+                yield Limited(reply.record)
             wait = limit_wait(limit, self.night)
             yield from waiting(layout, number, limit, wait if left is None else min(wait, left))
             logs = log_names(layout, number, self.night.turn_logs_bytes)

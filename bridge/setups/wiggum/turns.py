@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.layout import Layout
     from bridge.setups.wiggum.plan import Items
 
-__all__ = ["Reply", "begin", "end", "recover"]
+__all__ = ["Limited", "Reply", "begin", "end", "recover"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,6 @@ class Reply:
         excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
         elapsed: seconds that the loop has run.
         record: the turn, summed up for the records; None: the agent was not run.
-        earlier: attempts of the same turn that a provider's limit ended.
         tool_errors: what tells the errors from others that its tools ended with.
     """
 
@@ -47,7 +46,13 @@ class Reply:
     elapsed: float = 0.0
     tool_errors: tuple[str, ...] = ()
     record: TurnRecord | None = None
-    earlier: tuple[TurnRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A provider's limit has ended the agent's run, which is repeated behind it: no turn, but on record."""
+
+    record: TurnRecord
 
 
 def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:

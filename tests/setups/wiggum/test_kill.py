@@ -88,7 +88,7 @@ def test_killed_in_the_middle_of_a_checkpoint(project: Project, hook: str, commi
         f".git/hooks/{hook}",
         "#!/bin/sh\n"
         f"[ $(git rev-list --count HEAD) = {commits} ] && [ ! -e bin/killed ] || exit 0\n"
-        "touch bin/killed; kill -9 $(cat .claude/ralph/.ralph-bridge.lock)\n",
+        "touch bin/killed; kill -9 $(cat .claude/ralph/.ralph_bridge.lock)\n",
         0o755,
     )
     assert project.wiggum("start", "--no-live").returncode == -9
