@@ -24,16 +24,17 @@ def back_off(first: float, number: int, longest: float = 30.0) -> float:
     return min(first * 2.0 ** min(number - 1, 60), max(first, longest))
 
 
-def limit_wait(limit: Limit, night: Night, *, now: float | None = None) -> float:
+def limit_wait(limit: Limit, night: Night, times: int = 1, *, now: float | None = None) -> float:
     """Say how long to wait for the end of a provider's limit, in seconds.
 
     Args:
         limit: as the tool's output tells it.
         night: how long to wait where no reset is known.
+        times: which limit in a row it is, from 1.
         now: seconds since the epoch; None: the present time.
     """
     if limit.resets_at is not None:
         return max(limit.resets_at - (time.time() if now is None else now) + _MARGIN, night.retry_seconds)
     if limit.kind == "rate":  # too many requests just now: over soon
-        return min(night.retry_seconds or 1.0, night.limit_seconds)
+        return min(back_off(night.retry_seconds, times, night.retry_max_seconds), night.limit_seconds)
     return night.limit_seconds

@@ -26,7 +26,7 @@ def test_a_key_that_is_refused_fails_the_run(stage: Stage, driver: str) -> None:
 
 
 def test_three_failures_in_a_row_end_the_loop(stage: Stage) -> None:
-    done = stage.loop("codex", turns=[Turn(status=401)])
+    done = stage.loop("codex", "--max-failures", "3", "--retry-delay", "0.1", turns=[Turn(status=401)])
     assert done.status == 1
     assert "incomplete after 3 iterations" in told(done)
     assert "(consecutive_failures)" in told(done)

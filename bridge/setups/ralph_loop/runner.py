@@ -258,7 +258,10 @@ class _Run:
     ) -> tuple[Attempt, TurnRecord]:
         """What an attempt came to, written down as a record of the turn."""
         analysis = analyse(Path(self._capture()), status)
-        attempt = Attempt(status, response, analysis.limit if analysis and status else None)
+        limit = analysis.limit if analysis and status else None
+        if limit is not None and limit.kind == "rate":
+            limit = None  # too many requests just now: over soon, and a failure like any other
+        attempt = Attempt(status, response, limit)
         failed: Result = "timeout" if timed_out else "limit" if attempt.limit else "failed"
         changes = self.repository.changes(tree)
         record = self.tally.add(

@@ -148,6 +148,7 @@ class AgentTool:
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(layout.project))}")
         until = None if seconds is None else time.monotonic() + seconds
+        times = 0
         while True:
             reply, limit = yield from self._run(layout, number, logs, _left(until))
             left = _left(until)
@@ -156,7 +157,8 @@ class AgentTool:
             # A provider's limit is waited out, and is no turn.
             if reply.record is not None:
                 yield Limited(reply.record)
-            wait = limit_wait(limit, self.night)
+            times += 1
+            wait = limit_wait(limit, self.night, times)
             yield from waiting(layout, number, limit, wait if left is None else min(wait, left))
             logs = log_names(layout, number, self.night.turn_logs_bytes)
 
