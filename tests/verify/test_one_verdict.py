@@ -142,7 +142,8 @@ def test_d2_the_three_ways_agree_on_every_script(tmp_path: Path) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", ["good", "bad"])
 def test_d2_the_three_ways_agree_on_the_fixtures_of_the_checks(tmp_path: Path, name: str) -> None:
-    for path in sorted((HERE / "fixtures").glob(f"*/{name}.sh")):
+    # Every eighth, good and bad ones of different checks: all of them take a quarter of an hour.
+    for path in sorted((HERE / "fixtures").glob(f"*/{name}.sh"))[name == "bad" :: 8]:
         SCRIPTS[f"fixtures/{path.parent.name}/{path.name}"] = path.read_text()
     names = tuple(each for each in SCRIPTS if each.startswith("fixtures/") and each.endswith(f"/{name}.sh"))
     made = _made(tmp_path, names)
