@@ -43,7 +43,7 @@ class Driver(LoadedScript):
     """One driver in a living bash of its own.
 
     A fresh shell per driver: nothing unsets functions, so a second driver would inherit the optional hooks
-    of the first (contract, section 7.1 of the controller's loading sequence).
+    of the first (the loading sequence of the contract).
     """
 
     _noun, _example = "a driver", "drivers/codex.sh"

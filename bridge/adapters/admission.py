@@ -35,7 +35,7 @@ def refuse_incomplete(adapter: AdapterFile, command: str) -> None:
 
 
 def line_limit(*, canonical: bool | None) -> int | None:
-    """Bytes of one line, its end included, that a terminal takes; None when it doesn't edit lines (P5)."""
+    """Bytes of one line, its end included, that a terminal takes; None when it doesn't edit lines."""
     if not canonical:
         return None
     return CANONICAL_LIMIT if os.uname().sysname == "Linux" else _MACOS_LIMIT

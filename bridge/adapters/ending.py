@@ -209,7 +209,7 @@ class Watch:
         return None
 
     def _seen(self, signs: Signs) -> Ending | Later:
-        """By pattern. What looks like a prompt is one when the program waits for input there (P3, P4)."""
+        """By pattern. What looks like a prompt is one when the program waits for input there."""
         by: EndedBy = "marker" if self.marker else "prompt"
         for detector, continued in self._prompts:
             if (found := detector.standing) is None:
@@ -254,7 +254,7 @@ class Watch:
     def _unseen(self, by: EndedBy, signs: Signs) -> Ending | Later:
         """Nothing stands at the start of a line.
 
-        A prompt behind output without line end (P8), or a program that asks.
+        A prompt behind output without line end, or a program that asks.
         """
         if not (self._echoed or self.marker):
             return Later()

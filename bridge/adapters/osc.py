@@ -1,7 +1,7 @@
 r"""OSC 633: what shells and REPLs announce about their commands, taken out of the stream.
 
 ``ESC ] 633 ; <payload> BEL`` or ``... ESC \``; an adapter's ``markers`` may name another number, such as 133. Our
-integration scripts end every payload with a nonce; then a sequence without it is what a program printed (P14): it
+integration scripts end every payload with a nonce; then a sequence without it is what a program printed: it
 is taken out as well and means nothing.
 """
 

@@ -25,7 +25,7 @@ __all__ = [
 Route = Literal["direct", "lines", "tempfile", "heredoc", "wrapper", "encoded"]
 
 CANONICAL_LIMIT = 4095
-"""Bytes of one line, its end included, that Linux keeps in canonical mode (P5)."""
+"""Bytes of one line, its end included, that Linux keeps in canonical mode."""
 _LONGEST_ENCODED = 8_000
 _DELIMITER = "RALPH_BRIDGE_EOF"
 _REMOVES = re.compile(
@@ -55,7 +55,7 @@ def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None
         adapter: what the file says.
         command: as the caller gave it; CRLF and CR count as line feeds.
         path: where a file may be put, should one be needed.
-        limit: longest line that the terminal takes at the moment (P5), None for no limit.
+        limit: longest line that the terminal takes at the moment, None for no limit.
 
     One line goes as it is, unless the terminal would cut it or a line editor would act on a character in it; then
     it takes the way of a block.

@@ -42,8 +42,7 @@ class PromptDetector:
     """Finds prompts; a pure function of all bytes so far, whatever the reads were.
 
     `standing` is what the end of a command is told from: the prompt that is the last thing on the current line. A
-    prompt-like text with more behind it was output (P3); one in the middle of a line is no prompt unless `loose`
-    (P8).
+    prompt-like text with more behind it was output; one in the middle of a line is no prompt unless `loose`.
 
     Args:
         pattern: as the adapter has it.
@@ -101,7 +100,7 @@ class PromptDetector:
         self.feed(data)
 
     def loose(self) -> PromptMatch | None:
-        """The prompt at the end of the current line, wherever in the line it begins (P8).
+        """The prompt at the end of the current line, wherever in the line it begins.
 
         Not where it ends another prompt: ``>> `` is no ``> `` behind some output. Line editors say where theirs
         begins, by asking for bracketed paste; elsewhere a few signs in front of it are what makes another of it.

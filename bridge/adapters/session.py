@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "Session"]
 
 COLUMNS = 8192
-"""Width of the terminal: line editors wrap what is longer, and then move the cursor about (P6)."""
+"""Width of the terminal: line editors wrap what is longer, and then move the cursor about."""
 ROWS = 50
 _GRACE = 2.0
 """Seconds that an interrupted program has to come back to its prompt."""

@@ -28,7 +28,7 @@ _TICK = 0.1
 
 
 class TtyState(NamedTuple):
-    """How the terminal stands (P4). None where it can't be told.
+    """How the terminal stands. None where it can't be told.
 
     canonical: the kernel edits lines: nobody is at a line editor's prompt.
     echo: the kernel echoes.
@@ -134,7 +134,7 @@ class Terminal:
     # writing
 
     def write(self, data: bytes, *, deadline: float | None = None) -> None:
-        """Write everything; what comes meanwhile is kept (P15: a full queue would block both sides)."""
+        """Write everything; what comes meanwhile is kept (a full queue would block both sides)."""
         view = memoryview(data)
         both = select.poll()
         both.register(self.fd, select.POLLIN | select.POLLOUT)

@@ -1,7 +1,7 @@
 r"""What a prompt pattern sees of a stream: text with lines as a terminal shows them, and the way back to offsets.
 
 Control sequences are removed; what moves to the first column begins a new line. A carriage return that no line feed
-follows does so too (P1): readline ends a line with ``\r\n ESC[?2004l \r`` before it draws the next prompt.
+follows does so too: readline ends a line with ``\r\n ESC[?2004l \r`` before it draws the next prompt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Has the agent written a file yet? The eyes of the write heartbeat (section 4.15)."""
+"""Has the agent written a file yet? The eyes of the write heartbeat."""
 
 from __future__ import annotations
 

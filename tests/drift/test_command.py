@@ -175,12 +175,12 @@ def test_without_namespaces_nothing_is_run(project: Project) -> None:
 def test_nobodys_keys_go_into_a_trial(project: Project) -> None:
     seen = project.folder / "seen"
     project.cli("codex", f"env >>{seen}\n{HELP}")
-    done = project.run("drift", "--run", "codex", OPENAI_API_KEY="nobodys-business", HOME="/root/mine")
+    done = project.run("drift", "--run", "codex", OPENAI_API_KEY="nobodys-business", HOME="/home/mine")
     assert (done.returncode, "starts" in done.stdout) == (1, True), done.stdout
     text = seen.read_text()
     assert "COPILOT_PROVIDER_BASE_URL=http://127.0.0.1:" in text
     assert "nobodys-business" not in text
-    assert "/root/mine" not in text
+    assert "/home/mine" not in text
 
 
 def test_a_folder_is_no_script(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""What the stand-in does at once: status, breaker and session, shown or reset (section 1.1). Text and code out.
+"""What the stand-in does at once: status, breaker and session, shown or reset. Text and code out.
 
 Without a loop's folder nothing is created (trap T26): there is nothing to show, and nothing to reset.
 """

@@ -37,7 +37,7 @@ def loop_settings(
     Args:
         folder: the loop's folder.
         settings: of the project.
-        env: environment of this process; the agent gets it with RALPH_DIR and a mark (section 7.4).
+        env: environment of this process; the agent gets it with RALPH_DIR and a mark.
         live: show events as they come.
         max_iterations, max_seconds: when to give up; None: never.
         promise: a completion promise that ends the loop, too; None without one.

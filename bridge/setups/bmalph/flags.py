@@ -1,4 +1,4 @@
-"""The options of ``ralph_loop.sh``, as its stand-in takes them (section 1.1). Pure: arguments in, a plan out.
+"""The options of ``ralph_loop.sh``, as its stand-in takes them. Pure: arguments in, a plan out.
 
 As in the original, options act in the order in which they stand: the first of those that do something at
 once (help, status, resets) decides, and what stands behind it is not looked at; what stands before it must

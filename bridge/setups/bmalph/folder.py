@@ -59,7 +59,7 @@ def locate(project: str | os.PathLike[str] = ".", env: Mapping[str, str] | None 
 
     Raises:
         ConfigurationError: RALPH_DIR is neither ``.ralph`` nor empty nor an absolute path, or holds ``..``
-            (section 2.2: a relative one would depend on where each script stands).
+            (a relative one would depend on where each script stands).
     """
     base = Path(os.path.abspath(project))
     given = (os.environ if env is None else env).get("RALPH_DIR", "")

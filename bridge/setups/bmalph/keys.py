@@ -110,7 +110,7 @@ KEYS: tuple[Key, ...] = (
     Key("ralph_home", "RALPH_HOME", _TEXT, "", "Accepted; the loop does not use it."),
     Key("write_timeout_override", "_HEARTBEAT_TIMEOUT_SECS_OVERRIDE", values.seconds(), "",
         "For tests: seconds in place of the write timeout's minutes."),
-    # What the original waits for a fixed time (section 4.18), and what it lets grow without bound.
+    # What the original waits for a fixed time, and what it lets grow without bound.
     _both("retry_seconds", "RALPH_BRIDGE_RETRY_SECONDS", values.seconds(), "30",
           "Wait after a failed run; doubles with each failure in a row."),
     _both("retry_max_seconds", "RALPH_BRIDGE_RETRY_MAX_SECONDS", values.seconds(), "600", "That wait's longest."),
@@ -138,4 +138,4 @@ KEYS: tuple[Key, ...] = (
 """In the order in which they are shown; each field and each name once."""
 
 FILE_KEYS: dict[str, Key] = {key.in_file: key for key in KEYS if key.in_file}
-"""What ``.ralphrc`` may say (section 2.1, and our own with the prefix RALPH_BRIDGE_)."""
+"""What ``.ralphrc`` may say (the original's keys, and our own with the prefix RALPH_BRIDGE_)."""

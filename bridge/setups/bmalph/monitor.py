@@ -1,4 +1,4 @@
-"""``--monitor``: the loop, its live log and its status in three panes of tmux (section 4.16). Pure: commands out.
+"""``--monitor``: the loop, its live log and its status in three panes of tmux. Pure: commands out.
 
 The original's panes lose the environment, so that the loop runs another driver than it was asked for, and one of
 them starts whatever is called `ralph` on PATH (trap T25). Here every setting of the environment is handed on.

@@ -1,4 +1,4 @@
-"""From the engine's events to the files of section 3 and the lines of ``ralph.log``."""
+"""From the engine's events to the loop's files and the lines of ``ralph.log``."""
 
 from __future__ import annotations
 

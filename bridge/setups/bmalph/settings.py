@@ -1,6 +1,6 @@
 """Settings of a project's loop: where each value comes from, and what is wrong with any of them.
 
-Precedence is what section 2.3 intends, for every key: option of the command line, public name in the
+Precedence, for every key: option of the command line, public name in the
 environment, internal name in the environment, ``.ralphrc``, default. The original breaks it in places (a
 file's PLATFORM_DRIVER, PROMPT_FILE, CB_AUTO_RESET and CB_* thresholds win over options and environment,
 trap T21); here nothing does. A variable that is set and empty is as if it were not set, except
@@ -128,7 +128,7 @@ class Settings:
     def write_timeout(self) -> float | None:
         """Seconds without a written file after which a run is ended; None: never.
 
-        At least two minutes before the timeout, as section 2.2 has it; off if nothing is left then.
+        At least two minutes before the timeout, as in the original; off if nothing is left then.
         """
         minutes = self.write_timeout_minutes
         if minutes >= self.timeout_minutes:
@@ -138,7 +138,7 @@ class Settings:
         return minutes * 60.0 if self.write_timeout_override is None else self.write_timeout_override
 
     def shell_globals(self) -> dict[str, str]:
-        """Return the globals that a driver may read, by the names that it knows them under (section 7.3)."""
+        """Return the globals that a driver may read, by the names that it knows them under."""
         found = {key.name: _as_text(getattr(self, key.field)) for key in KEYS if not _own(key)}
         return found | {
             "RALPH_DIR": self.ralph_dir,

@@ -1,4 +1,4 @@
-"""What must be right before a loop starts (section 4.1): settings, layout, prompt, repository."""
+"""What must be right before a loop starts: settings, layout, prompt, repository."""
 
 from __future__ import annotations
 

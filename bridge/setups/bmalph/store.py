@@ -1,4 +1,4 @@
-"""The files of a bmalph project as the engine's store: every file of section 3, written as the loop goes."""
+"""The files of a bmalph project as the engine's store: each written as the loop goes."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def switch() -> Kind:
 
 
 def driver_name() -> Kind:
-    """Take the name of a driver, which is no path (section 7.1 step 2)."""
+    """Take the name of a driver, which is no path."""
     expected = "the name of a driver, such as codex, and not a path"
 
     def read(given: str) -> Value:

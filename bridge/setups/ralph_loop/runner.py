@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
 from bridge.git.repository import Repository
-from bridge.loop.backoff import back_off
+from bridge.loop.backoff import back_off, limit_wait
 from bridge.loop.decide import Decision, Outcome, State, Verdict
 from bridge.loop.events import IterationEnded, IterationStarted, Waiting
 from bridge.loop.judging import interruption
+from bridge.loop.night import Night
 from bridge.loop.runs import Pause
 from bridge.loop.turn_logs import TurnLog
 from bridge.loop.turn_records import Tally, TurnRecords, begun, interrupted
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
     Events = Generator[SessionEvent, None, None]
 
 __all__ = ["run_session"]
-
-_LIMIT_MARGIN = 5.0
-"""Seconds: a provider's clock and ours differ."""
 
 
 def run_session(agent: Agent, session: Session, active: ActiveRun | None = None) -> Events:
@@ -322,9 +320,8 @@ class _Run:
         return f"{(limits.turn_seconds or 0) / 60:g} minutes"
 
     def _wait_for(self, limit: Limit) -> Events:
-        seconds = self.session.limits.limit_seconds
-        if limit.resets_at is not None:
-            seconds = max(limit.resets_at - time.time() + _LIMIT_MARGIN, self.session.limits.retry_delay)
+        limits = self.session.limits
+        seconds = limit_wait(limit, Night(retry_seconds=limits.retry_delay, limit_seconds=limits.limit_seconds))
         until = datetime.fromtimestamp(time.time() + seconds)
         said = limit.text or f"the provider's {limit.kind} limit"
         yield from self._lines([f"API limit: {said}; waiting until {until:%Y-%m-%d %H:%M:%S}"])

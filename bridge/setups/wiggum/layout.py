@@ -16,7 +16,7 @@ OWN = (".claude/ralph-state.json", ".claude/ralph-loop.local.md", ".claude/ralph
 """What the host writes, relative to the project; the last one is temporary files. Never part of a checkpoint."""
 
 CONTROL = ("progress.txt", ".progress.txt.")
-"""What isn't the work itself either (contradiction 7), yet is part of a checkpoint."""
+"""What isn't the work itself either, yet is part of a checkpoint."""
 
 
 def is_own(path: str) -> bool:

@@ -1,6 +1,6 @@
 """What follows from a turn: pure decisions that both modes share.
 
-The order is promise, fatal, plan, circuit breaker, iterations, time (contradiction 14): work that is finished in
+The order is promise, fatal, plan, circuit breaker, iterations, time: work that is finished in
 the last turn is finished.
 """
 

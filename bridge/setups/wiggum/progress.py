@@ -1,7 +1,7 @@
 """``progress.txt``: a block per iteration, in either of two forms. Pure.
 
 The long form has a level-3 heading per section and bullets below it; the short one has the text behind a colon
-in the heading's line. Agents mix them (contradiction 19).
+in the heading's line. Agents mix them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The state of a wiggum loop: ``.claude/ralph-state.json``, typed; one schema for both modes (contradiction 17)."""
+"""The state of a wiggum loop: ``.claude/ralph-state.json``, typed; one schema for both modes."""
 
 from __future__ import annotations
 

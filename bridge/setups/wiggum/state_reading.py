@@ -1,6 +1,6 @@
 """Reading the state of a wiggum loop. Pure: text in, values out.
 
-The two schemas that were only ever on paper are read as well (contradictions 17 and 18): what older writers leave
+The two schemas that were only ever on paper are read as well: what older writers leave
 out has a default, numbers that they wrote as strings are numbers, keys that we don't know are kept.
 """
 
@@ -91,7 +91,7 @@ _KINDS |= {list: "an array"}
 def _converted(value: object, kind: type) -> Any:
     """Give the value as that kind, or None when it isn't one; a negative number never is."""
     if kind in (int, float) and isinstance(value, str):
-        # What `jq --arg` writes (contradiction 18).
+        # What `jq --arg` writes.
         value = int(value) if value.isascii() and value.isdecimal() else value
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)

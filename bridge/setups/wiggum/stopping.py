@@ -34,7 +34,7 @@ class Stopped(NamedTuple):
 
 
 def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
-    """Ask a loop at work for its end; close the state of one that isn't (contradiction 23).
+    """Ask a loop at work for its end; close the state of one that isn't.
 
     Args:
         layout: the project.

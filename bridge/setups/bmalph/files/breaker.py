@@ -25,7 +25,7 @@ def load(folder: Folder, now: float) -> Breaker:
 
 
 def is_corrupt(folder: Folder) -> bool:
-    """Whether there is a state file and readers can't use it (section 3.2)."""
+    """Whether there is a state file and readers can't use it."""
     if not (folder / FILE).exists():
         return False
     record = read_object(folder / FILE) or {}

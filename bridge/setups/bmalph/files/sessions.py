@@ -1,4 +1,4 @@
-"""Two records of sessions (section 4.5): the loop's own life, and the id that the agent's CLI resumes."""
+"""Two records of sessions: the loop's own life, and the id that the agent's CLI resumes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def reset_session(folder: Folder, reason: str, now: float, *, loop: int = 0) -> 
 
     Args:
         folder: the loop's folder.
-        reason: project_complete, circuit_breaker_open, manual_interrupt, ... (section 4.5).
+        reason: project_complete, circuit_breaker_open, manual_interrupt, ....
         now: the time.
         loop: the iteration.
     """
@@ -102,7 +102,7 @@ def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
     """Return the agent's session to resume. What can't be resumed is deleted.
 
     The file holds one token, or JSON in older installations. An id that is no token is never passed on
-    (pain F-5: hundreds of repeated ids in one file).
+    (seen in the field: hundreds of repeated ids in one file).
 
     Args:
         folder: the loop's folder.

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 State = Literal["running", "halted", "stopped", "completed", "success", "graceful_exit", "paused", "error"]
-"""What the readers of section 3.2 know. Anything else makes the file "corrupt" for them (trap T22)."""
+"""What its readers (bmalph's dashboard, monitors) know. Anything else makes the file "corrupt" for them (trap T22)."""
 
 _STATES = frozenset(get_args(State))
 SPINNER = ("⠋", "⠙", "⠹", "⠸")
@@ -36,7 +36,7 @@ class Status:
     Attributes:
         loop_count: the iteration, from 1; 0 before the first.
         calls_made_this_hour, max_calls_per_hour: successful runs of this clock hour, and how many may be.
-        last_action: what the loop did last, in the words of section 3.1.
+        last_action: what the loop did last, in the original's words.
         status: one of :data:`State`.
         exit_reason: why the loop ended; ``""`` while it hasn't.
         driver_exit_code: exit status of the CLI, where that is of interest.
@@ -113,7 +113,7 @@ def write_finished(folder: Folder, *, succeeded: bool, now: float) -> None:
 
 
 def exit_label(status: int) -> str:
-    """Name an exit status as section 3.1 does.
+    """Name an exit status as the original does.
 
     >>> exit_label(124), exit_label(7)
     ('timed out', 'error (exit 7)')
