@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 State = Literal["running", "halted", "stopped", "completed", "success", "graceful_exit", "paused", "error"]
-"""What its readers (bmalph's dashboard, monitors) know. Anything else makes the file "corrupt" for them (trap T22)."""
+"""What its readers (bmalph's dashboard, monitors) know; anything else is "corrupt" for them (trap T22)."""
 
 _STATES = frozenset(get_args(State))
 SPINNER = ("⠋", "⠙", "⠹", "⠸")
