@@ -18,8 +18,8 @@ import pytest
 
 from bridge import ConfigurationError, Loop, ProjectBusy, SessionRefused
 from bridge.log import NAME
-from bridge.loop.decide import Verdict
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, RunProgress, Waiting
+from bridge.loop.policy import Verdict
 from bridge.loops import KINDS
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bridge.cli._flow import Page, flows
 from bridge.cli._summary import SoFar
 from bridge.cli._terminal import Style, duration, say
-from bridge.loop.decide import Verdict, failure_of
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -17,11 +16,11 @@ from bridge.loop.events import (
     LoopEnded,
     Notice,
     OutputText,
-    ReviewEnded,
-    ReviewStarted,
     RunProgress,
     Waiting,
 )
+from bridge.loop.policy import Verdict
+from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
 
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
@@ -125,8 +124,8 @@ class Renderer:
                 say(f"{where} {os.path.basename(event.argv[0])} started · {session}{task}")
             return
         took = duration(event.seconds)
-        if failure_of(event.outcome):
-            why = event.decision.detail or failure_of(event.outcome)
+        if event.outcome.failure:
+            why = event.decision.detail or event.outcome.failure
             say(f"{where} {style('failed', 'red')} after {took} · {why} · {event.log}")
             return
         session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""

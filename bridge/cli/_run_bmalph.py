@@ -32,9 +32,10 @@ def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> i
     """
     from bridge.cli._render import Renderer
     from bridge.cli._view import view
-    from bridge.loop.decide import Verdict
+    from bridge.loop.policy import Verdict
     from bridge.setups.bmalph.doctor.project import samples
     from bridge.setups.bmalph.opening import open_loop
+    from bridge.setups.bmalph.policy import state_of
 
     with open_loop(folder, wanted, lambda line: say(f"note: {line}"), log=not dry_run) as opened:
         if dry_run:
@@ -52,7 +53,7 @@ def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> i
         except (KeyboardInterrupt, SystemExit) as signal:
             renderer.interrupted(signal)
             raise
-        if end.state.breaker is not None and end.state.breaker.is_open and not quiet:
+        if state_of(end).breaker.is_open and not quiet:
             say(AT_OPEN_BREAKER)
         _explain(opened, end, say)
         return 0 if end.verdict is Verdict.COMPLETE else 1
@@ -110,12 +111,12 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
 def _dry_run(opened: Opened) -> int:
     """Print the first command on stdout, and on stderr the settings with their sources. Touches nothing."""
     from bridge import records
-    from bridge.loop.commands import prepare_command, stdin_of
-    from bridge.loop.decide import State
     from bridge.loop.plan import parse_plan
-    from bridge.loop.runner import context_for
     from bridge.setups.bmalph.files import sessions
     from bridge.setups.bmalph.layout import fix_plan
+    from bridge.setups.bmalph.policy import BmalphState
+    from bridge.setups.bmalph.store import context_of
+    from bridge.turn.driver import build_command
 
     folder, script, loop = opened.folder, opened.driver, opened.loop
     session = None
@@ -123,13 +124,14 @@ def _dry_run(opened: Opened) -> int:
         session = sessions.peek(folder)
     path = fix_plan(folder)
     text = records.read_text(path) if path else None
-    context = context_for(State(), None if text is None else parse_plan(text), resumed=session is not None)
-    argv, live = prepare_command(script, loop, context=context, session_id=session)
+    plan = None if text is None else parse_plan(text)
+    context = context_of(BmalphState(), plan, resumed=session is not None)
+    command = build_command(script, loop, loop.prompt, context=context, session=session)
     say(f"driver: {script.script}")
-    say(f"live: {'yes' if live else 'no'}")
+    say(f"live: {'yes' if command.live else 'no'}")
     for name, value, origin in opened.settings.shown():
         say(f"{name}={value!r} ({origin})")
-    write(shell_line(argv, stdin_of(script)))
+    write(shell_line(command.argv, command.stdin))
     return 0
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.events import LoopEvent
-    from bridge.loop.options import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.plain.opening import Opened
     from bridge.setups.plain.settings import PlainSettings
 
@@ -90,27 +90,27 @@ def run_agent_script(
 
 
 def _dry_run(opened: Opened) -> int:
-    from bridge.loop.commands import prepare_command, stdin_of
-    from bridge.loop.decide import State
-    from bridge.loop.runner import context_for
+    from bridge.loop.context import context_for
+    from bridge.loop.policy import LoopState
     from bridge.setups.plain.store import PlainFiles
+    from bridge.turn.driver import build_command
 
     script, settings = opened.driver, opened.loop
     files = PlainFiles(settings.project)
     session = None
     if settings.resume and script.supports_sessions():
         session, _ = files.read_session()
-    context = context_for(State(), files.read_plan(), resumed=session is not None)
-    argv, _ = prepare_command(script, settings, context=context, session_id=session)
-    write(shell_line(argv, stdin_of(script)))
+    context = context_for(LoopState(), files.read_plan(), resumed=session is not None)
+    command = build_command(script, settings, settings.prompt, context=context, session=session)
+    write(shell_line(command.argv, command.stdin))
     return 0
 
 
 def _loop(tool: str, settings: LoopSettings, loop: Generator[LoopEvent, None, None], *, quiet: bool) -> int:
     from bridge.cli._render import Renderer
     from bridge.cli._summary import first_line
-    from bridge.loop.decide import Verdict
     from bridge.loop.events import LoopEnded
+    from bridge.loop.policy import Verdict
     from bridge.setups.plain.own import SAMPLES
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -7,9 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import duration
-from bridge.loop.decide import Verdict
-from bridge.loop.events import IterationEnded, IterationStarted
-from bridge.loop.judging import interruption
+from bridge.loop.events import IterationEnded, IterationStarted, interruption
+from bridge.loop.policy import Verdict
 from bridge.loop.turn_records import NO_TURNS, Totals
 
 if TYPE_CHECKING:

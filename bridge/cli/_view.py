@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from bridge.cli._flow import Flow, Row, columns, cut, erase, flows, rows_to_write
 from bridge.cli._terminal import Style, duration, tame
-from bridge.loop.events import (
-    IterationEnded,
-    IterationStarted,
-    OutputText,
-    ReviewEnded,
-    ReviewStarted,
-    RunProgress,
-    Waiting,
-)
-from bridge.loop.follow import last_sentence, said
+from bridge.loop.events import IterationEnded, IterationStarted, OutputText, RunProgress, Waiting
+from bridge.loop.follow import said
+from bridge.setups.bmalph.policy import BmalphState
+from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
+from bridge.turn.progress import last_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.cli._render import Renderer
-    from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
+    from bridge.loop.policy import LoopState
 
 __all__ = ["Bottom", "view"]
 
@@ -171,7 +166,7 @@ class Bottom:
         self._began = clock()
         self._run_began: float | None = None
         self._iteration = 0
-        self._state: State | None = None
+        self._state: LoopState | None = None
         self._plan: Plan | None = None
         self._tool = self._last = self._text = self._wait = ""
         self._until = 0.0
@@ -207,10 +202,9 @@ class Bottom:
         now = self._clock()
         of = f"/{self._most}" if self._most else ""
         first = [f"iteration {self._iteration}{of}", duration(now - self._began)]
-        if self._state is not None:
+        if isinstance(self._state, BmalphState):
             first.append(f"{self._state.calls.left(self._calls)} of {self._calls} calls left")
-            if self._state.breaker is not None:
-                first.append(f"breaker {self._state.breaker.state}")
+            first.append(f"breaker {self._state.breaker.state}")
         if self._plan is not None and self._plan.total:
             first.append(f"{self._plan.done} of {self._plan.total} tasks")
         found = [" · ".join(first)]

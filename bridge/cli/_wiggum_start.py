@@ -261,7 +261,7 @@ class _View:
 
     def interrupted(self, seconds: float, error: BaseException) -> None:
         """Print the last line of a loop that a signal has ended."""
-        from bridge.loop.judging import interruption
+        from bridge.loop.events import interruption
 
         self._renderer.finish_line()
         if not self._quiet:

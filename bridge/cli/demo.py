@@ -53,11 +53,11 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     from bridge.cli._render import Renderer
     from bridge.demo.project import DRIVERS, make_project
     from bridge.driver import Driver
-    from bridge.loop.decide import Limits, Verdict
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
-    from bridge.loop.runner import run_loop
+    from bridge.loop.policy import Limits, Verdict
+    from bridge.setups.plain.opening import run_plain
     from bridge.setups.plain.settings import PlainSettings, loop_settings
-    from bridge.setups.plain.store import PlainStore
+    from bridge.turn.driver import DriverTool
 
     delay = 0.03 if sys.stdout.isatty() else 0.0
     project = make_project(base, driver, iterations=iterations, delay=delay)
@@ -72,8 +72,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
         settings = loop_settings(
             project.folder, PlainSettings(max_iterations=limits.max_iterations, max_failures=3, env=project.env)
         )
-        store = PlainStore(project.folder, tool=f"driver {driver}")
-        with closing(run_loop(script, settings, store=store)) as events:
+        with closing(run_plain(DriverTool(script, settings, f"driver {driver}"), settings)) as events:
             for event in events:
                 renderer.show(event)
                 if isinstance(event, IterationStarted):

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
     from bridge.loop.runs import Pause, Run
 
-__all__ = ["ActiveRun"]
-
 
 class ActiveRun:
     """A context manager: when the block begins, no other loop is at work in the project and what a killed one had
-    left running is ended; when it ends, so has all that this loop's tool has started.
+    left running is ended; when it ends, so has all that this loop's tool has started. Entered again while it is
+    held, it stays what it is, and the first block that ends lets go of it.
 
     Args:
         folder: the folder of the loop's state; it exists.
@@ -57,6 +56,7 @@ class ActiveRun:
         self._renew: Callable[[], None] = lambda: None
         self._run: Run | None = None
         self._reason = ""
+        self._over = False
         self.before: Run | None = None
         """The run before this one."""
         self.notices: tuple[str, ...] = ()
@@ -69,6 +69,8 @@ class ActiveRun:
             ProjectBusy: another loop is at work; says which.
             ProjectUnusable: the folder can't be written to.
         """
+        if self._run is not None:
+            return self
         self._renew = self._held.enter_context(one_loop(self._folder, self._project, others=self._others))
         try:
             before = self.before = runs.read_run(self._folder)
@@ -123,6 +125,9 @@ class ActiveRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._over:
+            return
+        self._over = True
         self._reason = self._reason or _reason_of(error)
         try:
             self.end_leftovers()

@@ -6,10 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bridge.loop.night import Night
+    from bridge.loop.policy import Pauses
     from bridge.stream.analysis import Limit
-
-__all__ = ["back_off", "limit_wait"]
 
 _MARGIN = 5.0
 """Seconds: a provider's clock and ours differ."""
@@ -24,17 +22,17 @@ def back_off(first: float, number: int, longest: float = 30.0) -> float:
     return min(first * 2.0 ** min(number - 1, 60), max(first, longest))
 
 
-def limit_wait(limit: Limit, night: Night, times: int = 1, *, now: float | None = None) -> float:
+def limit_wait(limit: Limit, pauses: Pauses, times: int = 1, *, now: float | None = None) -> float:
     """Say how long to wait for the end of a provider's limit, in seconds.
 
     Args:
         limit: as the tool's output tells it.
-        night: how long to wait where no reset is known.
+        pauses: how long to wait where no reset is known.
         times: which limit in a row it is, from 1.
         now: seconds since the epoch; None: the present time.
     """
     if limit.resets_at is not None:
-        return max(limit.resets_at - (time.time() if now is None else now) + _MARGIN, night.retry_seconds)
+        return max(limit.resets_at - (time.time() if now is None else now) + _MARGIN, pauses.retry)
     if limit.kind == "rate":  # too many requests just now: over soon
-        return min(back_off(night.retry_seconds, times, night.retry_max_seconds), night.limit_seconds)
-    return night.limit_seconds
+        return min(back_off(pauses.retry, times, pauses.retry_max), pauses.limit)
+    return pauses.limit

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bridge.loop.gates import GateResults
     from bridge.loop.plan import Plan
-
-__all__ = ["CONTEXT_LIMIT", "ContextFacts", "loop_context", "whole_characters"]
+    from bridge.loop.policy import LoopState
 
 CONTEXT_LIMIT = 500
 _CONTINUED = "Session continued: you have read the specs already, go on where you stopped. "
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_WROTE_NOTHING = (
+    "The last run was ended because it only read and wrote no file: start with a change to a file now. "
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +24,50 @@ class ContextFacts:
         loop: the number of the loop.
         resumed: the agent's session goes on.
         plan: the fix plan, or None when there is none.
-        circuit: the breaker's state, or '' when it has no file yet.
+        warnings: sentences about the loop's own state.
         previous: the last analysis' work_summary.
-        gates: the last results of the quality gates, or None.
-        changed: the diff summary of the last loop (bmalph deletes it before it gets here, trap T31).
+        failing: sentences about checks that fail.
+        changed: the diff summary of the last loop.
     """
 
     loop: int
     resumed: bool = False
     plan: Plan | None = None
-    circuit: str = ""
+    warnings: tuple[str, ...] = ()
     previous: str = ""
-    gates: GateResults | None = None
+    failing: tuple[str, ...] = ()
     changed: str = ""
 
 
+def context_for(
+    state: LoopState,
+    plan: Plan | None,
+    *,
+    resumed: bool,
+    warnings: tuple[str, ...] = (),
+    failing: tuple[str, ...] = (),
+    findings: str = "",
+) -> str:
+    """Write what the agent is told beside its prompt: where the loop stands, findings of a review, a warning."""
+    facts = ContextFacts(
+        loop=state.iteration + 1,
+        resumed=resumed,
+        plan=plan if plan is not None and plan.total else None,
+        warnings=warnings,
+        previous=state.previous,
+        failing=failing,
+        changed=state.changed,
+    )
+    parts = [loop_context(facts)]
+    if findings:
+        parts.append(findings.rstrip() + " ")
+    if state.wrote_nothing:
+        parts.append(_WROTE_NOTHING)
+    return "".join(parts)
+
+
 def loop_context(facts: ContextFacts) -> str:
-    """Write the context: bmalph's sentences in its order, each ending in a blank, cut at 500 characters."""
+    """Write the context: sentences in a settled order, each ending in a blank, cut at 500 characters."""
     parts = [f"Loop #{facts.loop}. "]
     if facts.resumed:
         parts.append(_CONTINUED)
@@ -49,29 +75,14 @@ def loop_context(facts: ContextFacts) -> str:
         parts.append(f"Remaining tasks: {facts.plan.total - facts.plan.done}. ")
         if facts.plan.next_task:
             parts.append(f"Next: {facts.plan.next_task.strip()[:100]}. ")
-    if facts.circuit and facts.circuit != "CLOSED":
-        parts.append(f"Circuit breaker: {facts.circuit}. ")
+    parts += [f"{warning} " for warning in facts.warnings]
     if previous := whole_characters(facts.previous, 200):
         parts.append(f"Previous: {previous}. ")
-    if facts.gates is not None:
-        parts += _failing(facts.gates)
+    parts += [f"{failure} " for failure in facts.failing]
     if changed := whole_characters(facts.changed.strip(), 150):
         parts.append(f"{changed}. ")
     # A NUL can't be part of an argument, and cutting it out by bash is what it would come to.
     return "".join(parts).replace("\0", "")[:CONTEXT_LIMIT]
-
-
-def _failing(gates: GateResults) -> list[str]:
-    if gates.overall_status != "fail" or gates.mode == "warn":
-        return []
-    parts = []
-    if gates.test.status == "fail":
-        said = " ".join(_ANSI.sub("", gates.test.output).split())[:150].rstrip()
-        parts.append(f"TESTS FAILING: {said}. " if said else "TESTS FAILING. ")
-    failed = [" ".join(gate.command.split()[:2]) for gate in gates.custom if gate.status == "fail"]
-    if failed:
-        parts.append(f"QG fail: {', '.join(failed)}. ")
-    return parts
 
 
 def whole_characters(text: str, limit: int) -> str:

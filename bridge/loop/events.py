@@ -6,33 +6,39 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.loop.turn_records import NO_TURNS, Totals
+from bridge.turn.tool import Event as LoopEvent
+from bridge.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProgress
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from bridge.loop.decide import Decision, Outcome, State, Verdict
+    from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
+    from bridge.loop.policy import Decision, LoopState, Verdict
     from bridge.loop.turn_records import TurnRecord
 
 __all__ = [
     "DenialHelp",
+    "HookText",
     "IterationEnded",
     "IterationStarted",
+    "LeftoversEnded",
+    "LogLine",
     "LoopEnded",
     "LoopEvent",
     "LoopInterrupted",
     "Notice",
     "OutputText",
-    "ReviewEnded",
-    "ReviewStarted",
+    "ProgramEnded",
     "RunProgress",
     "Waiting",
+    "interruption",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class IterationStarted:
+class IterationStarted(LoopEvent):
     """A run of the CLI is about to start.
 
     Attributes:
@@ -52,46 +58,12 @@ class IterationStarted:
     live: bool
     plan: Plan | None
     log: Path
-    state: State
+    state: LoopState
     head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class OutputText:
-    """Text for the reader's eyes: a piece in live mode, else the whole answer."""
-
-    iteration: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunProgress:
-    """A run is still under way.
-
-    Attributes:
-        iteration: which one.
-        elapsed: seconds since it began.
-        last_line: the last sentence of its text in a live run, else the last line that it printed, or ''.
-        tool: what it is using, as far as that shows, or ''.
-        count: how many of these there were in this run, from 0.
-    """
-
-    iteration: int
-    elapsed: float
-    last_line: str
-    tool: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something that the loop worked around, or wants to be known."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class IterationEnded:
+class IterationEnded(LoopEvent):
     """A run is over, and what follows from it.
 
     Attributes:
@@ -111,14 +83,21 @@ class IterationEnded:
     decision: Decision
     seconds: float
     log: Path
-    state: State
+    state: LoopState
     stderr: Path | None = None
     sessions: bool = False
     turn: TurnRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class DenialHelp:
+class LogLine(LoopEvent):
+    """A line of the setup's own log, without its newline, as its controller prints it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DenialHelp(LoopEvent):
     """The agent was refused a tool, for the first time in this loop: what its driver says can be done.
 
     Attributes:
@@ -133,7 +112,7 @@ class DenialHelp:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(LoopEvent):
     """The loop waits. Comes at the beginning, and about every second until it is over.
 
     Attributes:
@@ -152,51 +131,37 @@ class Waiting:
     until: datetime
     left: float
     first: bool
-    state: State
+    state: LoopState
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewStarted:
-    """A review is about to run."""
+class LeftoversEnded(LoopEvent):
+    """What the tool had left running was ended; `groups` counts its process groups."""
 
-    iteration: int
-    argv: tuple[str, ...]
+    groups: int
 
-
-@dataclass(frozen=True, slots=True)
-class ReviewEnded:
-    """A review has run.
-
-    Attributes:
-        iteration: the one that was reviewed.
-        findings: JSON text of what it found, or None.
-        head: the commit that was reviewed.
-        output: what it printed: stdout, then stderr.
-        status: its exit status.
-    """
-
-    iteration: int
-    findings: str | None
-    head: str
-    output: bytes
-    status: int
+    def __str__(self) -> str:
+        counted = f"{self.groups} process group{'s' * (self.groups > 1)}"
+        return f"What the agent had left running was ended: {counted}"
 
 
 @dataclass(frozen=True, slots=True)
-class LoopEnded:
-    """The loop is over: complete, or incomplete for `reason`; `totals` sums its turns up."""
+class LoopEnded(LoopEvent):
+    """The loop is over: complete, or incomplete for `reason`; `totals` sums its turns up, and `status` is the
+    exit code that the setup's own controller has for it, or None."""
 
     verdict: Verdict
     reason: str
     detail: str
     iterations: int
     seconds: float
-    state: State
+    state: LoopState
     totals: Totals = NO_TURNS
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class LoopInterrupted:
+class LoopInterrupted(LoopEvent):
     """The loop was ended in the middle. Recorded, never yielded: whoever interrupted knows.
 
     Attributes:
@@ -212,20 +177,16 @@ class LoopInterrupted:
     reason: str
     iteration: int
     error: BaseException | None
-    state: State
+    state: LoopState
     turn: TurnRecord | None = None
 
 
-LoopEvent = (
-    IterationStarted
-    | OutputText
-    | RunProgress
-    | Notice
-    | IterationEnded
-    | DenialHelp
-    | Waiting
-    | ReviewStarted
-    | ReviewEnded
-    | LoopEnded
-    | LoopInterrupted
-)
+def interruption(error: BaseException) -> tuple[str, str]:
+    """Name the action and the exit reason for a loop that ends in the middle."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", "SIGINT"
+    if isinstance(error, SystemExit):  # what the command line makes of TERM and HUP
+        return "interrupted", {143: "SIGTERM", 129: "SIGHUP"}.get(error.code, "exit")  # type: ignore[arg-type]
+    if isinstance(error, GeneratorExit):
+        return "interrupted", "closed"
+    return "unexpected_exit", type(error).__name__

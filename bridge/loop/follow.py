@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.loop.tools import may_name_tool, tool_in
 from bridge.stream.events import Reader
+from bridge.turn.progress import last_sentence, may_name_tool, tool_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Follower", "last_sentence", "last_words", "said"]
-
 _TAIL = 2048
 _MOST = 256 * 1024  # of one look: a viewer who is that far behind wants the end
 _HEAD = 80
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
 _LAST = 64 * 1024
 _DELTA = '{"type":"stream_event"'  # a piece of a message, which comes as a whole, too
 
@@ -78,19 +74,6 @@ def said(line: str) -> list[str]:
         return text.split("\n")
     tool = tool_in(data) if may_name_tool(data) else ""
     return [f"[{tool}]"] if tool else []
-
-
-def last_sentence(text: str) -> str:
-    """Return the sentence that a text ends with, which may be under way, or ''.
-
-    >>> last_sentence("Read it. Now I fix the te"), last_sentence("Done.\\n=====\\n")
-    ('Now I fix the te', 'Done.')
-    """
-    for line in reversed(text.split("\n")):
-        for piece in reversed(_SENTENCE.split(line.strip())):
-            if any(map(str.isalnum, piece)):
-                return piece
-    return ""
 
 
 def last_words(*logs: Path) -> str | None:

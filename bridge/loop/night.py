@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.turn_logs import MB
+from bridge.loop.policy import Pauses
 from bridge.process.program import Graces
+from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-__all__ = ["VARIABLES", "Night", "night"]
 
 VARIABLES = {
     "retry_seconds": "RALPH_BRIDGE_RETRY_SECONDS",
@@ -48,6 +47,11 @@ class Night:
     hook_seconds: float = 600.0
     turn_logs_mb: float = 500.0
     turn_log_mb: float = 200.0
+
+    @property
+    def pauses(self) -> Pauses:
+        """Those between turns."""
+        return Pauses(self.retry_seconds, self.retry_max_seconds, self.limit_seconds)
 
     @property
     def turn_logs_bytes(self) -> int:

@@ -1,18 +1,21 @@
-"""What one run of the CLI came to, and whether that is a failure. Pure."""
+"""What one turn came to, and whether that is a failure. Pure."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from bridge.errors import HookError, OutputNotFound, OutputUnreadable
+from bridge.session_id import validate_session_id
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from bridge.git.repository import Changes
-    from bridge.loop.gates import GateOutcome, GateResults
     from bridge.loop.plan import Plan
     from bridge.stream.analysis import Analysis, Limit
-
-__all__ = ["Outcome", "failure_of", "is_dead_session"]
+    from bridge.turn.tool import Tool, TurnRequest, TurnResult
 
 # How the CLIs say that they don't know a session (drift D17).
 _DEAD = re.compile(
@@ -25,7 +28,7 @@ _DEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run of the CLI came to.
+    """What one turn came to.
 
     Attributes:
         status: exit status, or minus the number of the signal that ended it.
@@ -38,18 +41,15 @@ class Outcome:
         error: what it says about that.
         exit_signal: EXIT_SIGNAL of the status block in the assistant's text; None without one.
         promised: the completion promise stood in the assistant's text.
-        plan: the fix plan after the run; None when there is none.
-        session_id: the session that the run left behind.
-        resumed: the run had been given a session.
+        plan: the fix plan after the turn; None when there is none.
+        session_id: the session that the turn left behind.
+        resumed: the turn had been given a session.
         dead_session: the CLI doesn't know that session.
         limit: the provider's limit that ended it, or None.
-        analysis: of its output, as plan and gates left it, or None.
-        reported: of its output, before plan and gates had their say.
+        analysis: of its output, or None.
         changes: by git, or None when nobody asked.
-        gates: results of the quality gates, or None when none ran.
-        gate: what follows from them.
         denied: tools were refused.
-        ticked: boxes of the plan that the run ticked.
+        ticked: boxes of the plan that the turn ticked.
     """
 
     status: int = 0
@@ -67,10 +67,7 @@ class Outcome:
     dead_session: bool = False
     limit: Limit | None = None
     analysis: Analysis | None = None
-    reported: Analysis | None = None
     changes: Changes | None = None
-    gates: GateResults | None = None
-    gate: GateOutcome = "pass"
     denied: bool = False
     ticked: int = 0
 
@@ -90,31 +87,146 @@ class Outcome:
         by_itself = self.status == 0 and not (self.timed_out or self.idle or self.is_error)
         return by_itself and self.said is False and not self.files_changed and self.ticked <= 0
 
+    @property
+    def refused_tools(self) -> str:
+        """The tools that were refused, for people."""
+        commands = self.analysis.denied_commands if self.analysis else ()
+        return ", ".join(commands[:5]) or "a tool"
 
-def failure_of(outcome: Outcome) -> str | None:
-    """Say why a run counts as failed, or None.
+    @property
+    def failure(self) -> str | None:
+        """Why the turn counts as failed, or None.
 
-    Status 0 alone is no success: a CLI that can't reach its provider may exit with 0 and print nothing. With words
-    of the assistant it is one, whether or not the event came that closes a turn: which event that is differs from
-    version to version of a CLI, and a loop that waits for the wrong one repeats its first run for ever.
+        Status 0 alone is no success: a CLI that can't reach its provider may exit with 0 and print nothing. With
+        words of the assistant it is one, whether or not the event came that closes a turn: which event that is
+        differs from version to version of a CLI, and a loop that waits for the wrong one repeats its first turn for
+        ever.
+        """
+        said = f": {self.error}" if self.error else ""
+        if self.idle:
+            return "it wrote no file for too long and was ended"
+        if self.timed_out:
+            return None if self.productive else "it ran for too long and was ended"
+        if self.status < 0:
+            return f"it was ended by signal {-self.status}{said}"
+        if self.status > 0:
+            return f"exit status {self.status}{said}"
+        if self.is_error:
+            return f"it reported an error{said}"
+        if self.completed:
+            return None
+        cut = self.completed is False and (self.said is None or self.limit is not None)
+        if self.silent and self.completed is None:
+            return f"it printed nothing{said}"
+        return f"its output ends without a result{said}" if cut or self.silent else None
+
+
+O = TypeVar("O", bound=Outcome)  # noqa: E741
+
+
+def build_outcome(
+    kind: type[O],
+    result: TurnResult,
+    request: TurnRequest,
+    *,
+    now: datetime,
+    changes: Changes | None = None,
+    plans: tuple[Plan | None, Plan | None] = (None, None),
+    promise: str | None = None,
+    last_length: int | None = None,
+) -> O:
+    """Say what a turn came to, as far as its output, git and the plan tell.
+
+    Args:
+        kind: Outcome, or what a setup has made of it.
+        result: what the tool did.
+        request: what it was asked.
+        now: the time.
+        changes: what git saw, or None.
+        plans: the fix plan before and after the turn.
+        promise: the completion promise to look for, or None.
+        last_length: characters of the last output that was plain text, or None.
     """
-    said = f": {outcome.error}" if outcome.error else ""
-    if outcome.idle:
-        return "it wrote no file for too long and was ended"
-    if outcome.timed_out:
-        return None if outcome.productive else "it ran for too long and was ended"
-    if outcome.status < 0:
-        return f"it was ended by signal {-outcome.status}{said}"
-    if outcome.status > 0:
-        return f"exit status {outcome.status}{said}"
-    if outcome.is_error:
-        return f"it reported an error{said}"
-    if outcome.completed:
+    from bridge.stream.analysis import RunFacts
+
+    facts = RunFacts(
+        now=now,
+        loop_number=request.number,
+        output_file=str(request.logs.output),
+        files_changed=changes.count if changes else 0,
+        exit_status=result.status,
+        timed_out=result.timed_out or result.idle,
+        last_output_length=last_length,
+        stderr=result.stderr,
+    )
+    analysis = result.output.finish(facts)
+    said = _said(analysis)
+    last_line = _last_line(result.stderr) if result.status or analysis.is_error or not said else ""
+    before, after = plans
+    outcome = kind(
+        status=result.status,
+        timed_out=result.timed_out,
+        idle=result.idle,
+        completed=analysis.completed_turn,
+        said=said,
+        is_error=analysis.is_error,
+        error=one_line(analysis.error or last_line),
+        exit_signal=analysis.explicit_exit,
+        promised=_promised(promise, analysis),
+        plan=after,
+        resumed=request.session is not None,
+        limit=analysis.limit,
+        analysis=analysis,
+        changes=changes,
+        denied=analysis.has_permission_denials,
+        ticked=after.done - before.done if before and after else 0,
+    )
+    if outcome.resumed and outcome.failure:
+        words = result.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if result.status else ""
+        outcome = replace(outcome, dead_session=is_dead_session(*words))
+    return outcome
+
+
+def left_session(outcome: Outcome, tool: Tool, request: TurnRequest) -> str | None:
+    """Find the session that the turn left behind; also of one that was ended, whose work goes on (trap T20)."""
+    if outcome.failure is not None and not (outcome.timed_out or outcome.idle):
         return None
-    cut = outcome.completed is False and (outcome.said is None or outcome.limit is not None)
-    if outcome.silent and outcome.completed is None:
-        return f"it printed nothing{said}"
-    return f"its output ends without a result{said}" if cut or outcome.silent else None
+    try:
+        return tool.recover_session_id(str(request.logs.output))
+    except HookError:  # a session less costs some reading; the loop goes on
+        return None
+    except (OutputNotFound, OutputUnreadable):  # `git clean -fdx` of the agent takes ignored logs, too
+        return validate_session_id(outcome.analysis.session_id) if outcome.analysis else None
+
+
+def answer_of(outcome: Outcome) -> str:
+    """Return the assistant's words, for a turn that showed none while it lasted."""
+    words = (outcome.analysis.text or outcome.analysis.last_text) if outcome.analysis else ""
+    return words if not words or words.endswith("\n") else words + "\n"
+
+
+def one_line(text: str) -> str | None:
+    """Make a text fit for one line of at most 300 characters; None when nothing is left."""
+    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return (shown[:297] + "..." if len(shown) > 300 else shown) or None
+
+
+def _said(analysis: Analysis) -> bool:
+    """Whether there are words of the assistant; a JSON document that no reader knows counts as some."""
+    unknown = analysis.family == "json" and analysis.completed_turn is None
+    return unknown or bool(analysis.text.strip() or analysis.last_text.strip())
+
+
+def _promised(promise: str | None, analysis: Analysis) -> bool:
+    from bridge.stream.status import find_promise
+
+    return promise is not None and find_promise(analysis.text, promise)
+
+
+def _last_line(stderr: bytes) -> str:
+    """The end of stderr is where programs say why they gave up."""
+    lines = stderr[-4096:].decode("utf-8", "replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "")
 
 
 def is_dead_session(*texts: str | None) -> bool:

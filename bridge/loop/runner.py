@@ -1,335 +1,334 @@
-"""The loop itself, thin: it runs what the driver builds, and asks :mod:`bridge.loop.decide` what next."""
+"""The one loop, the same for every setup: load, decide, run a turn, decide, record, wait.
+
+Whatever keeps a loop alive through a night is here: the project's lock and record, a deadline for each turn, pauses
+between turns that failed, the records of turns and their totals, the end of what the tool has left running. What
+differs from setup to setup is asked of a policy (:mod:`bridge.loop.policy`) and a store (:mod:`bridge.loop.store`).
+"""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from bridge.errors import (
-    BridgeError,
-    HookError,
-    OutputNotFound,
-    OutputUnreadable,
-)
+from bridge.errors import BridgeError
 from bridge.git.repository import Repository
-from bridge.loop import breaker as breakers
-from bridge.loop.briefing import context_for
-from bridge.loop.checking import check
-from bridge.loop.commands import prepare_command
-from bridge.loop.decide import Decision, Limits, Rules, State, Verdict, begin, decide
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
     IterationStarted,
+    LeftoversEnded,
     LoopEnded,
     LoopEvent,
     LoopInterrupted,
     Notice,
     OutputText,
-    ReviewEnded,
+    RunProgress,
     Waiting,
+    interruption,
 )
-from bridge.loop.judging import answer_of, build_outcome, checked, interruption
-from bridge.loop.launching import Launcher
-from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
-from bridge.loop.outcome import Outcome, failure_of
-from bridge.loop.ports import LoopDriver, WallClock
-from bridge.loop.review import ReviewFacts, review_due
-from bridge.loop.reviewing import review
-from bridge.loop.turn import keep_stream, not_started
-from bridge.loop.turn_records import Tally, TurnRecord, begun, interrupted
-from bridge.session_id import validate_session_id
+from bridge.loop.outcome import Outcome, answer_of
+from bridge.loop.policy import Decision, LoopState, Moment, Verdict
+from bridge.loop.runs import Pause
+from bridge.loop.store import Turn, WallClock
+from bridge.loop.turn_records import Tally, TurnRecord, TurnRecords, begun, interrupted
+from bridge.turn.tool import Command, CommandBuilt, run_turn
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
 
-    from bridge.loop.ports import Clock, RunLogs, Store, Tool
+    from bridge.git.tree import TreeState
+    from bridge.loop.active import ActiveRun
+    from bridge.loop.plan import Plan
+    from bridge.loop.policy import Policy
+    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import Clock, Store
     from bridge.loop.turn_records import Result
+    from bridge.turn.tool import Tool, TurnRequest, TurnResult
 
-__all__ = [
-    "GateSettings",
-    "Limits",
-    "LoopDriver",
-    "LoopSettings",
-    "ReviewSettings",
-    "Rules",
-    "context_for",
-    "prepare_command",
-    "run_loop",
-    "run_turns",
-]
+S = TypeVar("S", bound=LoopState)
+O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 _SLICE = 1.0
+"""Seconds between two events while the loop waits."""
 
 
 def run_loop(
-    driver: LoopDriver, settings: LoopSettings, *, store: Store, clock: Clock | None = None
+    tool: Tool,
+    policy: Policy[S, O],
+    store: Store[S, O],
+    settings: LoopSettings,
+    *,
+    active: ActiveRun,
+    state: S,
+    clock: Clock | None = None,
 ) -> Generator[LoopEvent, None, None]:
-    """Run the loop to its end, yielding what happens; the last event is a :class:`LoopEnded`.
+    """Run a loop to its end, yielding what happens; the last event is a :class:`LoopEnded`.
 
-    Close the generator (``contextlib.closing``) when you leave early: that ends the CLI's process group.
-
-    Args:
-        driver: the tool.
-        settings: how to run it.
-        store: the project's files.
-        clock: the time; None for the real one.
-
-    Raises:
-        bridge.errors.BridgeError: the driver failed, the CLI can't be started, a file can't be written.
-    """
-    yield from run_turns(Launcher(driver, settings, store), settings, store=store, clock=clock)
-
-
-def run_turns(
-    tool: Tool, settings: LoopSettings, *, store: Store, clock: Clock | None = None
-) -> Generator[LoopEvent, None, None]:
-    """Run the loop with any tool; otherwise as :func:`run_loop`.
+    Close the generator (``contextlib.closing``) when you leave early: that ends the tool's process group.
 
     Args:
         tool: runs the turns.
+        policy: decides.
+        store: keeps the setup's files.
         settings: how to run it.
-        store: the project's files.
+        active: holds the project while the loop runs; entered here unless it is already.
+        state: where the loop begins.
         clock: the time; None for the real one.
+
+    Raises:
+        bridge.errors.ProjectBusy: another loop is at work in the project.
+        bridge.errors.BridgeError: the tool failed in the first turn, a file can't be written.
     """
-    yield from _Loop(tool, settings, store, clock or WallClock()).run()
+    yield from _Loop(tool, policy, store, settings, active, state, clock or WallClock()).run()
 
 
-class _Loop:
+class _Loop(Generic[S, O]):
     """One run of the loop; `state` is where it stands."""
 
-    def __init__(self, tool: Tool, settings: LoopSettings, store: Store, clock: Clock) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        policy: Policy[S, O],
+        store: Store[S, O],
+        settings: LoopSettings,
+        active: ActiveRun,
+        state: S,
+        clock: Clock,
+    ) -> None:
         self.tool = tool
-        self.settings = settings
+        self.policy = policy
         self.store = store
+        self.settings = settings
+        self.active = active
+        self.state = state
         self.clock = clock
-        self.state = State()
-        self.sessions = False
-        self.helped = False
-        self.reviewed = settings.review.last_head
-        self.repository: Repository | None = None
-        if settings.measure:
-            self.repository = Repository(settings.project, settings.files, env=settings.env)
+        self.repository = Repository(settings.project, settings.files, env=settings.env)
+        self.sessions = self.helped = self.turned = False
         self.tally = Tally()
         self.under_way: TurnRecord | None = None
+        self.began = clock.monotonic()
 
     def run(self) -> Generator[LoopEvent, None, None]:
-        self.started = self.clock.monotonic()
-        notices = self.store.begin()
-        try:
-            yield from map(Notice, notices)
-            self.sessions = self.settings.resume and self.tool.supports_sessions()
-            decision = yield from self._iterations()
-            end = LoopEnded(
-                decision.verdict,
-                decision.reason,
-                decision.detail,
-                self.state.iteration,
-                self._elapsed(),
-                self.state,
-                self.tally.totals,
-            )
-            self.store.record(end)
-        except BaseException as error:
-            with suppress(BridgeError):
-                action, reason = interruption(error)
-                turn = self.under_way and interrupted(self.under_way, reason, self.clock.now().timestamp())
-                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn))
-            raise
-        finally:
-            self.store.end()
+        with self.active:
+            notices = self.store.open(self.active)
+            self.records = TurnRecords(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
+            try:
+                try:
+                    yield from map(Notice, notices)
+                    decision = yield from self._iterations()
+                except BaseException as error:
+                    ending = None if isinstance(error, GeneratorExit) else self.store.ended_by(error)
+                    self._interrupted(error, told=ending is None)
+                    if ending is None:
+                        raise
+                    decision = ending
+                yield from self._end_leftovers()
+                end = self._ended(decision)
+                yield from self.store.record(end)
+            finally:
+                self.store.close()
         yield end
 
+    def _ended(self, decision: Decision) -> LoopEnded:
+        self.active.over(decision.reason)
+        return LoopEnded(
+            decision.verdict,
+            decision.reason,
+            decision.detail,
+            self.state.iteration,
+            self._elapsed(),
+            self.state,
+            self.tally.totals,
+            decision.status,
+        )
+
+    def _interrupted(self, error: BaseException, *, told: bool) -> None:
+        """Put down that the loop ends in the middle; what can't be written now is no reason to hide why."""
+        action, reason = interruption(error)
+        turn = None
+        with suppress(BridgeError):
+            if self.under_way is not None:
+                turn = self._keep(interrupted(self.under_way, reason, self.clock.now().timestamp()))
+        self.under_way = None
+        if not told:
+            return
+        if action == "interrupted":
+            self.active.over(reason)
+        with suppress(BridgeError):
+            for _ in self._end_leftovers():
+                pass
+        with suppress(BridgeError):
+            self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn))
+
+    def _end_leftovers(self) -> Generator[LoopEvent, None, None]:
+        if groups := self.active.end_leftovers():
+            yield from self._tell(LeftoversEnded(groups))
+
     def _iterations(self) -> Generator[LoopEvent, None, Decision]:
-        settings = self.settings
-        first = True
+        self.sessions = self.settings.resume and self.tool.supports_sessions()
         while True:
+            self.active.renew()
             self.state, wrong = self.store.load(self.state)
             yield from map(Notice, wrong)
-            if settings.rules.breaker is not None and self.state.breaker is not None:
-                rules = settings.rules.breaker
-                # CB_AUTO_RESET is for a circuit that an earlier run of the loop left open.
-                rules = rules if first else replace(rules, auto_reset=False)
-                prepared, transition = breakers.prepare(self.state.breaker, rules, self.clock.now())
-                self.state = replace(self.state, breaker=prepared, transition=transition)
-            first = False
-            decision = begin(
-                self.state,
-                self.store.read_plan(),
-                limits=settings.limits,
-                rules=settings.rules,
-                now=self.clock.now(),
-                elapsed=self._elapsed(),
-            )
-            if decision.verdict is not Verdict.CONTINUE:
-                return decision
-            if decision.wait:
-                yield from self._wait(decision)
-                continue
-            decision = yield from self._iterate()
+            plan = self.store.read_plan()
+            self.state, decision = self.policy.begin(self.state, plan, self._moment())
+            if decision.verdict is Verdict.CONTINUE and not decision.wait:
+                decision = yield from self._iterate(plan)
             if decision.verdict is not Verdict.CONTINUE:
                 return decision
             yield from self._wait(decision)
 
-    def _iterate(self) -> Generator[LoopEvent, None, Decision]:
-        settings, iteration = self.settings, self.state.iteration + 1
+    def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
         session = self.state.session_id if self.sessions else None
-        before = self.store.read_plan()
-        tree = self.repository.look() if self.repository else None
-        context = context_for(self.state, before, resumed=session is not None)
-        argv, live, broken = self.tool.command(context, session, first=iteration == 1)
-        logs = self.store.new_logs(iteration)
-        head = tree.head if tree else ""
+        tree = self.repository.look()
+        request = replace(
+            self.store.begin_turn(self.state, plan, session),
+            first=not self.turned,
+            timeout=self._turn_seconds(),
+            on_start=self.active.program,
+            on_output=self.store.show,
+            on_notice=self.store.hook_is_slow,
+        )
         began = self.clock.monotonic()
-        self.under_way = begun(iteration, self.clock.now().timestamp(), logs.output, settings.project)
-        yield self._record(
-            IterationStarted(iteration, tuple(argv), session, live, before, logs.output, self.state, head)
+        command, result = yield from self._turn(request, plan, tree)
+        self.turned = True
+        turn = Turn(
+            self.tool,
+            request,
+            command,
+            result,
+            plan,
+            self.sessions,
+            self.clock.now(),
+            self._turn_seconds(),
+            self.repository,
+            tree,
         )
-        run = not_started(broken)
-        if not broken:
-            left = self._turn_seconds()
-            run = yield from self.tool.run(iteration, argv, logs, live=live, timeout=left)
-        outcome = build_outcome(
-            run,
-            replace(self.state, session_id=session),
-            settings,
-            iteration=iteration,
-            logs=logs,
-            changes=self.repository.changes(tree) if self.repository else None,
-            plans=(before, self.store.read_plan()),
-            now=self.clock.now(),
-        )
-        words = answer_of(outcome)
-        if words and not run.shown:
-            yield self._record(OutputText(iteration, words))
-        if live and settings.resume and failure_of(outcome) is None:
-            keep_stream(run, logs)
-        outcome = self._with_session(outcome, logs)
-        outcome = checked(
-            outcome,
-            lambda analysis: check(
-                settings.gates,
-                analysis,
-                project=settings.project,
-                env=settings.env,
-                loop=iteration,
-                now=self.clock.now(),
-            ),
-        )
-        self.state, decision = decide(
-            self.state,
-            outcome,
-            settings.limits,
-            rules=settings.rules,
-            now=self.clock.now(),
-            elapsed=self._elapsed(),
-        )
+        outcome = self.store.take_in(self.state, turn)
+        if not result.shown and (words := answer_of(outcome)):
+            yield from self._tell(OutputText(request.number, words))
+        outcome = self.store.check(outcome, turn)
+        self.state, decision = self.policy.decide(self.state, outcome, self._moment())
+        for line in self.store.keep(self.state, outcome, decision):
+            yield from self._tell(Notice(line))
         seconds = self.clock.monotonic() - began
-        analysis = outcome.analysis
-        turn = self.tally.add(
-            self._turn_record(iteration, outcome, seconds, logs.output), analysis.usage if analysis else None
-        )
+        record = self._keep(self._record(turn, outcome, seconds), outcome)
         self.under_way = None
-        yield self._record(
+        yield from self._tell(
             IterationEnded(
-                iteration, outcome, decision, seconds, logs.output, self.state, logs.stderr, self.sessions, turn
+                request.number,
+                outcome,
+                decision,
+                seconds,
+                request.logs.output,
+                self.state,
+                request.logs.stderr,
+                self.sessions,
+                record,
             )
         )
         if outcome.denied and not self.helped:
             self.helped = True
             refused = outcome.analysis.denied_commands if outcome.analysis else ()
-            yield self._record(DenialHelp(iteration, refused, self.tool.denial_help()))
+            yield from self._tell(DenialHelp(request.number, refused, self.tool.denial_help()))
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
-            yield from self._review(iteration, outcome)
+            self.state = yield from self._between(outcome, turn)
         return decision
 
-    def _turn_record(self, iteration: int, outcome: Outcome, seconds: float, log: Path) -> TurnRecord:
-        failure = failure_of(outcome)
+    def _turn(
+        self, request: TurnRequest, plan: Plan | None, tree: TreeState | None
+    ) -> Generator[LoopEvent, None, tuple[Command, TurnResult]]:
+        command = Command()
+        events = run_turn(self.tool, request)
+        with closing(events):
+            while True:
+                try:
+                    event = next(events)
+                except StopIteration as stop:
+                    return command, stop.value
+                if isinstance(event, CommandBuilt):
+                    command = event.command
+                    event = self._started(request, command, plan, tree)
+                elif isinstance(event, RunProgress):
+                    self.active.renew()
+                yield from self._tell(event)
+
+    def _started(
+        self, request: TurnRequest, command: Command, plan: Plan | None, tree: TreeState | None
+    ) -> IterationStarted:
+        output = request.logs.output
+        self.active.turn(request.number)
+        self.under_way = begun(request.number, self.clock.now().timestamp(), output, self.settings.project)
+        head = tree.head if tree else ""
+        return IterationStarted(
+            request.number, command.argv, request.session, command.live, plan, output, self.state, head
+        )
+
+    def _between(self, outcome: O, turn: Turn) -> Generator[LoopEvent, None, S]:
+        events = self.store.between(self.state, outcome, turn)
+        with closing(events):
+            while True:
+                try:
+                    event = next(events)
+                except StopIteration as stop:
+                    state: S = stop.value
+                    return state
+                yield from self._tell(event)
+
+    def _record(self, turn: Turn, outcome: O, seconds: float) -> TurnRecord:
+        failure = outcome.failure
         result: Result = "failed" if failure else "success"
         if outcome.timed_out or outcome.idle:
             result = "timeout"
         elif failure and outcome.limit is not None:
             result = "limit"
+        changes = turn.changes
         return TurnRecord(
-            turn=iteration,
+            turn=turn.request.number,
             began=self.clock.now().timestamp() - seconds,
             seconds=seconds,
             result=result,
             status=outcome.status,
             error=failure,
             session=outcome.session_id,
-            files_changed=outcome.files_changed if outcome.changes else None,
-            committed=outcome.changes.committed if outcome.changes else None,
-            log=os.path.relpath(log, self.settings.project),
+            files_changed=changes.count if changes else None,
+            committed=changes.committed if changes else None,
+            log=os.path.relpath(turn.request.logs.output, self.settings.project),
         )
 
-    def _with_session(self, outcome: Outcome, logs: RunLogs) -> Outcome:
-        """Find the session that the run left behind; also of one that was ended, whose work goes on (trap T20)."""
-        ended = outcome.timed_out or outcome.idle
-        failed = failure_of(outcome) is not None
-        if not self.sessions or (failed and not (ended and self.settings.rules.keep_session)):
-            return outcome
-        found = None
-        try:
-            found = self.tool.recover_session_id(str(logs.output))
-        except HookError:  # a session less costs some reading; the loop goes on
-            pass
-        except (OutputNotFound, OutputUnreadable):  # `git clean -fdx` of the agent takes ignored logs, too
-            found = validate_session_id(outcome.analysis.session_id) if outcome.analysis else None
-        return replace(outcome, session_id=found)
-
-    def _review(self, iteration: int, outcome: Outcome) -> Generator[LoopEvent, None, None]:
-        breaker, changes, wanted = self.state.breaker, outcome.changes, self.settings.review
-        reviewer = self.tool.reviewer
-        if self.repository is None or changes is None or wanted.mode == "off" or reviewer is None:
-            return
-        facts = ReviewFacts(
-            loop=iteration,
-            interval=wanted.interval,
-            tasks_delta=outcome.ticked,
-            circuit_closed=breaker is None or breaker.state == "CLOSED",
-            head=changes.head,
-            last_head=self.reviewed,
-            dirty=changes.dirty,
-        )
-        if not review_due(wanted.mode, facts):
-            return
-        for event in review(
-            reviewer,
-            replace(self.settings, timeout=self._turn_seconds()),
-            self.store,
-            self.repository,
-            iteration=iteration,
-            head=changes.head,
-            last_head=self.reviewed,
-        ):
-            if isinstance(event, ReviewEnded):
-                self.reviewed = event.head
-                self.state = replace(self.state, findings=event.findings or self.state.findings)
-            yield self._record(event)
+    def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:
+        """Count a turn and write its record."""
+        analysis = outcome.analysis if outcome is not None else None
+        record = self.tally.add(record, analysis.usage if analysis else None)
+        self.records.write(record)
+        return record
 
     def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
         """Wait, visibly: an event about every second, and none when there is nothing to wait for."""
+        if decision.wait <= 0:
+            return
         until = self.clock.now() + timedelta(seconds=decision.wait)
+        reason = decision.reason or "pause"
+        most = self.settings.limits.max_seconds
         first = True
-        limit = self.settings.limits.max_seconds
-        while (left := (until - self.clock.now()).total_seconds()) > 0:
-            if limit is not None and self._elapsed() >= limit:
-                return
-            reason = decision.reason or "pause"
-            yield self._record(
+        self.active.waiting(Pause(reason, decision.detail, until.timestamp()))
+        while (left := (until - self.clock.now()).total_seconds()) > 0 and not self.store.stopped():
+            if most is not None and self._elapsed() >= most:
+                break
+            yield from self._tell(
                 Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
             )
             first = False
             self.clock.wait(min(left, _SLICE))
+        self.active.waiting(None)
 
-    def _record(self, event: LoopEvent) -> LoopEvent:
-        self.store.record(event)
-        return event
+    def _tell(self, event: LoopEvent) -> Generator[LoopEvent, None, None]:
+        further = self.store.record(event)
+        yield event
+        yield from further
 
     def _turn_seconds(self) -> float | None:
         """What is left for a turn: its own time, and no more than the loop's."""
@@ -339,5 +338,8 @@ class _Loop:
         left = max(most - self._elapsed(), 0.0)
         return left if timeout is None else min(left, timeout)
 
+    def _moment(self) -> Moment:
+        return Moment(self.clock.now(), self._elapsed())
+
     def _elapsed(self) -> float:
-        return self.clock.monotonic() - self.started
+        return self.clock.monotonic() - self.began

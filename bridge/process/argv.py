@@ -15,8 +15,6 @@ from bridge.errors import ArgumentTooLong, ConfigurationError, ProgramNotFound, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["MAX_ARGUMENT", "check_sizes", "resolve"]
-
 MAX_ARGUMENT = 131_072
 """MAX_ARG_STRLEN of Linux: one argument with its closing NUL. No setting raises it."""
 
@@ -27,6 +25,11 @@ _INSTALL = {
     "copilot": "npm install -g @github/copilot",
     "cursor-agent": "curl https://cursor.com/install -fsS | bash",
 }
+
+
+def os_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Give arguments as the system passes them on: drivers speak UTF-8, the locale may not; the bytes stay."""
+    return tuple(os.fsdecode(each.encode("utf-8", "surrogateescape")) for each in arguments)
 
 
 def resolve(argv: Sequence[str], *, cwd: str | os.PathLike[str], env: Mapping[str, str]) -> list[str]:

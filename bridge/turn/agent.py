@@ -1,37 +1,214 @@
-"""An agent script's program, shown through its own filter, until it ends or its time is up."""
+"""An agent script as a tool: one turn is its hooks, and its program shown through its own filter."""
 
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.errors import HookTimeout
+from bridge.errors import HookTimeout, ProgramNotFound
+from bridge.files import usable
+from bridge.process.leftovers import MARK
+from bridge.shell.protocol import quote
+from bridge.turn.logs import TurnLog
+from bridge.turn.tool import (
+    Command,
+    HookText,
+    Notice,
+    OutputText,
+    ProgramEnded,
+    TurnResult,
+    first_line,
+    not_started,
+    stderr_tail,
+)
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterator
+    from pathlib import Path
 
     from bridge.agent import Agent
     from bridge.shell.jobs import Job, Tee
     from bridge.shell.launch import Errors, Input
+    from bridge.stream.analysis import Analysis, RunFacts
+    from bridge.turn.tool import Event, TurnRequest, TurnSettings
 
-__all__ = ["AgentEnd", "run_agent", "run_hook", "watched"]
-
-_LONG = 10.0
+_SLOW = 10.0
 """Seconds after which a hook is named that is still running."""
+
+Beside = Literal["agent_pre_iteration", "agent_post_iteration"]
+
+
+class AgentTool:
+    """Runs an agent's program between its hooks. Each turn has a context of its own.
+
+    Args:
+        agent: the script; the shell's timeout is that of its hooks.
+        settings: of the turns.
+        as_controller: the program has this process's own stdin and stderr, and so have the hooks beside it, whose
+            output is shown: as its own controller runs it.
+        end_line: add the newline that the last line of what it prints may lack.
+    """
+
+    def __init__(
+        self, agent: Agent, settings: TurnSettings, *, as_controller: bool = False, end_line: bool = True
+    ) -> None:
+        self.agent = agent
+        self.name = f"agent {agent.script.stem}"
+        self._settings = settings
+        self._as_controller = as_controller
+        self._end_line = end_line
+        self._began = int(time.time())
+        # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
+        agent.shell.execute(f"export {MARK}={quote(str(settings.project))}")
+
+    def supports_sessions(self) -> bool:
+        """No hook takes a session."""
+        return False
+
+    def recover_session_id(self, _output_file: str) -> str | None:
+        """There is none to come back to."""
+        return None
+
+    def denial_help(self) -> str:
+        """No hook says what to do about refused tools."""
+        return ""
+
+    def prepare(self, request: TurnRequest) -> Command:
+        """See whether the program is there.
+
+        Raises:
+            bridge.errors.ProgramNotFound: there is no ``AGENT_CLI``, in the first turn.
+        """
+        cli = self.agent.cli
+        if self.agent.shell.call("command", "-v", "--", cli).ok:
+            return Command((cli,), None, live=True)
+        missing = f"{cli} was not found on PATH"
+        if request.first:
+            raise ProgramNotFound(
+                f"{missing}; {self.agent.script} needs it\n"
+                "  next: install it, or put the folder that holds it on PATH"
+            )
+        return Command(broken=missing)
+
+    def run(self, _command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
+        """Run the hooks of one turn, with the program between them.
+
+        Raises:
+            bridge.errors.HookExited: a hook called ``exit``, which ends the loop.
+            bridge.errors.BridgeError: the program can't be started, in the first turn; a file can't be written.
+        """
+        agent, logs = self.agent, request.logs
+        agent.shell.update(
+            {
+                "SESSION_LOG": str(logs.output.parent / "ralph.log"),
+                "session_start": self._began,
+                "iteration": request.number,
+                "retry": request.attempt,
+                "iter_start": int(time.time()),
+                "tmp_prompt": request.prompt,
+                "agent_rc": 0,
+                **request.variables,
+            }
+        )
+        if request.attempt == 0:
+            agent.reset_context()
+        yield from self._hook("agent_pre_iteration", request)
+        try:
+            end = yield from self._program(request)
+        except ProgramNotFound as error:
+            if request.first:
+                raise
+            return not_started(first_line(error))
+        response = agent.extract_response(logs.output).rstrip("\n") if end.status == 0 else ""
+        yield ProgramEnded(end.status, response, end.timed_out)
+        agent.shell["agent_rc"] = end.status or int(not response)
+        yield from self._hook("agent_post_iteration", request)
+        return TurnResult(
+            end.status,
+            AgentOutput(logs.output, response if end.status == 0 else None),
+            timed_out=end.timed_out,
+            stderr=stderr_tail(logs.stderr),
+            response=response,
+            shown=end.shown or self._as_controller,
+        )
+
+    def _program(self, request: TurnRequest) -> Generator[Event, None, AgentEnd]:
+        """The agent's program, through its own display filter."""
+        logs, settings = request.logs, self._settings
+        shown = False
+        with usable(f"the log {logs.output}"):
+            capture = TurnLog(logs.output, settings.turn_log_bytes)
+        running = run_agent(
+            self.agent,
+            request.prompt,
+            capture,
+            stdin=0 if self._as_controller else b"",
+            stderr=logs.stderr,
+            end_line=self._end_line,
+            grace=settings.graces.interrupt,
+            timeout=request.timeout,
+        )
+        with capture, closing(running) as texts:
+            while True:
+                try:
+                    text = next(texts)
+                except StopIteration as stop:
+                    end: AgentEnd = stop.value
+                    yield from map(Notice, filter(None, [capture.notice]))
+                    return end._replace(shown=shown)
+                request.on_output(text.encode("utf-8", "surrogateescape"))
+                if settings.live:
+                    shown = shown or bool(text.strip())
+                    yield OutputText(request.number, text)
+
+    def _hook(self, hook: Beside, request: TurnRequest) -> Iterator[Event]:
+        """A hook beside the program; one that hangs is named, ended at its deadline, and the loop goes on."""
+        agent, seconds = self.agent, self._settings.hook_seconds
+        call = agent.pre_iteration if hook == "agent_pre_iteration" else agent.post_iteration
+        notices: list[str] = []
+
+        def say(text: str) -> None:
+            notices.append(text)
+            request.on_notice(text)
+
+        stdout = stderr = ""
+        try:
+            with named_when_slow(hook, seconds, say):
+                reply = call(host_streams=self._as_controller)
+            if reply is not None:
+                stdout, stderr = reply.stdout, reply.stderr
+        except HookTimeout as error:
+            notices.append(f"{hook} was ended: it took longer than {seconds:g} s")
+            stdout, stderr = error.stdout, error.stderr
+        yield from map(Notice, notices)
+        if self._as_controller:
+            yield from hook_texts(stdout, stderr)
+
+
+def hook_texts(stdout: str, stderr: str) -> Iterator[HookText]:
+    """What a hook printed, for people."""
+    if stdout:
+        yield HookText(stdout)
+    if stderr:
+        yield HookText(stderr, error=True)
 
 
 class AgentEnd(NamedTuple):
-    """How it ended.
+    """How an agent's program ended.
 
     Attributes:
         status: of the rightmost stage that failed: the filter's, else the program's.
         timed_out: it was ended because it ran for too long.
+        shown: some of its text was shown.
     """
 
     status: int
     timed_out: bool = False
+    shown: bool = False
 
 
 def run_agent(
@@ -51,10 +228,7 @@ def run_agent(
         agent: the script.
         prompt_file: path of the prompt, as the script shall see it.
         capture: gets every byte that the program prints.
-        stdin: see :meth:`bridge.agent.Agent.invoke`, as the next three.
-        stderr: see there.
-        end_line: see there.
-        grace: see there.
+        stdin, stderr, end_line, grace: see :meth:`bridge.agent.Agent.invoke`.
         timeout: seconds that it may take; None: any number.
 
     Raises:
@@ -72,36 +246,53 @@ def run_agent(
     return AgentEnd(status or 124, True) if over.is_set() else AgentEnd(status)
 
 
-def run_hook(
-    agent: Agent, hook: Literal["agent_pre_iteration", "agent_post_iteration"], seconds: float
-) -> list[str]:
-    """Call a hook before or after the program; one that hangs is ended at its deadline, and the loop goes on.
+class AgentOutput:
+    """What a turn came to: the agent's words as its own script finds them, the rest from the raw output.
 
     Args:
-        agent: the script; its shell has the deadline.
-        hook: which.
-        seconds: that deadline, for people.
-
-    Returns:
-        What people should be told.
-
-    Raises:
-        bridge.errors.HookExited: it called ``exit``.
+        output: all that the program printed.
+        response: what the agent itself said; None: the program failed, and its output says why.
     """
-    told: list[str] = []
-    try:
-        with watched(hook, seconds, told.append):
-            if hook == "agent_pre_iteration":
-                agent.pre_iteration()
-            else:
-                agent.post_iteration()
-    except HookTimeout:
-        told.append(f"{hook} was ended: it took longer than {seconds:g} s")
-    return told
+
+    def __init__(self, output: Path, response: str | None) -> None:
+        from bridge.stream.analysis import Analyzer
+
+        self._response = response
+        self._raw = Analyzer()
+        try:
+            with open(output, "rb") as file:
+                for line in file:
+                    self._raw.feed(line)
+        except OSError:  # the agent has tidied up: `git clean -fdx` takes ignored logs, too
+            pass
+
+    def finish(self, facts: RunFacts) -> Analysis:
+        """See :meth:`bridge.stream.analysis.Analyzer.finish`."""
+        from bridge.stream.analysis import Analyzer
+
+        raw = self._raw.finish(facts)
+        if self._response is None:
+            return raw
+        words = Analyzer()
+        words.feed(self._response.encode("utf-8", "surrogateescape"))
+        return replace(
+            words.finish(facts),
+            family="text",
+            text=self._response,
+            completed_turn=None,
+            usage=raw.usage,
+            session_id=raw.session_id,
+            has_permission_denials=raw.has_permission_denials,
+            permission_denial_count=raw.permission_denial_count,
+            denied_commands=raw.denied_commands,
+            is_error=raw.is_error,
+            error=raw.error,
+            limit=raw.limit,
+        )
 
 
 @contextmanager
-def watched(what: str, deadline: float, say: Callable[[str], None]) -> Iterator[None]:
+def named_when_slow(what: str, deadline: float, say: Callable[[str], None]) -> Iterator[None]:
     """Say once that `what` is taking its time, well before its deadline.
 
     Args:
@@ -109,7 +300,7 @@ def watched(what: str, deadline: float, say: Callable[[str], None]) -> Iterator[
         deadline: seconds after which somebody else ends it.
         say: is called from a thread of its own.
     """
-    seconds = min(_LONG, deadline / 2)
+    seconds = min(_SLOW, deadline / 2)
     timer = threading.Timer(seconds, say, [f"{what} has been running for {seconds:g} s"])
     timer.daemon = True
     timer.start()

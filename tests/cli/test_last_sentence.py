@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from bridge.cli._view import Bottom
-from bridge.loop.decide import State
 from bridge.loop.events import IterationStarted, OutputText, RunProgress
-from bridge.loop.follow import last_sentence, last_words
+from bridge.loop.follow import last_words
+from bridge.loop.policy import LoopState
+from bridge.turn.progress import last_sentence
 
 
 @pytest.mark.parametrize(
@@ -50,4 +51,4 @@ def test_of_a_run_whose_text_comes_in_pieces() -> None:
 
 
 def _started() -> IterationStarted:
-    return IterationStarted(1, ("claude",), None, live=True, plan=None, log=Path("log"), state=State())
+    return IterationStarted(1, ("claude",), None, live=True, plan=None, log=Path("log"), state=LoopState())

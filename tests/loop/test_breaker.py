@@ -12,13 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from bridge.loop.breaker import BreakerSettings, Evidence, prepare, record, reset
-from bridge.loop.breaker_state import (
+from bridge.setups.bmalph.rules.breaker import (
     Breaker,
+    BreakerSettings,
     Circuit,
+    Evidence,
     Transition,
+    prepare,
     read_breaker,
     read_history,
+    record,
+    reset,
     write_breaker,
     write_history,
 )

@@ -10,28 +10,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop import gates as gates_module
 from bridge.loop.context import CONTEXT_LIMIT, ContextFacts, loop_context
-from bridge.loop.gates import (
+from bridge.loop.plan import Plan
+from bridge.setups.bmalph.rules import gates as gates_module
+from bridge.setups.bmalph.rules.gates import (
     CommandRun,
     CustomGate,
     GateResults,
     custom_gate,
+    failing_sentences,
     gates_due,
     outcome_of,
     results_document,
     results_of,
     split_gates,
 )
-from bridge.loop.metrics import MetricsFacts, metrics_line
-from bridge.loop.plan import Plan
-from bridge.loop.review import ReviewFacts, findings_in, findings_text, review_context, review_due, review_mode
+from bridge.setups.bmalph.rules.metrics import MetricsFacts, metrics_line
+from bridge.setups.bmalph.rules.review import (
+    ReviewFacts,
+    findings_in,
+    findings_text,
+    review_context,
+    review_due,
+    review_mode,
+)
 from bridge.stream.analysis import Analysis
 from bridge.stream.events import Usage
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 FAILED_TESTS = gates_module.test_gate("PASSING", CommandRun(1, "\x1b[31mFAIL\x1b[0m  a\n\n b"))
+OPEN = ("Circuit breaker: OPEN.",)
 LINT = custom_gate("npm run lint -- --fix", CommandRun(2))
+
+
+def failing(found: GateResults) -> tuple[str, ...]:
+    return failing_sentences(found)
 
 
 def results(mode: str = "block", *custom: CustomGate, test: Any = FAILED_TESTS) -> GateResults:
@@ -45,14 +58,19 @@ def results(mode: str = "block", *custom: CustomGate, test: Any = FAILED_TESTS) 
         (ContextFacts(2, plan=Plan(1, 3, "Story 1.2: b ")), "Loop #2. Remaining tasks: 2. Next: Story 1.2: b. "),
         (ContextFacts(2, plan=Plan(3, 3, None)), "Loop #2. Remaining tasks: 0. "),
         (ContextFacts(2, plan=Plan(0, 1, "x" * 101)), f"Loop #2. Remaining tasks: 1. Next: {'x' * 100}. "),
-        (ContextFacts(2, circuit="CLOSED"), "Loop #2. "),
-        (ContextFacts(2, circuit="HALF_OPEN"), "Loop #2. Circuit breaker: HALF_OPEN. "),
+        (ContextFacts(2, warnings=("Circuit breaker: HALF_OPEN.",)), "Loop #2. Circuit breaker: HALF_OPEN. "),
         (ContextFacts(2, previous="ä" * 101), f"Loop #2. Previous: {'ä' * 100}. "),
         (ContextFacts(2, previous="a\nb"), "Loop #2. Previous: a\nb. "),
-        (ContextFacts(2, gates=results()), "Loop #2. TESTS FAILING: FAIL a b. "),
-        (ContextFacts(2, gates=results("block", LINT)), "Loop #2. TESTS FAILING: FAIL a b. QG fail: npm run. "),
-        (ContextFacts(2, gates=results("warn", LINT)), "Loop #2. "),
-        (ContextFacts(2, gates=results(test=gates_module.test_gate("FAILING", None))), "Loop #2. TESTS FAILING. "),
+        (ContextFacts(2, failing=failing(results())), "Loop #2. TESTS FAILING: FAIL a b. "),
+        (
+            ContextFacts(2, failing=failing(results("block", LINT))),
+            "Loop #2. TESTS FAILING: FAIL a b. QG fail: npm run. ",
+        ),
+        (ContextFacts(2, failing=failing(results("warn", LINT))), "Loop #2. "),
+        (
+            ContextFacts(2, failing=failing(results(test=gates_module.test_gate("FAILING", None)))),
+            "Loop #2. TESTS FAILING. ",
+        ),
     ],
 )
 def test_the_loop_context(facts: ContextFacts, wanted: str) -> None:
@@ -64,7 +82,7 @@ def test_T31_the_diff_summary_is_told() -> None:  # noqa: N802
 
 
 def test_the_order_of_all_parts() -> None:
-    facts = ContextFacts(4, True, Plan(0, 2, "do"), "OPEN", "was", results(), "Changed: x")
+    facts = ContextFacts(4, True, Plan(0, 2, "do"), OPEN, "was", failing(results()), "Changed: x")
     found = loop_context(facts)
     parts = ["Loop #4. ", "Session continued", "Remaining", "Next: ", "Circuit", "Previous", "TESTS", "Changed"]
     assert [found.index(part) for part in parts] == sorted(found.index(part) for part in parts)
@@ -73,7 +91,7 @@ def test_the_order_of_all_parts() -> None:
 
 @given(st.text(max_size=600), st.text(max_size=600), st.booleans())
 def test_the_context_is_short_and_fits_into_an_argument(one: str, other: str, resumed: bool) -> None:
-    found = loop_context(ContextFacts(1, resumed, Plan(0, 1, one), "OPEN", other, results(), one))
+    found = loop_context(ContextFacts(1, resumed, Plan(0, 1, one), OPEN, other, failing(results()), one))
     assert len(found) <= CONTEXT_LIMIT
     assert "\0" not in found
 

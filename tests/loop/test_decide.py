@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.decide import Limits, Outcome, State, Verdict, begin, decide, failure_of
+from bridge.loop.outcome import Outcome
 from bridge.loop.plan import Plan, parse_plan
+from bridge.loop.policy import Decision, Limits, LoopState, Moment, PlanPolicy, Verdict
 
 OPEN = Plan(1, 3, "two")
 DONE = Plan(3, 3, None)
 NO_BOXES = Plan(0, 0, None)
 GO_ON, COMPLETE, INCOMPLETE = Verdict.CONTINUE, Verdict.COMPLETE, Verdict.INCOMPLETE
+AT = Moment(datetime(2026, 1, 2, tzinfo=UTC))
+
+
+def begin(state: LoopState, plan: Plan | None) -> Decision:
+    policy: PlanPolicy[LoopState, Outcome] = PlanPolicy()
+    return policy.begin(state, plan, AT)[1]
+
+
+def decide(state: LoopState, outcome: Outcome, limits: Limits) -> tuple[LoopState, Decision]:
+    policy: PlanPolicy[LoopState, Outcome] = PlanPolicy(limits)
+    return policy.decide(state, outcome, AT)
 
 
 @pytest.mark.parametrize(
@@ -42,19 +56,19 @@ GO_ON, COMPLETE, INCOMPLETE = Verdict.CONTINUE, Verdict.COMPLETE, Verdict.INCOMP
     ],
 )
 def test_one_iteration(outcome: Outcome, verdict: Verdict, reason: str) -> None:
-    _, decision = decide(State(), outcome, Limits())
+    _, decision = decide(LoopState(), outcome, Limits())
     assert (decision.verdict, decision.reason) == (verdict, reason)
 
 
 def test_the_cap_on_iterations() -> None:
-    _, decision = decide(State(iteration=4), Outcome(), Limits(max_iterations=5))
+    _, decision = decide(LoopState(iteration=4), Outcome(), Limits(max_iterations=5))
     assert (decision.verdict, decision.reason) == (INCOMPLETE, "max_iterations")
-    _, decision = decide(State(iteration=4), Outcome(exit_signal=True), Limits(max_iterations=5))
+    _, decision = decide(LoopState(iteration=4), Outcome(exit_signal=True), Limits(max_iterations=5))
     assert decision.verdict is COMPLETE
 
 
 def test_the_cap_on_failures_counts_consecutive_ones_only() -> None:
-    state, reasons = State(), []
+    state, reasons = LoopState(), []
     for outcome in (Outcome(status=1), Outcome(status=1), Outcome(), *[Outcome(status=2, error="boom")] * 3):
         state, decision = decide(state, outcome, Limits())
         reasons.append(decision.reason)
@@ -62,23 +76,26 @@ def test_the_cap_on_failures_counts_consecutive_ones_only() -> None:
     assert decision.detail == "3 runs in a row failed, the last: exit status 2: boom"
 
 
-def test_a_failed_run_drops_the_session() -> None:
-    state = State(iteration=2, session_id="s1")
-    after, decision = decide(state, Outcome(status=1, resumed=True, session_id="s1"), Limits())
-    assert after.session_id is None
-    assert "session dropped" in decision.detail
+def test_a_session_that_fails_twice_is_dropped() -> None:
+    failed = Outcome(status=1, resumed=True, session_id="s1")
+    once, decision = decide(LoopState(iteration=2, session_id="s1"), failed, Limits())
+    assert (once.session_id, "dropped" in decision.detail) == ("s1", False)
+    twice, decision = decide(once, failed, Limits())
+    assert (twice.session_id, "session dropped" in decision.detail) == (None, True)
 
 
-def test_a_session_is_never_carried_past_a_run_that_left_none() -> None:
-    after, _ = decide(State(session_id="old"), Outcome(resumed=True), Limits())
-    assert after.session_id is None
+def test_a_dead_session_is_dropped_and_the_turn_repeated_at_once() -> None:
+    after, decision = decide(
+        LoopState(session_id="old"), Outcome(status=1, resumed=True, dead_session=True), Limits()
+    )
+    assert (after.session_id, decision.reason, decision.wait) == (None, "retry", 0.0)
 
 
 def test_a_finished_plan_needs_no_run() -> None:
-    assert begin(State(), DONE).verdict is COMPLETE
-    assert begin(State(), DONE).detail == "all 3 tasks of the fix plan are ticked"
-    assert begin(State(), Plan(1, 1, None)).detail == "the only task of the fix plan is ticked"
-    assert [begin(State(), plan).verdict for plan in (None, OPEN, NO_BOXES)] == [GO_ON] * 3
+    assert begin(LoopState(), DONE).verdict is COMPLETE
+    assert begin(LoopState(), DONE).detail == "all 3 tasks of the fix plan are ticked"
+    assert begin(LoopState(), Plan(1, 1, None)).detail == "the only task of the fix plan is ticked"
+    assert [begin(LoopState(), plan).verdict for plan in (None, OPEN, NO_BOXES)] == [GO_ON] * 3
 
 
 outcomes = st.builds(
@@ -97,11 +114,10 @@ outcomes = st.builds(
 
 @given(st.lists(outcomes, min_size=60, max_size=60), st.integers(1, 50), st.integers(1, 5))
 def test_every_loop_ends_within_its_limits(runs: list[Outcome], iterations: int, failures: int) -> None:
-    state = State()
+    state = LoopState()
     limits = Limits(iterations, failures)
     for outcome in runs:
         state, decision = decide(state, outcome, limits)
-        assert state.session_id == (None if failure_of(outcome) else outcome.session_id)
         if decision.verdict is not GO_ON:
             break
     assert decision.verdict is not GO_ON
@@ -110,10 +126,10 @@ def test_every_loop_ends_within_its_limits(runs: list[Outcome], iterations: int,
 
 
 @given(outcomes, outcomes)
-def test_a_decision_depends_on_nothing_of_an_earlier_run(first: Outcome, second: Outcome) -> None:
-    after, _ = decide(State(), first, Limits())
-    carried = State(iteration=1, failures=after.failures, session_id="whatever")
-    assert decide(after, second, Limits()) == decide(carried, second, Limits())
+def test_a_decision_depends_on_nothing_but_failures_and_the_session(first: Outcome, second: Outcome) -> None:
+    after, _ = decide(LoopState(), first, Limits())
+    carried = replace(after, previous="whatever", changed="whatever")
+    assert decide(after, second, Limits())[1] == decide(carried, second, Limits())[1]
 
 
 def test_plans() -> None:

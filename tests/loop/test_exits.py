@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.exits import (
+from bridge.loop.plan import Plan
+from bridge.setups.bmalph.rules.exits import (
     ExitSignals,
     exit_reason,
     read_signals,
     update_signals,
     write_signals,
 )
-from bridge.loop.plan import Plan
-from bridge.loop.tracking import collapse_plan, track
+from bridge.setups.bmalph.rules.tracking import collapse_plan, track
 from bridge.stream.analysis import Analysis
 
 DONE, OPEN, NO_BOXES = Plan(2, 2, None), Plan(1, 2, "b"), Plan(0, 0, None)

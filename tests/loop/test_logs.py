@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.follow import Follower
 from bridge.loop.logs import LiveLog
-from bridge.loop.turn_logs import Cut
+from bridge.turn.logs import Cut
 
 if TYPE_CHECKING:
     from pathlib import Path

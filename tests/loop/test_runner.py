@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ArgumentTooLong, ProgramNotFound
-from bridge.loop.decide import Limits, Verdict, failure_of
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
-from bridge.loop.runner import LoopSettings, run_loop
-from bridge.setups.plain.store import PlainStore
+from bridge.loop.policy import Limits, Verdict
+from bridge.loop.settings import LoopSettings
+from bridge.setups.plain.opening import run_plain
+from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +108,7 @@ def script(project: Path, *runs: str | bytes) -> None:
 def loop(project: Path, driver: FakeDriver, **settings: object) -> list[LoopEvent]:
     options = {"limits": Limits(max_iterations=5), **settings}
     given = LoopSettings(project=project, **options)  # type: ignore[arg-type]
-    with closing(run_loop(driver, given, store=PlainStore(project, resume=given.resume))) as events:
+    with closing(run_plain(DriverTool(driver, given), given)) as events:
         return list(events)
 
 
@@ -197,13 +198,13 @@ def test_older_forms_of_the_session_file(project: Path, saved: str) -> None:
     assert calls(project)[0][2] == "s-7"
 
 
-def test_a_failed_resume_drops_the_session_and_is_retried(project: Path) -> None:
+def test_a_resume_that_fails_twice_drops_the_session_and_is_retried(project: Path) -> None:
     (project / ".ralph" / ".claude_session_id").write_text("stale\n")
-    script(project, "status:1\n", status("true") + STOP)
+    script(project, "status:1\n", "status:1\n", status("true") + STOP)
     events = loop(project, FakeDriver(found=["s-1"]))
-    assert end(events) == (Verdict.COMPLETE, "project_complete", 2)
-    assert [call[2] for call in calls(project)] == ["stale", ""]
-    failed = next(event for event in events if isinstance(event, IterationEnded))
+    assert end(events) == (Verdict.COMPLETE, "project_complete", 3)
+    assert [call[2] for call in calls(project)] == ["stale", "stale", ""]
+    failed = [event for event in events if isinstance(event, IterationEnded)][1]
     assert failed.decision.detail == "exit status 1: the reason; the run is repeated and its session dropped"
 
 
@@ -283,7 +284,7 @@ def test_c1_an_error_in_the_stream_and_silence_are_failures_with_status_0_too(pr
     failed = next(
         event for event in loop(project, FakeDriver(), limits=Limits(1)) if isinstance(event, IterationEnded)
     )
-    assert failure_of(failed.outcome) is not None
+    assert failed.outcome.failure is not None
 
 
 def test_c1_silence_gives_the_reason_on_stderr_and_is_none_where_there_is_work(project: Path) -> None:
@@ -291,13 +292,13 @@ def test_c1_silence_gives_the_reason_on_stderr_and_is_none_where_there_is_work(p
     failed = next(
         event for event in loop(project, FakeDriver(), limits=Limits(1)) if isinstance(event, IterationEnded)
     )
-    assert failure_of(failed.outcome) == "it printed nothing: no provider"
+    assert failed.outcome.failure == "it printed nothing: no provider"
     (project / ".ralph" / "@fix_plan.md").write_text("- [ ] one\n- [ ] two\n")
     script(project, 'run:open(".ralph/@fix_plan.md", "w").write("- [x] one\\n- [ ] two\\n")\n')
     worked = next(
         event for event in loop(project, FakeDriver(), limits=Limits(1)) if isinstance(event, IterationEnded)
     )
-    assert failure_of(worked.outcome) is None
+    assert worked.outcome.failure is None
 
 
 def test_a_malformed_line_stops_nothing(project: Path) -> None:
@@ -365,7 +366,8 @@ def test_a_run_that_takes_too_long(project: Path) -> None:
 
 def test_leaving_early_is_written_down(project: Path) -> None:
     script(project, text("one") + "run:import time; time.sleep(60)\n")
-    with closing(run_loop(FakeDriver(), LoopSettings(project=project), store=PlainStore(project))) as events:
+    settings = LoopSettings(project=project)
+    with closing(run_plain(DriverTool(FakeDriver(), settings), settings)) as events:
         assert any(isinstance(event, OutputText) for event in events)
     record = state_of(project)
     assert (record["status"], record["last_action"]) == ("stopped", "interrupted")

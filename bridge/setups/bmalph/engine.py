@@ -1,25 +1,25 @@
-"""A bmalph project's settings as the engine wants them."""
+"""A bmalph project's settings as the loop wants them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.loop.breaker import BreakerSettings
-from bridge.loop.options import GateSettings, LoopSettings, ReviewSettings
-from bridge.loop.runner import Limits, Rules
-from bridge.loop.turn_logs import MB
-from bridge.process.leftovers import MARK
+from bridge.loop.policy import Limits, Pauses
+from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.setups.bmalph.files.counters import read_line
 from bridge.setups.bmalph.own import own_files
+from bridge.setups.bmalph.policy import BmalphPolicy
+from bridge.setups.bmalph.rules.breaker import BreakerSettings
+from bridge.setups.bmalph.rules.gates import GateSettings
+from bridge.setups.bmalph.rules.review import ReviewSettings
+from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
-
-__all__ = ["breaker_settings", "loop_settings"]
 
 
 def loop_settings(
@@ -37,7 +37,7 @@ def loop_settings(
     Args:
         folder: the loop's folder.
         settings: of the project.
-        env: environment of this process; the agent gets it with RALPH_DIR and a mark.
+        env: environment of this process; the agent gets it with RALPH_DIR.
         live: show events as they come.
         max_iterations, max_seconds: when to give up; None: never.
         promise: a completion promise that ends the loop, too; None without one.
@@ -47,44 +47,56 @@ def loop_settings(
         project=folder.project,
         prompt=settings.prompt_file,
         limits=Limits(max_iterations, settings.retry_limit, max_seconds),
-        rules=Rules(
-            ends="repeated",
-            keep_session=True,
-            halt_on_denial=settings.permission_denial_mode == "halt",
-            calls_per_hour=settings.max_calls_per_hour,
-            breaker=breaker_settings(settings),
-            retry_seconds=settings.retry_seconds,
-            retry_max_seconds=settings.retry_max_seconds,
-            limit_seconds=settings.limit_wait_seconds,
-            pause_seconds=settings.pause_seconds,
+        pauses=Pauses(
+            settings.retry_seconds,
+            settings.retry_max_seconds,
+            settings.limit_wait_seconds,
+            settings.pause_seconds,
         ),
         live=live,
         promise=promise,
         timeout=settings.timeout,
         resume=settings.session_continuity,
-        env={**env, "RALPH_DIR": folder.shown, MARK: str(folder.project)},
-        measure=True,
+        env={**env, "RALPH_DIR": folder.shown},
         files=own_files(folder),
-        track=True,
         write_timeout=settings.write_timeout,
         heartbeat_seconds=settings.heartbeat_seconds,
         poll_seconds=settings.poll_seconds,
-        gates=GateSettings(
-            settings.test_command,
-            settings.quality_gates,
-            settings.quality_gate_mode,  # type: ignore[arg-type]
-            settings.quality_gate_timeout,
-            settings.quality_gate_on_completion_only,
-        ),
-        review=ReviewSettings(
-            settings.review_mode,
-            settings.review_interval,
-            prompt=f"{folder.shown}/REVIEW_PROMPT.md",
-            usual_tools=settings.allowed_tools,
-            last_head=read_line(folder, ".review_last_sha"),
-        ),
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
         turn_log_bytes=int(settings.turn_log_mb * MB),
+    )
+
+
+def loop_policy(settings: Settings, loop: LoopSettings) -> BmalphPolicy:
+    """Give what decides in a loop with these settings."""
+    return BmalphPolicy(
+        limits=loop.limits,
+        pauses=loop.pauses,
+        breaker=breaker_settings(settings),
+        halt_on_denial=settings.permission_denial_mode == "halt",
+        calls_per_hour=settings.max_calls_per_hour,
+    )
+
+
+def gate_settings(settings: Settings) -> GateSettings:
+    """Translate what concerns the quality gates."""
+    return GateSettings(
+        settings.test_command,
+        settings.quality_gates,
+        settings.quality_gate_mode,  # type: ignore[arg-type]
+        settings.quality_gate_timeout,
+        settings.quality_gate_on_completion_only,
+    )
+
+
+def review_settings(folder: Folder, settings: Settings) -> ReviewSettings:
+    """Translate what concerns reviews."""
+    return ReviewSettings(
+        settings.review_mode,
+        settings.review_interval,
+        prompt=f"{folder.shown}/REVIEW_PROMPT.md",
+        usual_tools=settings.allowed_tools,
+        last_head=read_line(folder, ".review_last_sha"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
-    from bridge.loop.options import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
 
@@ -75,18 +76,30 @@ class Opened:
         Args:
             on_log: gets the level of each line of the loop's log, and the line.
         """
+        from bridge.loop.active import ActiveRun
         from bridge.loop.runner import run_loop
-        from bridge.setups.bmalph.store import BmalphStore, command_line
+        from bridge.setups.bmalph.engine import loop_policy
+        from bridge.setups.bmalph.policy import BmalphState
+        from bridge.setups.bmalph.store import BmalphStore
+        from bridge.setups.places import other_folders
+        from bridge.turn.driver import DriverTool
 
-        store = BmalphStore(
-            self.folder,
-            self.settings,
-            driver=self.driver.script.stem,
-            command=command_line(),
-            live=self.live and self.driver.supports_live_output(),
-            on_log=on_log,
+        folder, name = self.folder, self.driver.script.stem
+        tool = DriverTool(self.driver, self.loop, f"driver {name}")
+        return run_loop(
+            tool,
+            loop_policy(self.settings, self.loop),
+            BmalphStore(folder, self.settings, self.loop, driver=name, on_log=on_log),
+            self.loop,
+            active=ActiveRun(
+                folder.path,
+                folder.project,
+                command=_command_line(),
+                tool=tool.name,
+                others=other_folders(folder.path, folder.project),
+            ),
+            state=BmalphState(),
         )
-        return run_loop(self.driver, self.loop, store=store)
 
 
 @contextmanager
@@ -210,3 +223,8 @@ def _checked(driver: Driver, settings: Settings, wanted: Wanted, tell: Callable[
     for line in found:
         tell(line)
     return replace(settings, notices=(*settings.notices, *found))
+
+
+def _command_line() -> list[str]:
+    """Return the command line of this process, for people."""
+    return [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]

@@ -9,30 +9,24 @@ from typing import TYPE_CHECKING
 
 from bridge import records
 from bridge.files import write_atomic
-from bridge.loop.decide import Verdict
-from bridge.loop.gates import results_document
-from bridge.loop.outcome import failure_of
-from bridge.loop.tracking import collapse_plan
+from bridge.loop.policy import Verdict
 from bridge.setups.bmalph.files import breaker, counters, logs, results, sessions
 from bridge.setups.bmalph.files.status import Status, exit_label, write_finished, write_status
 from bridge.setups.bmalph.layout import fix_plan
+from bridge.setups.bmalph.policy import outcome_of, state_of
+from bridge.setups.bmalph.rules.gates import results_document
+from bridge.setups.bmalph.rules.tracking import collapse_plan
 from bridge.setups.bmalph.telling import exit_code, lines_about, metrics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.loop.decide import State
-    from bridge.loop.events import (
-        IterationEnded,
-        IterationStarted,
-        LoopEnded,
-        LoopInterrupted,
-        ReviewEnded,
-        Waiting,
-    )
+    from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopInterrupted, Waiting
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.files.status import State as StatusWord
     from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.policy import BmalphState
+    from bridge.setups.bmalph.rules.review import ReviewEnded
     from bridge.setups.bmalph.settings import Settings
 
 __all__ = ["DONE", "Recorder"]
@@ -74,28 +68,29 @@ class Recorder:
         """A run is about to start."""
         folder = self._folder
         counters.write_line(folder, ".loop_start_sha", event.head)
-        if event.state.breaker is not None and event.state.transition is not None:  # a cooldown is over
-            breaker.save(folder, event.state.breaker, event.state.transition)
-            self._log("INFO", f"Circuit breaker: {event.state.breaker.reason}")
+        state = state_of(event)
+        if state.transition is not None:  # a cooldown is over
+            breaker.save(folder, state.breaker, state.transition)
+            self._log("INFO", f"Circuit breaker: {state.breaker.reason}")
         self._session = event.session_id or ""
         self._log("LOOP", f"=== Starting Loop #{event.iteration} ===")
         resumes = f", resumes session {event.session_id}" if event.session_id else ""
         most = self._settings.timeout_minutes
         if event.argv:
             self._log("INFO", f"Calling the agent (timeout {most} min{resumes})")
-        self._status(event.state, event.iteration, "executing", "running", now)
+        self._status(state_of(event), event.iteration, "executing", "running", now)
 
     def ended_run(self, event: IterationEnded, now: float) -> None:
         """A run is over."""
-        folder, outcome, state = self._folder, event.outcome, event.state
-        failure = failure_of(outcome)
+        folder, outcome, state = self._folder, outcome_of(event), state_of(event)
+        failure = outcome.failure
         write_finished(folder, succeeded=failure is None, now=now)
         if failure is None:
             self._keep(event)
         else:
             results.delete_analysis(folder)
         self._keep_session(event, now)
-        if state.breaker is not None and event.decision.reason != "api_limit":
+        if event.decision.reason != "api_limit":
             breaker.save(folder, state.breaker, state.transition)
             if state.transition is not None:
                 moved = state.transition
@@ -108,7 +103,7 @@ class Recorder:
 
     def _keep(self, event: IterationEnded) -> None:
         """Keep what a run that ended well leaves."""
-        folder, outcome, state = self._folder, event.outcome, event.state
+        folder, outcome, state = self._folder, outcome_of(event), state_of(event)
         records.write_text(folder / ".call_count", f"{state.calls.count}\n")
         records.write_text(folder / ".last_reset", f"{state.calls.stamp}\n")
         if outcome.analysis is not None:
@@ -136,14 +131,14 @@ class Recorder:
         if not event.sessions:
             return
         if event.state.session_id:
-            if failure_of(event.outcome) is None or event.state.session_id != self._session:
+            if event.outcome.failure is None or event.state.session_id != self._session:
                 sessions.save_agent_session(self._folder, event.state.session_id, now)
         elif self._session:
             sessions.drop_agent_session(self._folder)
             self._log("WARN", f"Session {self._session} is dropped: {event.decision.detail}")
 
     def _ended_status(self, event: IterationEnded, failure: str | None, now: float) -> None:
-        state, loop = event.state, event.iteration
+        state, loop = state_of(event), event.iteration
         match event.decision.reason:
             case "api_limit":
                 self._status(state, loop, "api_limit", "paused", now)
@@ -167,7 +162,7 @@ class Recorder:
             self._log("INFO", f"Waiting until {until} ({event.reason}): {event.detail}")
         if event.reason in ("api_limit", "rate_limit"):
             until_seconds = event.until.timestamp()
-            self._status(event.state, event.iteration, event.reason, "paused", now, reset=until_seconds)
+            self._status(state_of(event), event.iteration, event.reason, "paused", now, reset=until_seconds)
 
     def reviewed(self, event: ReviewEnded) -> None:
         """A review has run."""
@@ -186,29 +181,29 @@ class Recorder:
         loop = event.iterations
         if event.verdict is Verdict.COMPLETE:
             self._reset("project_complete", loop, now)
-            self._status(event.state, loop, "graceful_exit", "completed", now, reason=event.reason)
+            self._status(state_of(event), loop, "graceful_exit", "completed", now, reason=event.reason)
             self._log("SUCCESS", f"{DONE}: {event.reason}")
             self._log("INFO", f"Loops: {loop}")
-            self._log("INFO", f"Calls in this hour: {event.state.calls.count}")
+            self._log("INFO", f"Calls in this hour: {state_of(event).calls.count}")
             self._log("INFO", f"Why: {event.detail}")
             return
-        circuit = event.state.breaker
-        if circuit is not None and circuit.is_open:
+        circuit = state_of(event).breaker
+        if circuit.is_open:
             tripped = circuit.current_loop == loop and loop > 0
             self._reset("circuit_breaker_trip" if tripped else "circuit_breaker_open", loop, now)
             # The breaker's own doings reach the file here when a loop never ran.
             breaker.save(self._folder, circuit, None)
-            self._status(event.state, loop, "circuit_breaker_open", "halted", now, reason=event.reason)
+            self._status(state_of(event), loop, "circuit_breaker_open", "halted", now, reason=event.reason)
             self._log("ERROR", f"Circuit breaker is open: {circuit.reason}")
             self._log("INFO", "Next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown")
         elif event.reason == "permission_denied":
             self._reset("permission_denied", loop, now)
-            self._status(event.state, loop, "permission_denied", "halted", now, reason="permission_denied")
+            self._status(state_of(event), loop, "permission_denied", "halted", now, reason="permission_denied")
             self._log("ERROR", f"Halted: {event.detail}")
         else:
             halted = event.reason == "consecutive_failures"
             self._status(
-                event.state, loop, event.reason, "halted" if halted else "stopped", now, reason=event.reason
+                state_of(event), loop, event.reason, "halted" if halted else "stopped", now, reason=event.reason
             )
             self._log("ERROR" if halted else "INFO", f"Ended incomplete: {event.detail}")
 
@@ -219,12 +214,12 @@ class Recorder:
             if event.reason.startswith("SIG"):
                 self._reset("manual_interrupt", event.iteration, now)
             self._finish(now)
-            self._status(event.state, event.iteration, "interrupted", "stopped", now, reason=event.reason)
+            self._status(state_of(event), event.iteration, "interrupted", "stopped", now, reason=event.reason)
             return
         said = str(event.error).splitlines()[0] if event.error is not None and str(event.error) else event.reason
         self._log("ERROR", f"Unexpected end: {said}")
         self._finish(now)
-        self._status(event.state, event.iteration, "unexpected_exit", "stopped", now, reason=event.reason)
+        self._status(state_of(event), event.iteration, "unexpected_exit", "stopped", now, reason=event.reason)
 
     def _finish(self, now: float) -> None:
         if (records.read_object(self._folder / "progress.json") or {}).get("status") == "executing":
@@ -235,7 +230,7 @@ class Recorder:
 
     def _status(
         self,
-        state: State,
+        state: BmalphState,
         loop: int,
         action: str,
         word: StatusWord,

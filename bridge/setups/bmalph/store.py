@@ -1,59 +1,66 @@
-"""The files of a bmalph project as the engine's store: each written as the loop goes."""
+"""The files of a bmalph project as the loop's store: each written as the loop goes."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge import records, stamps
-from bridge.loop.active import ActiveRun
+from bridge.files import write_atomic
+from bridge.loop.context import context_for
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
     IterationStarted,
+    LeftoversEnded,
     LoopEnded,
     LoopInterrupted,
     Notice,
-    ReviewEnded,
     RunProgress,
     Waiting,
 )
 from bridge.loop.logs import LiveLog
+from bridge.loop.outcome import build_outcome, left_session
 from bridge.loop.plan import Plan, parse_plan
-from bridge.loop.ports import RunLogs
-from bridge.loop.runs import Pause
-from bridge.loop.turn_logs import MB
-from bridge.loop.turn_records import TurnRecords
+from bridge.loop.store import Store
+from bridge.setups.bmalph.engine import gate_settings, review_settings
 from bridge.setups.bmalph.files import breaker, counters, crash, logs, results, sessions, status
 from bridge.setups.bmalph.layout import fix_plan
+from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.setups.bmalph.recording import Recorder
-from bridge.setups.places import other_folders
+from bridge.setups.bmalph.rules import gates
+from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewFacts, findings_text, review, review_due
+from bridge.setups.bmalph.rules.tracking import track
+from bridge.turn.driver import DriverTool
+from bridge.turn.logs import MB
+from bridge.turn.tool import TurnLogs, TurnRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable
+    from pathlib import Path
 
-    from bridge.loop.decide import State
+    from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
-    from bridge.loop.turn_records import TurnRecord
+    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import Turn
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.folder import Folder
     from bridge.setups.bmalph.settings import Settings
+    from bridge.turn.tool import TurnResult
 
-__all__ = ["BmalphStore"]
 
-
-class BmalphStore:
-    """The store of one run of the loop; holds the project's lock from :meth:`begin` to :meth:`end`.
+class BmalphStore(Store[BmalphState, BmalphOutcome]):
+    """The store of one run of the loop.
 
     Args:
         folder: the loop's folder.
         settings: of the project.
+        loop: the same for the loop.
         driver: name of the driver, for metrics.
-        command: the command line of this process, for whoever finds the project locked.
-        live: runs are live: the whole stream is kept beside the output.
         on_log: is given each line of ``ralph.log`` with its level.
         now: the time, in seconds since the epoch.
     """
@@ -62,51 +69,47 @@ class BmalphStore:
         self,
         folder: Folder,
         settings: Settings,
+        loop: LoopSettings,
         *,
         driver: str,
-        command: Sequence[str],
-        live: bool = False,
         on_log: Callable[[Level, str], None] = lambda _level, _line: None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self._live = live
+        self._loop = loop
+        self._gates = gate_settings(settings)
+        self._review = review_settings(folder, settings)
+        self._reviewed = self._review.last_head
         self._on_log = on_log
         self._now = now
-        self._held = ExitStack()
         self._live_log = LiveLog(folder / "live.log", now=now)
-        self._run = ActiveRun(
-            folder.path,
-            folder.project,
-            command=command,
-            tool=f"driver {driver}",
-            others=other_folders(folder.path, folder.project),
-            now=now,
-        )
         self._recorder = Recorder(folder, settings, driver=driver, started=stamps.iso(now()), log=self.log)
 
-    # -- the engine's questions ----------------------------------------------------------------------
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs."""
+        return self.folder.logs
 
-    def begin(self) -> Iterable[str]:
-        """Take the lock, sort what a crashed run left, end its agents, start the session."""
+    # -- before a turn -------------------------------------------------------------------------------
+
+    def open(self, active: ActiveRun) -> Iterable[str]:
+        """Sort what a crashed run left, start the session."""
         with records.usable(self.folder.logs):
             self.folder.logs.mkdir(parents=True, exist_ok=True)
-        run = self._held.enter_context(self._run)
         now = self._now()
-        sorted_out = crash.sort_out(self.folder, run.before, now)
+        sorted_out = crash.sort_out(self.folder, active.before, now)
         sessions.start_session(self.folder, now)
         logs.prune_run_logs(self.folder, self.settings.run_logs_keep)
         for line in self.settings.notices:  # said on stderr already, where a dashboard's user never looks
             self._write_log("WARN", line)
-        for line in (*run.notices, *sorted_out):
+        for line in (*active.notices, *sorted_out):
             self.log("INFO", line)
-        return (*run.notices, *sorted_out)
+        return (*active.notices, *sorted_out)
 
-    def load(self, state: State) -> tuple[State, Iterable[str]]:
+    def load(self, state: BmalphState) -> tuple[BmalphState, Iterable[str]]:
         """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
         folder, now = self.folder, self._now()
-        self._run.renew()
         sessions.touch_session(folder, now)
         counters.reset_calls(folder, now)
         if not (folder / ".exit_signals").exists():
@@ -144,33 +147,105 @@ class BmalphStore:
         text = records.read_text(path) if path else None
         return None if text is None else parse_plan(text)
 
-    def new_logs(self, iteration: int) -> RunLogs:  # noqa: ARG002
-        """Return the names of a run's logs, which carry the time; keep those of all runs within their bound."""
+    def begin_turn(self, state: BmalphState, plan: Plan | None, session: str | None) -> TurnRequest:
+        """Keep the logs of all turns within their bound; name this one's, which carry the time."""
         most = int(self.settings.turn_logs_mb * MB)
         logs.bound_run_logs(self.folder, most, lambda line: self.log("INFO", line))
         made = logs.new_run_logs(self.folder, self._now())
-        return RunLogs(made.output, made.stderr, made.stream if self._live else None)
+        stream = made.stream if self._loop.live else None
+        return TurnRequest(
+            state.iteration + 1,
+            self._loop.prompt,
+            TurnLogs(made.output, made.stderr, stream),
+            context=context_of(state, plan, resumed=session is not None),
+            session=session,
+        )
 
-    # -- what the engine tells -----------------------------------------------------------------------
+    # -- after a turn --------------------------------------------------------------------------------
 
-    def agent(self, pid: int | None) -> None:
-        """Note the agent's process, so that the next run can end it should this one be killed."""
-        self._run.program(pid)
+    def take_in(self, state: BmalphState, turn: Turn) -> BmalphOutcome:
+        """Judge the output, see to the session and the logs, and hold the plan against what is claimed."""
+        plans = (turn.plan, self.read_plan())
+        outcome = build_outcome(
+            BmalphOutcome,
+            turn.result,
+            turn.request,
+            now=turn.now,
+            changes=turn.changes,
+            plans=plans,
+            promise=self._loop.promise,
+            last_length=state.output_length,
+        )
+        analysis = outcome.analysis
+        outcome = replace(outcome, reported=analysis)
+        if outcome.failure is None and analysis is not None:
+            before = plans[0].done if plans[0] else 0
+            found = track(analysis.tasks_completed_this_loop, before, plans[1].done if plans[1] else before)
+            outcome = replace(outcome, analysis=analysis.tracked(found.delta, mismatch=found.mismatch))
+        if turn.command.live and self._loop.resume and outcome.failure is None:
+            _keep_stream(turn.result, turn.request.logs)
+        if turn.sessions:
+            outcome = replace(outcome, session_id=left_session(outcome, turn.tool, turn.request))
+        return outcome
+
+    def check(self, outcome: BmalphOutcome, turn: Turn) -> BmalphOutcome:
+        """Run the quality gates after a turn that ended well, and let them have their say."""
+        if outcome.failure is not None or outcome.analysis is None:
+            return outcome
+        found = gates.check(
+            self._gates,
+            outcome.analysis,
+            project=self._loop.project,
+            env=self._loop.environment,
+            loop=turn.request.number,
+            now=turn.now,
+        )
+        gate, _ = gates.outcome_of(found)
+        outcome = replace(outcome, gates=found, gate=gate)
+        if gate != "block":
+            return outcome
+        not_complete = outcome.analysis.not_complete() if outcome.analysis else None
+        return replace(outcome, analysis=not_complete, exit_signal=False, promised=False)
+
+    def between(
+        self, state: BmalphState, outcome: BmalphOutcome, turn: Turn
+    ) -> Generator[LoopEvent, None, BmalphState]:
+        """Review the work when that is due."""
+        changes, wanted = outcome.changes, self._review
+        if changes is None or wanted.mode == "off" or not isinstance(turn.tool, DriverTool):
+            return state
+        facts = ReviewFacts(
+            loop=turn.request.number,
+            interval=wanted.interval,
+            tasks_delta=outcome.ticked,
+            circuit_closed=state.breaker.state == "CLOSED",
+            head=changes.head,
+            last_head=self._reviewed,
+            dirty=changes.dirty,
+        )
+        if not review_due(wanted.mode, facts):
+            return state
+        for event in review(turn.tool.driver, wanted, self._loop, turn, last_head=self._reviewed):
+            if isinstance(event, ReviewEnded):
+                self._reviewed = event.head
+                state = replace(state, findings=event.findings or state.findings)
+            yield event
+        return state
+
+    # -- what the loop tells -------------------------------------------------------------------------
 
     def show(self, data: bytes) -> None:
         """Append to ``live.log``."""
         self._live_log.write(data)
 
-    def record(self, event: LoopEvent) -> None:
+    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write what follows from an event."""
         now = self._now()
         match event:
             case IterationStarted():
-                self._run.turn(event.iteration)
                 self._live_log.begin(f"Loop #{event.iteration}")
                 self._recorder.started_run(event, now)
             case RunProgress():
-                self._run.renew()
                 status.write_running(
                     self.folder, poll=event.count, elapsed=event.elapsed, last_line=event.last_line, now=now
                 )
@@ -179,40 +254,27 @@ class BmalphStore:
             case IterationEnded():
                 self._live_log.close()
                 self._recorder.ended_run(event, now)
-                self._keep(event.turn)
             case DenialHelp():  # on a terminal it is shown as it is
                 for line in filter(None, event.text.split("\n")):
                     self._write_log("WARN", line)
             case Waiting():
-                self._run.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 self._recorder.waiting(event, now)
             case ReviewEnded():
                 self._recorder.reviewed(event)
             case Notice():
                 self.log("WARN", event.text)
             case LoopEnded():
-                self._run.over(event.reason)
                 self._recorder.ended(event, now)
             case LoopInterrupted():
                 self._live_log.close()
-                if event.action == "interrupted":
-                    self._run.over(event.reason)
                 self._recorder.interrupted(event, now)
-                self._keep(event.turn)
+            case LeftoversEnded():
+                self.log("INFO", str(event))
+        return ()
 
-    def end(self) -> None:
-        """Let go of the project."""
+    def close(self) -> None:
+        """Let go of the log that people watch."""
         self._live_log.close()
-        try:
-            if groups := self._run.end_leftovers():
-                counted = f"{groups} process group{'s' * (groups > 1)}"
-                self.log("INFO", f"What the agent had left running was ended: {counted}")
-        finally:
-            self._held.close()
-
-    def _keep(self, turn: TurnRecord | None) -> None:
-        if turn is not None:
-            TurnRecords(self.folder.logs, run_id=self._run.run_id, tool=self._run.tool).write(turn)
 
     def log(self, level: Level, message: str) -> None:
         """Write one line to ``ralph.log``, and pass it on."""
@@ -223,8 +285,29 @@ class BmalphStore:
         return logs.log(self.folder, level, message, self._now(), max_bytes=most, keep=self.settings.log_keep)
 
 
-def command_line() -> list[str]:
-    """Return the command line of this process, for people."""
-    import sys
+def context_of(state: BmalphState, plan: Plan | None, *, resumed: bool) -> str:
+    """Write what the agent is told beside its prompt."""
+    doubts = state.breaker.state != "CLOSED"
+    return context_for(
+        state,
+        plan,
+        resumed=resumed,
+        warnings=(f"Circuit breaker: {state.breaker.state}.",) if doubts else (),
+        failing=gates.failing_sentences(state.gates),
+        findings=findings_text(state.findings),
+    )
 
-    return [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
+
+def _keep_stream(result: TurnResult, files: TurnLogs) -> None:
+    """The whole stream of a live turn goes to a file of its own, and its result takes its place."""
+    if files.stream is None:
+        return
+    with suppress(FileNotFoundError):  # the agent has tidied up
+        if result.result is not None:
+            os.replace(files.output, files.stream)
+            write_atomic(files.output, result.result)
+            return
+        try:
+            os.link(files.output, files.stream)
+        except OSError:  # a file system without links
+            shutil.copyfile(files.output, files.stream)

@@ -7,18 +7,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bridge import records
-from bridge.loop.gates import outcome_of
-from bridge.loop.metrics import MetricsFacts, metrics_line
-from bridge.loop.outcome import failure_of
+from bridge.setups.bmalph import policy
 from bridge.setups.bmalph.files.status import exit_label
+from bridge.setups.bmalph.rules.gates import outcome_of
+from bridge.setups.bmalph.rules.metrics import MetricsFacts, metrics_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.loop.events import IterationEnded
-    from bridge.loop.metrics import LoopOutcome
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.rules.metrics import LoopOutcome
 
 __all__ = ["exit_code", "lines_about", "metrics_of"]
 
@@ -32,15 +32,15 @@ def metrics_of(event: IterationEnded, *, driver: str, started: str, now: float) 
         started: when this run of the loop began.
         now: the time.
     """
-    outcome, state = event.outcome, event.state
+    outcome, state = policy.outcome_of(event), policy.state_of(event)
     word: LoopOutcome = "success"
-    if state.breaker is not None and state.breaker.is_open:
+    if state.breaker.is_open:
         word = "circuit_breaker_trip"
     elif event.decision.reason == "api_limit":
         word = "api_limit"
     elif outcome.idle:
         word = "read_only_timeout"
-    elif failure_of(outcome) is not None:
+    elif outcome.failure is not None:
         word = "error"
     facts = MetricsFacts(
         run_id=started,
@@ -51,7 +51,7 @@ def metrics_of(event: IterationEnded, *, driver: str, started: str, now: float) 
         session_id=state.session_id or "",
         files_changed=outcome.files_changed,
         quality_gate_result=outcome_of(outcome.gates)[1],
-        circuit=state.breaker.state.value if state.breaker else "CLOSED",
+        circuit=state.breaker.state.value,
     )
     record: dict[str, object] = json.loads(metrics_line(facts, outcome.reported))
     return record
@@ -59,8 +59,8 @@ def metrics_of(event: IterationEnded, *, driver: str, started: str, now: float) 
 
 def lines_about(folder: Folder, event: IterationEnded) -> Iterator[tuple[Level, str]]:
     """Give the lines of ``ralph.log`` about a run, each with its level."""
-    failure = failure_of(event.outcome)
-    outcome, decision = event.outcome, event.decision
+    failure = event.outcome.failure
+    outcome, decision = policy.outcome_of(event), event.decision
     if decision.reason == "api_limit":
         yield "WARN", f"API limit: {decision.detail}"
     elif failure is not None:

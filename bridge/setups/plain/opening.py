@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
-    from bridge.loop.options import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.plain.settings import PlainSettings
-
-__all__ = ["Opened", "OpenedAgent", "agent_of", "driver_of", "open_agent_loop", "open_loop"]
+    from bridge.turn.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,37 @@ class Opened:
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """Run it; see :func:`bridge.loop.runner.run_loop`."""
-        from bridge.loop.runner import run_loop
-        from bridge.setups.plain.store import PlainStore
+        from bridge.turn.driver import DriverTool
 
-        tool = f"driver {self.driver.script.stem}"
-        store = PlainStore(self.loop.project, tool=tool, resume=self.loop.resume)
-        return run_loop(self.driver, self.loop, store=store)
+        return run_plain(DriverTool(self.driver, self.loop, f"driver {self.driver.script.stem}"), self.loop)
+
+
+def run_plain(tool: Tool, loop: LoopSettings, *, for_agent: bool = False) -> Generator[LoopEvent, None, None]:
+    """Run the loop of a plain folder with a tool; see :func:`bridge.loop.runner.run_loop`.
+
+    Raises:
+        bridge.errors.ConfigurationError: a variable of the environment is no number.
+    """
+    from bridge.loop.active import ActiveRun
+    from bridge.loop.night import night
+    from bridge.loop.outcome import Outcome
+    from bridge.loop.policy import LoopState, PlanPolicy
+    from bridge.loop.runner import run_loop
+    from bridge.setups.places import other_folders
+    from bridge.setups.plain.store import PlainStore
+
+    logs_bytes = night(loop.environment).turn_logs_bytes
+    store = PlainStore(loop, logs_bytes=logs_bytes, for_agent=for_agent)
+    policy: PlanPolicy[LoopState, Outcome] = PlanPolicy(loop.limits, loop.pauses)
+    folder, others = store.files.folder, other_folders(store.files.folder, loop.project)
+    return run_loop(
+        tool,
+        policy,
+        store,
+        loop,
+        active=ActiveRun(folder, loop.project, command=sys.argv, tool=tool.name, others=others),
+        state=LoopState(),
+    )
 
 
 @contextmanager
@@ -81,33 +106,25 @@ class OpenedAgent:
     Attributes:
         agent: loaded.
         loop: the settings of the engine.
-        hook_seconds: how long a hook beside the program may take.
     """
 
     agent: Agent
     loop: LoopSettings
-    hook_seconds: float
 
     def first_prompt(self) -> bytes:
         """What the first turn would be told."""
-        from bridge.loop.agent_turns import prompt_text
-        from bridge.loop.decide import State
-        from bridge.loop.runner import context_for
-        from bridge.setups.plain.store import PlainFiles
+        from bridge.loop.context import context_for
+        from bridge.loop.policy import LoopState
+        from bridge.setups.plain.store import PlainFiles, agent_prompt
 
         plan = PlainFiles(self.loop.project).read_plan()
-        return prompt_text(self.loop, context_for(State(), plan, resumed=False))
+        return agent_prompt(self.loop, context_for(LoopState(), plan, resumed=False))
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_turns`."""
-        from bridge.loop.agent_turns import AgentTurns
-        from bridge.loop.runner import run_turns
-        from bridge.setups.plain.store import PlainStore
+        """Run it; see :func:`bridge.loop.runner.run_loop`."""
+        from bridge.turn.agent import AgentTool
 
-        store = PlainStore(self.loop.project, tool=f"agent {self.agent.script.stem}", resume=False)
-        prompt = store.folder / ".ralph_bridge.prompt.md"
-        tool = AgentTurns(self.agent, self.loop, store, prompt=prompt, hook_seconds=self.hook_seconds)
-        return run_turns(tool, self.loop, store=store)
+        return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True)
 
 
 @contextmanager
@@ -126,11 +143,9 @@ def open_agent_loop(
     Raises:
         bridge.errors.BridgeError: it can't be loaded.
     """
-    from bridge.loop.night import night
-
-    hook_seconds = night(given.env).hook_seconds
-    with agent_of(folder, agent, extra, timeout=hook_seconds, lift=lift) as script:
-        yield OpenedAgent(script, loop_settings(folder, given), hook_seconds)
+    settings = loop_settings(folder, given)
+    with agent_of(folder, agent, extra, timeout=settings.hook_seconds, lift=lift) as script:
+        yield OpenedAgent(script, settings)
 
 
 def agent_of(

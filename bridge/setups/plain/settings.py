@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.night import night
-from bridge.loop.options import LoopSettings
-from bridge.loop.rules import Limits, Rules
-from bridge.process.leftovers import MARK
+from bridge.loop.policy import Limits
+from bridge.loop.settings import LoopSettings
 from bridge.setups.plain.own import FILES
 
 if TYPE_CHECKING:
@@ -61,23 +60,21 @@ def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
     """
     wanted = night(given.env)
+    pauses = wanted.pauses
+    if given.retry_seconds is not None:
+        pauses = replace(pauses, retry=given.retry_seconds)
     return LoopSettings(
         project=project,
         prompt=given.prompt,
         limits=Limits(given.max_iterations, given.max_failures, given.max_seconds),
-        rules=Rules(
-            keep_session=True,
-            retry_seconds=wanted.retry_seconds if given.retry_seconds is None else given.retry_seconds,
-            retry_max_seconds=wanted.retry_max_seconds,
-            limit_seconds=wanted.limit_seconds,
-        ),
+        pauses=pauses,
         live=given.live,
         promise=given.promise,
         timeout=given.timeout,
         resume=given.resume,
-        env={**given.env, MARK: str(project)},
-        measure=True,
+        env=given.env,
         files=FILES,
         graces=wanted.graces,
         turn_log_bytes=wanted.turn_log_bytes,
+        hook_seconds=wanted.hook_seconds,
     )

@@ -1,48 +1,46 @@
-"""The files of a loop in a folder without any setup, under ``.ralph/``: session, status, logs and records."""
+"""The files of a loop in a folder without any setup, under ``.ralph/``: session, status and logs."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bridge.errors import ProjectUnusable
 from bridge.files import usable, write_atomic
-from bridge.loop.active import ActiveRun
-from bridge.loop.decide import State, Verdict
+from bridge.loop.context import context_for
 from bridge.loop.events import (
     IterationEnded,
     IterationStarted,
+    LeftoversEnded,
     LoopEnded,
     LoopEvent,
     LoopInterrupted,
     Notice,
-    RunProgress,
     Waiting,
 )
 from bridge.loop.logs import LiveLog, log_line
-from bridge.loop.night import night
-from bridge.loop.outcome import failure_of
+from bridge.loop.outcome import Outcome, build_outcome, left_session
 from bridge.loop.plan import Plan, parse_plan
-from bridge.loop.ports import RunLogs
-from bridge.loop.runs import Pause, sweep
-from bridge.loop.turn_logs import bound_logs, logs_of_turns, unused
-from bridge.loop.turn_records import TurnRecords
+from bridge.loop.policy import LoopState, Verdict
+from bridge.loop.runs import sweep
+from bridge.loop.store import Store
 from bridge.session_id import validate_session_id
-from bridge.setups.places import other_folders
+from bridge.turn.logs import bound_logs, logs_of_turns, unused
+from bridge.turn.tool import TurnLogs, TurnRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from bridge.loop.active import ActiveRun
     from bridge.loop.logs import Level
-
-__all__ = ["PlainFiles", "PlainStore"]
+    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import Turn
 
 _LOG_BYTES = 10 * 1024 * 1024
 _TURN_LOG = re.compile(r"driver_(?:output|stderr)_(.*)\.log(?:\.gz)?")
@@ -83,124 +81,126 @@ class PlainFiles:
         return found, bool(first) and found is None
 
 
-class PlainStore(PlainFiles):
-    """The store of one run of the loop; holds the project's lock from :meth:`begin` to :meth:`end`.
+class PlainStore(Store[LoopState, Outcome]):
+    """The store of one run of the loop.
 
     Args:
-        project: the project's folder.
-        tool: what it runs, such as ``driver codex``.
-        resume: sessions are resumed.
-        env: the environment, which says how large logs may be; None: this process's own.
-
-    Raises:
-        bridge.errors.ConfigurationError: a variable of the environment is no number.
+        loop: its settings.
+        logs_bytes: size of the logs of all turns; 0: any.
+        for_agent: the tool is an agent's script, which gets one file: the context, and the prompt.
     """
 
-    def __init__(
-        self, project: Path, *, tool: str = "", resume: bool = True, env: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(project)
-        self._logs_bytes = night(os.environ if env is None else env).turn_logs_bytes
-        self._resume = resume
-        self._held = ExitStack()
-        self._live = LiveLog(self.folder / "live.log")
-        self._run = ActiveRun(
-            self.folder,
-            project,
-            command=sys.argv,
-            tool=tool,
-            others=other_folders(self.folder, project),
-        )
-        self._records: TurnRecords | None = None
-        self._tool = tool
+    def __init__(self, loop: LoopSettings, *, logs_bytes: int, for_agent: bool = False) -> None:
+        self.files = PlainFiles(loop.project)
+        self._loop = loop
+        self._logs_bytes = logs_bytes
+        self._live = LiveLog(self.files.folder / "live.log")
+        self._agent_prompt = self.files.folder / ".ralph_bridge.prompt.md" if for_agent else None
 
-    def begin(self) -> Iterable[str]:
-        """Take the lock, end what a killed loop has left, open the records."""
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs."""
+        return self.files.logs
+
+    def open(self, active: ActiveRun) -> Iterable[str]:
+        """Sweep up what a killed loop has left."""
         with usable("the folder for logs"):
             self.logs.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            run = stack.enter_context(self._run)
-            sweep(self.folder, self.logs)
-            self._records = TurnRecords(self.logs, run_id=run.run_id, tool=self._tool)
-            for line in run.notices:
-                self.log("WARN", line)
-            self.log("INFO", f"The loop begins: {self._tool}")
-            self._held = stack.pop_all()
-        return run.notices
+        sweep(self.files.folder, self.logs)
+        for line in active.notices:
+            self.log("WARN", line)
+        self.log("INFO", f"The loop begins: {active.tool}")
+        return active.notices
 
-    def load(self, state: State) -> tuple[State, Iterable[str]]:
+    def load(self, state: LoopState) -> tuple[LoopState, Iterable[str]]:
         """Read the session, if there is one to resume."""
-        self._run.renew()
-        if state.iteration or not self._resume:
+        if state.iteration or not self._loop.resume:
             return state, ()
-        found, spoiled = self.read_session()
-        wrong = f"{self.session_file} holds no session id; a new session is started"
+        found, spoiled = self.files.read_session()
+        wrong = f"{self.files.session_file} holds no session id; a new session is started"
         return replace(state, session_id=found), (wrong,) if spoiled else ()
 
-    def new_logs(self, iteration: int) -> RunLogs:
-        """Return log paths that no earlier turn has used; keep all of them together within their bound."""
-        turns = logs_of_turns(self.logs, _TURN_LOG)
-        bound_logs(turns, max_bytes=self._logs_bytes, say=lambda line: self.log("INFO", line))
-        stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-        name = f"{iteration}_{stamp}"
-        number = 1
-        while not unused(self.logs / f"driver_output_{name}.log"):
-            number += 1
-            name = f"{iteration}_{stamp}-{number}"
-        return RunLogs(self.logs / f"driver_output_{name}.log", self.logs / f"driver_stderr_{name}.log")
+    def read_plan(self) -> Plan | None:
+        """Read the fix plan."""
+        return self.files.read_plan()
 
-    def agent(self, pid: int | None) -> None:
-        """Note the tool's process, so that the next run can end it should this one be killed."""
-        self._run.program(pid)
+    def begin_turn(self, state: LoopState, plan: Plan | None, session: str | None) -> TurnRequest:
+        """Name logs that no earlier turn has used, keep all of them within their bound, write an agent's prompt."""
+        number = state.iteration + 1
+        context = context_for(state, plan, resumed=session is not None)
+        prompt = self._loop.prompt
+        if self._agent_prompt is not None:
+            prompt = str(self._agent_prompt)
+            try:
+                with usable("the prompt of the turn"):
+                    write_atomic(self._agent_prompt, agent_prompt(self._loop, context))
+            except ProjectUnusable as error:
+                if number == 1:
+                    raise
+                self.log("WARN", f"The last turn's prompt is used again: {error}")
+        return TurnRequest(number, prompt, self._new_logs(number), context=context, session=session)
+
+    def _new_logs(self, iteration: int) -> TurnLogs:
+        logs = self.logs
+        bound_logs(
+            logs_of_turns(logs, _TURN_LOG), max_bytes=self._logs_bytes, say=lambda line: self.log("INFO", line)
+        )
+        name = stamped = f"{iteration}_{datetime.now():%Y-%m-%d_%H-%M-%S}"
+        number = 1
+        while not unused(logs / f"driver_output_{name}.log"):
+            number += 1
+            name = f"{stamped}-{number}"
+        return TurnLogs(logs / f"driver_output_{name}.log", logs / f"driver_stderr_{name}.log")
+
+    def take_in(self, _state: LoopState, turn: Turn) -> Outcome:
+        """Judge the output, and find the session that it leaves."""
+        outcome = build_outcome(
+            Outcome,
+            turn.result,
+            turn.request,
+            now=turn.now,
+            changes=turn.changes,
+            plans=(turn.plan, self.read_plan()),
+            promise=self._loop.promise,
+        )
+        if not turn.sessions:
+            return outcome
+        return replace(outcome, session_id=left_session(outcome, turn.tool, turn.request))
 
     def show(self, data: bytes) -> None:
         """Append to ``live.log``, which ``watch`` follows."""
         self._live.write(data)
 
-    def record(self, event: LoopEvent) -> None:
-        """Write the status, the record of the turn, and the session for the next run."""
+    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+        """Write the log, the status, and the session for the next run."""
         match event:
             case IterationStarted():
-                self._run.turn(event.iteration)
                 self._live.begin(f"Turn {event.iteration}")
-                self.write_status(event.iteration, "executing", "running")
-            case RunProgress():
-                self._run.renew()
+                self._write_status(event.iteration, "executing", "running")
             case IterationEnded():
                 self._ended_turn(event)
-            case Waiting():
-                if event.reason != "pause":
-                    self._run.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
-                if event.first and event.reason in ("api_limit", "rate_limit"):
-                    self.write_status(event.iteration, event.reason, "paused")
+            case Waiting(first=True, reason="api_limit" | "rate_limit"):
+                self._write_status(event.iteration, event.reason, "paused")
             case Notice():
                 self.log("WARN", event.text)
+            case LeftoversEnded():
+                self.log("INFO", str(event))
             case LoopEnded():
                 complete = event.verdict is Verdict.COMPLETE
                 if complete:
-                    self.save_session(None)  # the next loop is about something else
+                    self._save_session(None)  # the next loop is about something else
                 self.log("SUCCESS" if complete else "ERROR", f"The loop has ended: {event.reason}: {event.detail}")
-                self._run.over(event.reason)
                 action = "graceful_exit" if complete else event.reason
                 status = "completed" if complete else "halted"
-                self.write_status(event.iterations, action, status, event.reason)
+                self._write_status(event.iterations, action, status, event.reason)
             case LoopInterrupted():
                 self.log("ERROR", f"The loop has ended: {event.action} ({event.reason})")
-                if self._records is not None and event.turn is not None:
-                    self._records.write(event.turn)
-                if event.action == "interrupted":
-                    self._run.over(event.reason)
-                self.write_status(event.iteration, event.action, "stopped", event.reason)
+                self._write_status(event.iteration, event.action, "stopped", event.reason)
+        return ()
 
-    def end(self) -> None:
-        """Let go of the project."""
+    def close(self) -> None:
+        """Let go of the log that people watch."""
         self._live.close()
-        try:
-            if groups := self._run.end_leftovers():
-                counted = f"{groups} process group{'s' * (groups > 1)}"
-                self.log("INFO", f"What the tool had left running was ended: {counted}")
-        finally:
-            self._held.close()
 
     def log(self, level: Level, message: str) -> None:
         """Write one line to the loop's log."""
@@ -208,25 +208,23 @@ class PlainStore(PlainFiles):
 
     def _ended_turn(self, event: IterationEnded) -> None:
         self._live.close()
-        failure = failure_of(event.outcome)
+        failure = event.outcome.failure
         if event.sessions:
-            self.save_session(event.state.session_id)
-        if self._records is not None and event.turn is not None:
-            self._records.write(event.turn)
+            self._save_session(event.state.session_id)
         took = f"turn {event.iteration} took {event.seconds:.0f} s"
         self.log("ERROR" if failure else "INFO", f"{took}: {failure or 'done'}")
         word = ("failed", "running") if failure else ("completed", "success")
-        self.write_status(event.iteration, *word)
+        self._write_status(event.iteration, *word)
 
-    def save_session(self, session_id: str | None) -> None:
+    def _save_session(self, session_id: str | None) -> None:
         """Save the session for the next run, or forget it."""
         with usable("the session file"):
             if session_id is None:
-                self.session_file.unlink(missing_ok=True)
+                self.files.session_file.unlink(missing_ok=True)
             else:
-                write_atomic(self.session_file, session_id + "\n")
+                write_atomic(self.files.session_file, session_id + "\n")
 
-    def write_status(self, loop_count: int, last_action: str, status: str, exit_reason: str = "") -> None:
+    def _write_status(self, loop_count: int, last_action: str, status: str, exit_reason: str = "") -> None:
         """Write ``status.json``, which dashboards and `ralph-bridge status` read."""
         record = {
             "timestamp": datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -236,4 +234,15 @@ class PlainStore(PlainFiles):
             "exit_reason": exit_reason,
         }
         with usable("the status file"):
-            write_atomic(self.status_file, json.dumps(record, indent=2) + "\n")
+            write_atomic(self.files.status_file, json.dumps(record, indent=2) + "\n")
+
+
+def agent_prompt(settings: LoopSettings, context: str) -> bytes:
+    """Give the prompt of an agent's turn: where the loop stands, and what people have written.
+
+    Raises:
+        bridge.errors.ProjectUnusable: the prompt can't be read.
+    """
+    with usable("the prompt"):
+        written = (settings.project / settings.prompt).read_bytes()
+    return context.encode("utf-8", "surrogateescape") + b"\n\n" + written

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.files import usable
-from bridge.loop.turn_logs import Cut, bound_logs, logs_of_turns, unused
+from bridge.turn.logs import Cut, bound_logs, logs_of_turns, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.decide import State, Verdict
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
+from bridge.loop.policy import LoopState, Verdict
 from bridge.loop.turn_records import Totals
 from bridge.setups.ralph_loop import decide
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
@@ -118,7 +118,7 @@ def _as_loop_events(events: Generator[SessionEvent, None, None]) -> Generator[Lo
                     complete = event.reason == decide.ENDED_COMPLETE.reason
                     verdict = Verdict.COMPLETE if complete else Verdict.INCOMPLETE
                     seconds = time.monotonic() - began
-                    state = State(iteration=turn)
+                    state = LoopState(iteration=turn)
                     yield LoopEnded(verdict, event.reason, event.reason, turn, seconds, state, totals)
     finally:
         events.close()

@@ -15,12 +15,10 @@ from bridge.errors import BridgeError, HookError, HookExited, HookTimeout
 from bridge.files import usable
 from bridge.git.repository import Repository
 from bridge.loop.backoff import back_off, limit_wait
-from bridge.loop.decide import Decision, Outcome, State, Verdict
-from bridge.loop.events import IterationEnded, IterationStarted, Waiting
-from bridge.loop.judging import interruption
-from bridge.loop.night import Night
+from bridge.loop.events import IterationEnded, IterationStarted, Waiting, interruption
+from bridge.loop.outcome import Outcome
+from bridge.loop.policy import Decision, LoopState, Pauses, Verdict
 from bridge.loop.runs import Pause
-from bridge.loop.turn_logs import TurnLog
 from bridge.loop.turn_records import Tally, TurnRecords, begun, interrupted
 from bridge.session_id import validate_session_id
 from bridge.setups.ralph_loop import decide, logs
@@ -30,7 +28,8 @@ from bridge.setups.ralph_loop.own import own_files
 from bridge.setups.ralph_loop.plan import plan_command
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompts import Prompts, slices
-from bridge.turn.agent import AgentEnd, run_agent, watched
+from bridge.turn.agent import AgentEnd, named_when_slow, run_agent
+from bridge.turn.logs import TurnLog
 from bridge.turn.output import analyse
 
 if TYPE_CHECKING:
@@ -202,7 +201,7 @@ class _Run:
         tree = self.repository.look()
         self.under_way = begun(iteration, time.time(), self.log.path, self.session.folder)
         shell = self.agent.shell
-        state = State(iteration=iteration - 1)
+        state = LoopState(iteration=iteration - 1)
         yield IterationStarted(iteration, (), None, True, None, self.log.path, state)
         yield from self._lines(logs.begins(iteration, datetime.now(), job.mode, job.shown))
         with _temporary(prompts.text()) as path:
@@ -210,7 +209,7 @@ class _Run:
                 {"iteration": iteration, "retry": repeated, "iter_start": began, "tmp_prompt": path, "agent_rc": 0}
             )
             yield from self._beside("agent_pre_iteration")
-            status, timed_out = yield from self._pipeline(path)
+            status, timed_out, _ = yield from self._pipeline(path)
         if timed_out:
             yield from self._lines([f"⚠ Agent ran for too long and was ended ({self._shown_limit()})"])
         response = self.agent.extract_response(self._capture()).rstrip("\n") if status == 0 else ""
@@ -223,7 +222,7 @@ class _Run:
         yield from self._beside("agent_post_iteration")
         yield from self._lines([logs.RULE])
         outcome = Outcome(status, timed_out=timed_out, said=not attempt.empty, limit=attempt.limit)
-        after = State(iteration=iteration)
+        after = LoopState(iteration=iteration)
         yield IterationEnded(
             iteration, outcome, Decision(Verdict.CONTINUE), turn.seconds, self.log.path, after, turn=turn
         )
@@ -295,7 +294,7 @@ class _Run:
             self._logged(text + "\n")
 
         try:
-            with watched(hook, self.session.limits.hook_seconds, say):
+            with named_when_slow(hook, self.session.limits.hook_seconds, say):
                 reply = call(host_streams=True)
         except HookTimeout as error:
             yield from map(Notice, told)
@@ -321,7 +320,7 @@ class _Run:
 
     def _wait_for(self, limit: Limit) -> Events:
         limits = self.session.limits
-        seconds = limit_wait(limit, Night(retry_seconds=limits.retry_delay, limit_seconds=limits.limit_seconds))
+        seconds = limit_wait(limit, Pauses(limits.retry_delay, limit=limits.limit_seconds))
         until = datetime.fromtimestamp(time.time() + seconds)
         said = limit.text or f"the provider's {limit.kind} limit"
         yield from self._lines([f"API limit: {said}; waiting until {until:%Y-%m-%d %H:%M:%S}"])
@@ -334,7 +333,7 @@ class _Run:
         if self.active is not None:
             self.active.waiting(Pause(reason, detail, time.time() + seconds))
         until, ends_at = time.monotonic() + seconds, datetime.now().astimezone() + timedelta(seconds=seconds)
-        first, state = True, State(iteration=self.iterations)
+        first, state = True, LoopState(iteration=self.iterations)
         while (more := until - time.monotonic()) > 0:
             yield Waiting(self.iterations, reason, detail, ends_at, more, first, state)
             first = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.loop.turn_logs import MB
+from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
 """The circuit breaker of wiggum mode: a loop that gets nowhere stops. Pure; the clock is passed in.
 
-The rules are wiggum's own, not those of :mod:`bridge.loop.breaker`: four conditions of which two only warn unless
-told otherwise, no doubts while CLOSED, and a reset that leads to HALF.
+The rules are wiggum's own: four conditions of which two only warn unless told otherwise, no doubts while CLOSED,
+and a reset that leads to HALF.
 """
 
 from __future__ import annotations

@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.decide import Decision, Outcome, Verdict
-from bridge.loop.decide import State as EngineState
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, Waiting
+from bridge.loop.outcome import Outcome
+from bridge.loop.policy import Decision, Verdict
+from bridge.loop.policy import LoopState as EngineState
 from bridge.loop.turn_records import Totals, TurnRecord
 from bridge.resources import os_text
 from bridge.setups.places import other_folders
@@ -168,9 +169,9 @@ def _tool(
     folder, settings = layout.project, dict(wanted.settings)
     if kind == "agent":
         agent = agent_of(folder, script, settings, timeout=waits.hook_seconds)
-        return AgentTool(stack.enter_context(agent), timeout=wanted.timeout, night=waits)
+        return AgentTool(agent=stack.enter_context(agent), timeout=wanted.timeout, night=waits)
     driver = stack.enter_context(driver_of(folder, script, settings, tell))
-    return DriverTool(driver, live=wanted.live, timeout=wanted.timeout, night=waits)
+    return DriverTool(driver=driver, live=wanted.live, timeout=wanted.timeout, night=waits)
 
 
 def _as_loop_events(layout: Layout, events: Generator[OuterEvent, None, State]) -> Generator[LoopEvent, None, None]:

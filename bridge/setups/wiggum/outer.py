@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from bridge.errors import BridgeError, ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import write_atomic
 from bridge.loop.backoff import back_off
-from bridge.loop.events import IterationStarted, Notice, OutputText, Waiting
-from bridge.loop.judging import interruption
+from bridge.loop.events import IterationStarted, Notice, OutputText, Waiting, interruption
 from bridge.loop.runs import Pause
 from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord, TurnRecords, interrupted
 from bridge.setups.wiggum import files, journal, turns

@@ -1,4 +1,4 @@
-"""One turn of the agent: by a driver, on the engine of the other setups; or by an agent script."""
+"""One turn of the agent: by a driver or by an agent script."""
 
 from __future__ import annotations
 
@@ -9,227 +9,170 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bridge.errors import ProgramNotFound
 from bridge.loop.backoff import limit_wait
-from bridge.loop.decide import Limits, Rules
-from bridge.loop.decide import State as EngineState
-from bridge.loop.events import IterationEnded, LoopEnded, Notice, OutputText, Waiting
+from bridge.loop.events import OutputText, Waiting
 from bridge.loop.logs import rotate
 from bridge.loop.night import Night
-from bridge.loop.options import LoopSettings
-from bridge.loop.outcome import Outcome, failure_of
-from bridge.loop.runner import run_loop
-from bridge.loop.turn_logs import TurnLog
-from bridge.loop.turn_records import Tally, TurnRecord, begun, interrupted
-from bridge.process.leftovers import MARK
-from bridge.session_id import validate_session_id
+from bridge.loop.outcome import Outcome, answer_of, build_outcome, left_session
+from bridge.loop.policy import LoopState
+from bridge.loop.turn_records import Tally, TurnRecord
 from bridge.setups.wiggum import files, journal
-from bridge.setups.wiggum.store import TurnStore, log_names
+from bridge.setups.wiggum.store import log_names
 from bridge.setups.wiggum.tool_errors import logged_errors
 from bridge.setups.wiggum.turns import Limited, Reply
-from bridge.shell.protocol import quote
-from bridge.turn.agent import AgentEnd, run_agent, run_hook
-from bridge.turn.output import analyse
+from bridge.turn.agent import AgentTool as AgentTurns
+from bridge.turn.driver import DriverTool as DriverTurns
+from bridge.turn.tool import CommandBuilt, TurnRequest, TurnSettings, run_turn
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
-    from bridge.loop.ports import LoopDriver, RunLogs
     from bridge.loop.turn_records import Result
     from bridge.setups.wiggum.layout import Layout
-    from bridge.stream.analysis import Analysis, Limit
-
-__all__ = ["TURN_MINUTES", "AgentTool", "DriverTool"]
+    from bridge.stream.analysis import Limit
+    from bridge.turn.driver import LoopDriver
+    from bridge.turn.tool import Tool, TurnLogs
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 
 
 @dataclass(frozen=True, slots=True)
-class DriverTool:
-    """A driver's CLI, without a session: each turn has a context of its own.
+class _Tool:
+    """What both have in common.
 
     Attributes:
-        driver: builds the command.
-        live: show events as they come, where the driver can.
         timeout: seconds that a turn may take; None: any number.
-        night: how long limits may take.
+        night: how long limits and hooks may take.
     """
 
-    driver: LoopDriver
     live: bool = True
     timeout: float | None = TURN_MINUTES * 60
     night: Night = field(default_factory=Night)
 
-    def turn(
-        self, layout: Layout, number: int, seconds: float | None
-    ) -> Generator[LoopEvent | Limited, None, Reply]:
-        """Run one iteration of the engine. A provider's limit is waited out in it, and is no turn."""
-        until = None if seconds is None else time.monotonic() + seconds
-        settings = LoopSettings(
-            project=layout.project,
-            prompt=str(layout.turn_prompt.relative_to(layout.project)),
-            limits=Limits(max_iterations=number, max_failures=0),
-            live=self.live,
-            timeout=_sooner(self.timeout, seconds),
-            resume=False,
-            rules=Rules(
-                retry_seconds=self.night.retry_seconds,
-                retry_max_seconds=self.night.retry_max_seconds,
-                limit_seconds=self.night.limit_seconds,
-            ),
-            env={**os.environ, MARK: str(layout.project)},
-            turn_log_bytes=self.night.turn_log_bytes,
-            graces=self.night.graces,
-        )
-        reply = Reply(failure="the agent was not run")
-        began = time.time()
-        store = TurnStore(layout, number, self.night.turn_logs_bytes)
-        with closing(run_loop(self.driver, settings, store=store)) as events:
-            for event in events:
-                if until is not None and time.monotonic() >= until and not isinstance(event, IterationEnded):
-                    # A run that is repeated behind a provider's limit, or the wait for its end.
-                    if store.logs is not None:
-                        cut = replace(begun(number, began, store.logs.output, layout.project), result="timeout")
-                        reply = replace(_CUT, record=interrupted(cut, _CUT.failure or "", time.time()))
-                    else:
-                        reply = _CUT
-                    break
-                if isinstance(event, IterationEnded):
-                    outcome = event.outcome
-                    analysis = outcome.analysis
-                    said = (analysis.last_text or analysis.text) if analysis else ""
-                    excused = outcome.timed_out or outcome.silent
-                    began = time.time()
-                    record = event.turn
-                    if record is not None and record.result == "limit":
-                        yield Limited(record)
-                        record = None
-                    reply = Reply(said, failure_of(outcome), excused, record=record)
-                elif not isinstance(event, LoopEnded):
-                    yield event
-        return replace(reply, tool_errors=logged_errors(store.logs.output)) if store.logs else reply
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTool:
-    """An agent script, its program run and shown as its controller does.
-
-    Attributes:
-        agent: the script.
-        timeout: seconds that its program may run in a turn; None: any number.
-        night: how long hooks and limits may take.
-    """
-
-    agent: Agent
-    timeout: float | None = TURN_MINUTES * 60
-    night: Night = field(default_factory=Night)
+    def tool(self, layout: Layout, settings: TurnSettings) -> Tool:
+        """Give what runs a turn."""
+        raise NotImplementedError
 
     def turn(
         self, layout: Layout, number: int, seconds: float | None
     ) -> Generator[LoopEvent | Limited, None, Reply]:
-        """Run the hooks of one iteration.
+        """Run a turn. A provider's limit is waited out in it, and is no turn.
 
         Raises:
-            ProgramNotFound: there is no ``AGENT_CLI``.
+            bridge.errors.ProgramNotFound: there is no such program.
         """
-        agent, logs = self.agent, log_names(layout, number, self.night.turn_logs_bytes)
-        if not agent.shell.call("command", "-v", "--", agent.cli).ok:
-            raise ProgramNotFound(
-                f"{agent.cli} was not found on PATH; {agent.script} needs it\n"
-                "  next: install it, or put the folder that holds it on PATH"
-            )
-        said = layout.folder / "logs" / "session.log"
-        with files.usable():
-            rotate(said, max_bytes=journal.LOG_BYTES)
-        agent.shell.update({"SESSION_LOG": str(said), "iteration": number})
-        # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
-        agent.shell.execute(f"export {MARK}={quote(str(layout.project))}")
         until = None if seconds is None else time.monotonic() + seconds
-        times = 0
+        settings = TurnSettings(
+            project=layout.project,
+            live=self.live,
+            resume=False,
+            graces=self.night.graces,
+            turn_log_bytes=self.night.turn_log_bytes,
+            hook_seconds=self.night.hook_seconds,
+        )
+        tool = self.tool(layout, settings)
+        times = failures = 0
         while True:
-            reply, limit = yield from self._run(layout, number, logs, _left(until))
+            logs = log_names(layout, number, self.night.turn_logs_bytes)
+            reply, limit = yield from self._run(tool, layout, number, logs, _left(until), first=failures == 0)
+            failures += 1
             left = _left(until)
             if limit is None or left == 0 or files.cancelled(layout):
                 return reply
-            # A provider's limit is waited out, and is no turn.
             if reply.record is not None:
                 yield Limited(reply.record)
             times += 1
-            wait = limit_wait(limit, self.night, times)
+            wait = limit_wait(limit, self.night.pauses, times)
             yield from waiting(layout, number, limit, wait if left is None else min(wait, left))
-            logs = log_names(layout, number, self.night.turn_logs_bytes)
+            if _left(until) == 0:
+                cut = None if reply.record is None else replace(reply.record, result="timeout", error=_CUT.failure)
+                return replace(_CUT, record=cut)
 
     def _run(
-        self, layout: Layout, number: int, logs: RunLogs, seconds: float | None
+        self, tool: Tool, layout: Layout, number: int, logs: TurnLogs, seconds: float | None, *, first: bool
     ) -> Generator[LoopEvent, None, tuple[Reply, Limit | None]]:
-        agent, began = self.agent, time.time()
-        agent.reset_context()
-        yield from map(Notice, run_hook(agent, "agent_pre_iteration", self.night.hook_seconds))
-        with files.usable():
-            raw = TurnLog(logs.output, self.night.turn_log_bytes)
-        limit = _sooner(self.timeout, seconds)
-        grace = self.night.grace_seconds
-        program = run_agent(agent, layout.turn_prompt, raw, stdin=b"", timeout=limit, grace=grace)
-        with raw, closing(program) as texts:
-            end = AgentEnd(0)
+        began = time.time()
+        request = TurnRequest(
+            number,
+            str(layout.turn_prompt.relative_to(layout.project)),
+            logs,
+            first=first,
+            timeout=_sooner(self.timeout, seconds),
+            variables={"SESSION_LOG": str(layout.folder / "logs" / "session.log")},
+        )
+        events = run_turn(tool, request)
+        with closing(events):
             while True:
                 try:
-                    yield OutputText(number, next(texts))
+                    event = next(events)
                 except StopIteration as stop:
-                    end = stop.value
+                    result = stop.value
                     break
-            yield from map(Notice, filter(None, [raw.notice]))
-        errors = logged_errors(logs.output)
-        said = agent.extract_response(logs.output).rstrip("\n") if end.status == 0 else ""
-        yield from map(Notice, run_hook(agent, "agent_post_iteration", self.night.hook_seconds))
-        analysis = analyse(logs.output, end.status)
-        if end.timed_out:
-            reply = replace(_CUT, tool_errors=errors)
-        elif end.status:
-            reply = Reply(failure=f"exit status {end.status}", tool_errors=errors)
-        else:
-            silent = None if said else "the agent gave no response"
-            reply = Reply(said, silent, excused=not said, tool_errors=errors)
-        found = analysis.limit if analysis and end.status and not end.timed_out else None
-        return replace(reply, record=_record(layout, number, began, end, reply, logs, analysis, found)), found
+                if not isinstance(event, CommandBuilt):
+                    yield event
+        now = datetime.now().astimezone()
+        outcome = build_outcome(Outcome, result, request, now=now)
+        outcome = replace(outcome, session_id=left_session(outcome, tool, request))
+        if not result.shown and (words := answer_of(outcome)):
+            yield OutputText(number, words)
+        failure, excused = outcome.failure, outcome.timed_out or outcome.silent
+        said = result.response
+        if said is None:
+            said = (outcome.analysis.last_text or outcome.analysis.text) if outcome.analysis else ""
+        elif not failure and not said:
+            failure, excused = "the agent gave no response", True
+        limit = outcome.limit if failure and not outcome.timed_out else None
+        word: Result = "failed" if failure else "success"
+        if outcome.timed_out or limit is not None:
+            word = "timeout" if outcome.timed_out else "limit"
+        record = TurnRecord(
+            turn=number,
+            began=began,
+            seconds=time.time() - began,
+            result=word,
+            status=outcome.status,
+            error=failure,
+            session=outcome.session_id,
+            log=os.path.relpath(logs.output, layout.project),
+        )
+        record = Tally().add(record, outcome.analysis.usage if outcome.analysis else None)
+        reply = Reply(said, failure, excused, record=record, tool_errors=logged_errors(logs.output))
+        return reply, limit
 
 
-def _record(
-    layout: Layout,
-    number: int,
-    began: float,
-    end: AgentEnd,
-    reply: Reply,
-    logs: RunLogs,
-    analysis: Analysis | None,
-    limit: Limit | None,
-) -> TurnRecord:
-    result: Result = "failed" if reply.failure else "success"
-    if end.timed_out or limit is not None:
-        result = "timeout" if end.timed_out else "limit"
-    record = TurnRecord(
-        turn=number,
-        began=began,
-        seconds=time.time() - began,
-        result=result,
-        status=end.status,
-        error=reply.failure,
-        session=validate_session_id(analysis.session_id) if analysis else None,
-        log=os.path.relpath(logs.output, layout.project),
-    )
-    return Tally().add(record, analysis.usage if analysis else None)
+@dataclass(frozen=True, slots=True)
+class DriverTool(_Tool):
+    """A driver's CLI, without a session: each turn has a context of its own."""
+
+    driver: LoopDriver = field(kw_only=True)
+
+    def tool(self, _layout: Layout, settings: TurnSettings) -> Tool:
+        """Give what runs a turn."""
+        return DriverTurns(self.driver, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool(_Tool):
+    """An agent script, its program run and shown as its controller does."""
+
+    agent: Agent = field(kw_only=True)
+
+    def tool(self, layout: Layout, settings: TurnSettings) -> Tool:
+        """Give what runs a turn."""
+        with files.usable():
+            rotate(layout.folder / "logs" / "session.log", max_bytes=journal.LOG_BYTES)
+        return AgentTurns(self.agent, settings)
 
 
 def waiting(layout: Layout, number: int, limit: Limit, seconds: float) -> Generator[LoopEvent, None, None]:
     """Wait for the end of a provider's limit, visibly, until it is over or somebody asks for the loop's end."""
     until = datetime.now().astimezone() + timedelta(seconds=seconds)
-    said = limit.text or f"the provider's {limit.kind} limit"
     first = True
     while (left := (until - datetime.now().astimezone()).total_seconds()) > 0 and not files.cancelled(layout):
-        yield Waiting(number - 1, "api_limit", said, until, left, first, EngineState())
+        yield Waiting(number - 1, "api_limit", limit.said, until, left, first, LoopState())
         first = False
         time.sleep(min(left, 1.0))
 
@@ -238,7 +181,7 @@ def _left(until: float | None) -> float | None:
     return None if until is None else max(0.0, until - time.monotonic())
 
 
-_CUT = Reply(failure=failure_of(Outcome(timed_out=True)), excused=True)
+_CUT = Reply(failure=Outcome(timed_out=True).failure, excused=True)
 
 
 def _sooner(*seconds: float | None) -> float | None:

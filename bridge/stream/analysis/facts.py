@@ -60,3 +60,8 @@ class Limit:
     kind: LimitKind
     resets_at: float | None = None
     text: str = ""
+
+    @property
+    def said(self) -> str:
+        """What the provider said about it, or of which kind it is: for people."""
+        return self.text or f"the provider's {self.kind} limit"

@@ -8,12 +8,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.driver import Driver
+from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
 from bridge.loop.runner import run_loop
-from bridge.setups.bmalph.engine import loop_settings
+from bridge.setups.bmalph.engine import loop_policy, loop_settings
 from bridge.setups.bmalph.folder import locate
+from bridge.setups.bmalph.policy import BmalphState
 from bridge.setups.bmalph.start import ready
 from bridge.setups.bmalph.store import BmalphStore
+from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -98,11 +101,22 @@ def run(
     )
     # Patience is for real agents; scripted ones obey at once, or are meant not to.
     options = replace(options, heartbeat_seconds=0.05, timeout=timeout or options.timeout)
-    store = BmalphStore(folder, settings, driver=driver, command=["test"], live=live, now=clock.seconds)
+    store = BmalphStore(folder, settings, options, driver=driver, now=clock.seconds)
+    active = ActiveRun(folder.path, folder.project, command=["test"], tool=f"driver {driver}", now=clock.seconds)
     with (
         Driver.load(
             driver, folders=[folder / "drivers"], cwd=project.path, env=full, settings=settings.shell_globals()
         ) as script,
-        closing(run_loop(script, options, store=store, clock=clock)) as events,
+        closing(
+            run_loop(
+                DriverTool(script, options, f"driver {driver}"),
+                loop_policy(settings, options),
+                store,
+                options,
+                active=active,
+                state=BmalphState(),
+                clock=clock,
+            )
+        ) as events,
     ):
         return Loop(list(events), clock)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.exits import ExitSignals
 from bridge.process.leftovers import MARK
 from bridge.process.table import running_in
 from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import counters, status
 from bridge.setups.bmalph.files.status import Status
+from bridge.setups.bmalph.rules.exits import ExitSignals
 from bridge.setups.diagnosis import Answer, Check, examine, passed
 
 if TYPE_CHECKING:

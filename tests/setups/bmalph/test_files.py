@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from bridge import records, stamps
 from bridge.errors import ProjectUnusable
-from bridge.loop.exits import ExitSignals
-from bridge.loop.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
 from bridge.loop.logs import LiveLog
 from bridge.setups.bmalph.files import breaker, counters, logs, results, status
 from bridge.setups.bmalph.files.status import Status
+from bridge.setups.bmalph.rules.exits import ExitSignals
+from bridge.setups.bmalph.rules.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
 from bridge.stream.analysis.model import Analysis
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.outcome import failure_of
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent
 
@@ -193,7 +192,7 @@ def test_or_opens_the_breaker_at_its_threshold(looping: Project) -> None:
 def test_c1_a_cli_that_says_nothing_and_does_nothing_is_retried_until_the_breaker_opens(looping: Project) -> None:
     looping.cli("claude", "exit 0")
     loop = inside.run(looping, "claude-code")
-    assert [failure_of(event.outcome) for event in loop.iterations] == ["it printed nothing"] * 3
+    assert [event.outcome.failure for event in loop.iterations] == ["it printed nothing"] * 3
     assert loop.reason == "stagnation_detected"
     assert "[ERROR] Run failed: it printed nothing" in looping.read(".ralph/logs/ralph.log")
 

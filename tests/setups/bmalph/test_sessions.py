@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.loop import runs
-from bridge.loop.exits import ExitSignals
 from bridge.process import leftovers, table
 from bridge.setups.bmalph.files import counters, crash, sessions, status
+from bridge.setups.bmalph.rules.exits import ExitSignals
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
 

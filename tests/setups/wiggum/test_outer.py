@@ -122,7 +122,7 @@ def turn(project: Project, script: str, timeout: float | None = None) -> Reply:
     )
     project.write(".claude/ralph/prompt.md", "Go.\n")
     with Agent.load(path, cwd=project.path) as agent:
-        run = AgentTool(agent, timeout).turn(project.layout, 1, None)
+        run = AgentTool(agent=agent, timeout=timeout).turn(project.layout, 1, None)
         while True:
             try:
                 next(run)

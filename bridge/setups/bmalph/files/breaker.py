@@ -1,16 +1,16 @@
-"""The files of the circuit breaker; how it changes is :mod:`bridge.loop.breaker`'s matter."""
+"""The files of the circuit breaker; how it changes is :mod:`bridge.setups.bmalph.rules.breaker`'s matter."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from bridge.loop import breaker, breaker_state
 from bridge.records import read_object, read_text, write_text
+from bridge.setups.bmalph.rules import breaker
 
 if TYPE_CHECKING:
-    from bridge.loop.breaker_state import Breaker, Transition
     from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.rules.breaker import Breaker, Transition
 
 __all__ = ["FILE", "HISTORY", "is_corrupt", "load", "load_history", "reset", "save", "save_history"]
 
@@ -21,7 +21,7 @@ _MOST = 1000  # the original's grows without bound, and is read and written whol
 
 def load(folder: Folder, now: float) -> Breaker:
     """Return the breaker; a closed one where there is no state that makes sense."""
-    return breaker_state.read_breaker(read_text(folder / FILE), datetime.fromtimestamp(now, UTC))
+    return breaker.read_breaker(read_text(folder / FILE), datetime.fromtimestamp(now, UTC))
 
 
 def is_corrupt(folder: Folder) -> bool:
@@ -30,26 +30,26 @@ def is_corrupt(folder: Folder) -> bool:
         return False
     record = read_object(folder / FILE) or {}
     count = record.get("consecutive_no_progress")
-    known = record.get("state") in [each.value for each in breaker_state.Circuit]
+    known = record.get("state") in [each.value for each in breaker.Circuit]
     return not known or not isinstance(count, int | float) or isinstance(count, bool)
 
 
 def save(folder: Folder, state: Breaker, transition: Transition | None = None) -> None:
     """Write the breaker, and its transition into the history."""
-    write_text(folder / FILE, breaker_state.write_breaker(state))
+    write_text(folder / FILE, breaker.write_breaker(state))
     if transition is not None:
         save_history(folder, load_history(folder), transition)
 
 
 def load_history(folder: Folder) -> list[dict[str, Any]]:
     """Return the transitions so far, the oldest first."""
-    return breaker_state.read_history(read_text(folder / HISTORY))
+    return breaker.read_history(read_text(folder / HISTORY))
 
 
 def save_history(folder: Folder, entries: list[dict[str, Any]], *more: Transition) -> None:
     """Write the history, with `more` at its end; the newest thousand are kept."""
     kept = entries[-(_MOST - len(more)) :]
-    write_text(folder / HISTORY, breaker_state.write_history(kept, *more))
+    write_text(folder / HISTORY, breaker.write_history(kept, *more))
 
 
 def reset(folder: Folder, now: float) -> None:

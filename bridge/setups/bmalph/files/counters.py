@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bridge import stamps
-from bridge.loop import calls
-from bridge.loop.exits import ExitSignals, read_signals, write_signals
 from bridge.records import read_text, write_json, write_text
+from bridge.setups.bmalph.rules import calls
+from bridge.setups.bmalph.rules.exits import ExitSignals, read_signals, write_signals
 
 if TYPE_CHECKING:
-    from bridge.loop.calls import Calls
     from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.rules.calls import Calls
 
 __all__ = [
     "calls_made",

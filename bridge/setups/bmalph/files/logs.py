@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import stamps
 from bridge.loop.logs import Level, append_line, log_line
-from bridge.loop.turn_logs import bound_logs, logs_of_turns, unused
 from bridge.records import to_json, usable
+from bridge.turn.logs import bound_logs, logs_of_turns, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def prune_run_logs(folder: Folder, keep: int) -> int:
 
 
 def bound_run_logs(folder: Folder, max_bytes: int, say: Callable[[str], None]) -> None:
-    """Keep the logs of all runs within so many bytes; see :func:`bridge.loop.turn_logs.bound_logs`."""
+    """Keep the logs of all runs within so many bytes; see :func:`bridge.turn.logs.bound_logs`."""
     bound_logs(logs_of_turns(folder.logs, _RUN_LOG), max_bytes=max_bytes, say=say)
 
 

@@ -1,35 +1,49 @@
-"""Quality gates: which are due, what their runs come to, what follows. Pure; the engine runs commands."""
+"""Quality gates: which are due, what their runs come to, what follows."""
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
+from bridge.errors import ProgramTimeout
+from bridge.process.program import Program
 from bridge.stream.analysis import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-__all__ = [
-    "CommandRun",
-    "CustomGate",
-    "GateOutcome",
-    "GateResults",
-    "TestGate",
-    "custom_gate",
-    "gates_due",
-    "outcome_of",
-    "results_document",
-    "results_of",
-    "split_gates",
-    "test_gate",
-]
+    from bridge.stream.analysis import Analysis
 
 GateStatus = Literal["pass", "fail", "skip"]
 GateOutcome = Literal["pass", "block", "circuit-breaker"]
 _OUTPUT = 500
 _TIMED_OUT = 124
+_KEPT = 4096  # bytes of what a command prints
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """Quality gates.
+
+    Attributes:
+        test_command: what tells whether the tests pass; '' for none.
+        commands: gates, separated by semicolons; '' for none.
+        mode: what a failed one does.
+        timeout: seconds that each may take.
+        on_completion_only: run them only when the agent says that it is done.
+    """
+
+    test_command: str = ""
+    commands: str = ""
+    mode: Literal["warn", "block", "circuit-breaker"] = "warn"
+    timeout: float = 120.0
+    on_completion_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +182,72 @@ def results_document(results: GateResults) -> dict[str, Any]:
         "overall_status": results.overall_status,
         "mode": results.mode,
     }
+
+
+def failing_sentences(gates: GateResults | None) -> tuple[str, ...]:
+    """Write what the next turn is told about gates that fail."""
+    if gates is None or gates.overall_status != "fail" or gates.mode == "warn":
+        return ()
+    parts = []
+    if gates.test.status == "fail":
+        said = " ".join(_ANSI.sub("", gates.test.output).split())[:150].rstrip()
+        parts.append(f"TESTS FAILING: {said}." if said else "TESTS FAILING.")
+    failed = [" ".join(gate.command.split()[:2]) for gate in gates.custom if gate.status == "fail"]
+    if failed:
+        parts.append(f"QG fail: {', '.join(failed)}.")
+    return tuple(parts)
+
+
+def check(
+    settings: GateSettings,
+    analysis: Analysis,
+    *,
+    project: Path,
+    env: Mapping[str, str],
+    loop: int,
+    now: datetime,
+) -> GateResults | None:
+    """Run the gates that are due after a loop, one after the other; None when none is."""
+    due = gates_due(
+        settings.test_command,
+        settings.commands,
+        completion_only=settings.on_completion_only,
+        exit_signal=analysis.exit_signal,
+    )
+    if not due:
+        return None
+
+    def run(command: str) -> CommandRun:
+        return run_command(command, project=project, env=env, timeout=settings.timeout)
+
+    tested = run(settings.test_command) if settings.test_command.strip() else None
+    test = test_gate(analysis.tests_status, tested)
+    custom = [custom_gate(command, run(command)) for command in split_gates(settings.commands)]
+    return results_of(loop, test, custom, settings.mode, now)
+
+
+def run_command(command: str, *, project: Path, env: Mapping[str, str], timeout: float) -> CommandRun:
+    """Run one command by ``bash -c``; when it ends, or its time is up, so has all that it started."""
+    began = time.monotonic()
+    kept: list[bytes] = []
+    size = 0
+    status = _TIMED_OUT
+    with TemporaryDirectory(prefix="ralph-bridge-gate-") as folder:
+        program = Program(
+            ["bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command],
+            cwd=project,
+            env=dict(env),
+            stderr_path=Path(folder) / "stderr",
+            timeout=timeout,
+        )
+        with program:
+            try:
+                for line in program.lines():
+                    if size < _KEPT:
+                        kept.append(line[: _KEPT - size])
+                        size += len(line)
+                status = program.status if program.status is not None else 1
+            except ProgramTimeout:
+                status = _TIMED_OUT
+    exit_code = 128 - status if status < 0 else status
+    return CommandRun(exit_code, b"".join(kept).decode("utf-8", "replace"), int(time.monotonic() - began))

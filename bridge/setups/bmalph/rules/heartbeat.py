@@ -5,11 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["PRUNED", "WriteTimeout", "write_timeout"]
-
-PRUNED = (".ralph", ".git", "node_modules", ".next", "dist", "build", "__pycache__", ".turbo")
-"""Folders at the top of the project in which a write is none."""
-
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 

@@ -1,14 +1,14 @@
-"""Which tool an agent is using, from the last event that names one. Pure; for people who watch."""
+"""What a running turn shows of itself: the tool it is using, the sentence it is at. Pure; for people who watch."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
-
-__all__ = ["may_name_tool", "tool_in"]
 
 _LENGTH = 80
 _HINTS = (b'"tool', b"command_execution", b"file_change", b"mcp_tool_call", b"web_search")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
 _ABOUT = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")
 
 
@@ -69,3 +69,16 @@ def _shown(found: tuple[str, Any]) -> str:
     text = " ".join(f"{name} {about}".split())
     text = "".join(sign if sign.isprintable() else " " for sign in text)
     return text if len(text) <= _LENGTH else text[: _LENGTH - 3] + "..."
+
+
+def last_sentence(text: str) -> str:
+    """Return the sentence that a text ends with, which may be under way, or ''.
+
+    >>> last_sentence("Read it. Now I fix the te"), last_sentence("Done.\\n=====\\n")
+    ('Now I fix the te', 'Done.')
+    """
+    for line in reversed(text.split("\n")):
+        for piece in reversed(_SENTENCE.split(line.strip())):
+            if any(map(str.isalnum, piece)):
+                return piece
+    return ""

@@ -1,24 +1,57 @@
-"""Reviews between loops: when one is due, what it found, what the next run is told. Pure."""
+"""Reviews between loops: when one is due, how it runs, what it found, what the next run is told."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
+from bridge.errors import BridgeError, ProgramTimeout
 from bridge.loop.context import whole_characters
+from bridge.loop.events import LoopEvent, Notice
+from bridge.process.argv import os_arguments
+from bridge.process.program import Program
 from bridge.stream.events import read_output
 
-__all__ = ["ReviewFacts", "findings_in", "findings_text", "review_context", "review_due", "review_mode"]
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from bridge.loop.store import Turn
+    from bridge.turn.driver import LoopDriver
+    from bridge.turn.tool import TurnSettings
 
 _START, _END = "---REVIEW_FINDINGS---", "---END_REVIEW_FINDINGS---"
 _FINDINGS_BYTES = 5000
+_KEPT = 16 * 1024 * 1024
 _INTRO = (
     "This is a code review: read only, change nothing, run nothing that writes. "
     "Look at what was changed and report what is wrong with it.\n"
 )
 _URGENT = "PRIORITY: fix these review findings before anything else. "
 _PLAIN = "Review findings of the last loop. "
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSettings:
+    """Reviews between loops.
+
+    Attributes:
+        mode: ``enhanced`` (every `interval` loops) or ``ultimate`` (after each ticked task); else off.
+        interval: loops between two reviews.
+        prompt: the review's prompt file, as the driver gets to see it.
+        tools: what the reviewer may use, for drivers with an allowlist.
+        usual_tools: what the agent may use otherwise.
+        last_head: the commit that was reviewed last, or ''.
+    """
+
+    mode: str = "off"
+    interval: int = 5
+    prompt: str = ".ralph/REVIEW_PROMPT.md"
+    tools: str = "Read,Glob,Grep"
+    usual_tools: str = ""
+    last_head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +75,33 @@ class ReviewFacts:
     head: str = ""
     last_head: str = ""
     dirty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewStarted(LoopEvent):
+    """A review is about to run."""
+
+    iteration: int
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEnded(LoopEvent):
+    """A review has run.
+
+    Attributes:
+        iteration: the one that was reviewed.
+        findings: JSON text of what it found, or None.
+        head: the commit that was reviewed.
+        output: what it printed: stdout, then stderr.
+        status: its exit status.
+    """
+
+    iteration: int
+    findings: str | None
+    head: str
+    output: bytes
+    status: int
 
 
 def review_mode(mode: str, enabled: bool) -> str:
@@ -130,3 +190,74 @@ def _detail(detail: dict[str, Any]) -> str:
     where = f"{detail.get('file', '?')}:{detail['line']}" if detail.get("line") else str(detail.get("file", "?"))
     fix = f" ({detail['suggestion']})" if detail.get("suggestion") else ""
     return f"[{detail.get('severity', '?')}] {where} {detail.get('issue', '')}{fix}"
+
+
+def review(
+    driver: LoopDriver, wanted: ReviewSettings, settings: TurnSettings, turn: Turn, *, last_head: str
+) -> Generator[LoopEvent, None, None]:
+    """Let the agent review what was done, in a session of its own. A review that fails is a notice, no more.
+
+    The tools are limited for drivers with an allowlist; the others are asked, in the context, not to write.
+
+    Args:
+        driver: builds the command.
+        wanted: of the reviews.
+        settings: of the turns.
+        turn: the one that is reviewed.
+        last_head: the commit that was reviewed last, or ''.
+    """
+    if not (settings.project / wanted.prompt).is_file():
+        yield Notice(f"no review: {wanted.prompt} is not there")
+        return
+    repository = turn.repository
+    committed = repository.stat(last_head or "HEAD~5", "HEAD", lines=20)
+    context = review_context(committed, repository.stat("HEAD", lines=10))
+    try:
+        argv = _command(driver, wanted, context)
+    except BridgeError as error:
+        yield Notice(f"no review: {str(error).splitlines()[0]}")
+        return
+    yield ReviewStarted(turn.request.number, argv)
+    output, status = _run(argv, settings, turn)
+    found = findings_in(output) if status == 0 else None
+    head = turn.changes.head if turn.changes else ""
+    yield ReviewEnded(turn.request.number, found, head, output, status)
+
+
+def _command(driver: LoopDriver, wanted: ReviewSettings, context: str) -> tuple[str, ...]:
+    driver.set("CLAUDE_ALLOWED_TOOLS", wanted.tools)
+    try:
+        return os_arguments(driver.build_command(wanted.prompt, context, ""))
+    finally:
+        driver.set("CLAUDE_ALLOWED_TOOLS", wanted.usual_tools)
+
+
+def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[bytes, int]:
+    kept: list[bytes] = []
+    size = 0
+    with TemporaryDirectory(prefix="ralph-bridge-review-") as folder:
+        errors = Path(folder) / "stderr"
+        status = 124
+        try:
+            program = Program(
+                argv,
+                cwd=settings.project,
+                env=settings.environment,
+                stderr_path=errors,
+                timeout=turn.seconds_left,
+                graces=settings.graces,
+            )
+        except BridgeError as error:
+            return str(error).encode("utf-8", "replace"), 127
+        with program:
+            turn.request.on_start(program.pid)
+            try:
+                for line in program.lines():
+                    if size < _KEPT:
+                        kept.append(line)
+                        size += len(line)
+                status = program.status if program.status is not None else 1
+            except ProgramTimeout:
+                status = 124
+        turn.request.on_start(None)
+        return b"".join(kept) + errors.read_bytes()[:_KEPT], status

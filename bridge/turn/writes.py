@@ -8,13 +8,12 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.loop.heartbeat import PRUNED
-
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-__all__ = ["Writes", "wrote_since"]
+PRUNED = (".ralph", ".git", "node_modules", ".next", "dist", "build", "__pycache__", ".turbo")
+"""Folders at the top of the project in which a write is none."""
 
 _CLOCK_LAG = 20_000_000
 """Nanoseconds by which the file system's clock may be behind ours."""

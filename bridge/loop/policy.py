@@ -1,0 +1,261 @@
+"""What a loop does next: pure decisions on frozen data. No IO, no clock.
+
+:class:`Policy` is what the loop asks of a setup. :class:`PlanPolicy` answers it for loops that go on until a plan
+is ticked or a promise is given, resume sessions, and repeat what failed; setups add what is theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+from bridge.loop.backoff import back_off, limit_wait
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bridge.loop.outcome import Outcome
+    from bridge.loop.plan import Plan
+
+
+class Verdict(Enum):
+    """The three ways to go on after an iteration."""
+
+    CONTINUE = "continue"
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How to go on.
+
+    Attributes:
+        verdict: on, or over.
+        reason: a stable word that says why.
+        detail: a sentence for people.
+        wait: seconds to wait before going on.
+        status: exit code that the setup's own controller has for such an end; None: it has none.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    detail: str = ""
+    wait: float = 0.0
+    status: int | None = None
+
+
+GO_ON = Decision(Verdict.CONTINUE)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to give up.
+
+    Attributes:
+        max_iterations: after so many iterations; None: never. Waiting out a limit is none.
+        max_failures: after so many failed turns in a row; 0: never.
+        max_seconds: after so many seconds, the turn that is under way included; None: never.
+    """
+
+    max_iterations: int | None = 50
+    max_failures: int = 3
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """How long to wait, in seconds.
+
+    Attributes:
+        retry: after a failed turn; it doubles with each failure in a row.
+        retry_max: that wait's longest.
+        limit: after a provider's limit whose end isn't known.
+        between: after any other turn.
+    """
+
+    retry: float = 0.0
+    retry_max: float = 600.0
+    limit: float = 3600.0
+    between: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """What one turn hands to the next, in every setup.
+
+    Attributes:
+        iteration: how many have been completed, well or not.
+        failures: failed turns in a row.
+        session_id: session for the next turn to resume, or None.
+        limits: provider's limits waited out in a row.
+        wrote_nothing: the last turn was ended because it only read.
+        previous: what the last turn that ended well said about itself, for the next one's context.
+        changed: what the last turn changed, likewise.
+    """
+
+    iteration: int = 0
+    failures: int = 0
+    session_id: str | None = None
+    limits: int = 0
+    wrote_nothing: bool = False
+    previous: str = ""
+    changed: str = ""
+
+
+S = TypeVar("S", bound=LoopState)
+O = TypeVar("O", bound="Outcome", contravariant=True)  # noqa: E741
+
+
+class Moment(NamedTuple):
+    """When a decision is made.
+
+    Attributes:
+        now: local time, with its zone.
+        elapsed: seconds since the loop began.
+    """
+
+    now: datetime
+    elapsed: float = 0.0
+
+
+class Policy(Protocol[S, O]):
+    """Decides, and touches nothing."""
+
+    def begin(self, state: S, plan: Plan | None, at: Moment) -> tuple[S, Decision]:
+        """Decide before a turn: is one needed, and may it start now? A wait is followed by the same question."""
+
+    def decide(self, state: S, outcome: O, at: Moment) -> tuple[S, Decision]:
+        """Return the state for the next turn, and whether there is to be one."""
+
+
+P = TypeVar("P", bound="Outcome")
+
+
+@dataclass(frozen=True)
+class PlanPolicy(Generic[S, P]):
+    """See the module; setups override the steps that differ.
+
+    What a failed turn says is not believed: neither its signal nor its promise counts. The plan counts in any
+    case: it lies on disk, and when it is done there is nothing left to retry. EXIT_SIGNAL false is no veto:
+    a ticked plan and a promise end the loop all the same. A turn that a provider's limit ended is no
+    iteration: it is waited out, and repeated.
+    """
+
+    limits: Limits = Limits()
+    pauses: Pauses = Pauses()
+
+    def begin(self, state: S, plan: Plan | None, at: Moment) -> tuple[S, Decision]:
+        """See :class:`Policy`."""
+        return state, self.over(state, plan) or self.spent(state, at) or GO_ON
+
+    def decide(self, state: S, outcome: P, at: Moment) -> tuple[S, Decision]:
+        """See :class:`Policy`."""
+        failure = outcome.failure
+        session = _session(state, outcome)
+        if failure is not None and outcome.limit is not None and not outcome.timed_out:
+            after = replace(state, limits=state.limits + 1, session_id=session)
+            return after, plan_done(outcome.plan) or self._limited(after, outcome, at)
+        after = replace(
+            state,
+            iteration=state.iteration + 1,
+            failures=state.failures + 1 if failure else 0,
+            session_id=session,
+            limits=0,
+            wrote_nothing=outcome.idle,
+            changed=(outcome.changes.summary if outcome.changes else "") or (state.changed if failure else ""),
+        )
+        if failure is None and outcome.analysis is not None:
+            after = replace(after, previous=outcome.analysis.work_summary)
+        after = self.taken_in(after, outcome, at)
+        return after, self.verdict(after, outcome, at)
+
+    # -- what setups make their own ------------------------------------------------------------------
+
+    def taken_in(self, after: S, _outcome: P, _at: Moment) -> S:
+        """Add what only this setup remembers of a turn."""
+        return after
+
+    def over(self, _state: S, plan: Plan | None) -> Decision | None:
+        """Say that there is nothing left to do, or None."""
+        return plan_done(plan)
+
+    def verdict(self, after: S, outcome: P, at: Moment) -> Decision:
+        """Say what follows a turn, whose state is `after`."""
+        failure = outcome.failure
+        if failure is None and outcome.exit_signal:
+            return Decision(Verdict.COMPLETE, "project_complete", "the assistant gave the exit signal")
+        return self.common_verdict(after, outcome, at)
+
+    def common_verdict(self, after: S, outcome: P, at: Moment) -> Decision:
+        """What follows a turn in all of these loops."""
+        failure = outcome.failure
+        denied = failure is None and outcome.denied
+        if failure is None and outcome.promised:
+            return Decision(Verdict.COMPLETE, "completion_promise", "the assistant gave the promise")
+        if failure is not None:
+            done = plan_done(outcome.plan)
+        else:
+            done = None if denied else self.over(after, outcome.plan)
+        if done:
+            return done
+        if 0 < self.limits.max_failures <= after.failures:
+            times = f"{after.failures} runs in a row failed" if after.failures > 1 else "the run failed"
+            return Decision(Verdict.INCOMPLETE, "consecutive_failures", f"{times}, the last: {failure}")
+        if spent := self.spent(after, at):
+            return replace(spent, detail=f"{spent.detail}; the last run failed: {failure}") if failure else spent
+        if failure:
+            return self._repeated(after, outcome, failure)
+        if denied:
+            detail = f"refused: {outcome.refused_tools}"
+            return Decision(Verdict.CONTINUE, "permission_denied", detail, self.pauses.between)
+        return replace(GO_ON, wait=self.pauses.between)
+
+    # -- mechanics -----------------------------------------------------------------------------------
+
+    def spent(self, state: S, at: Moment) -> Decision | None:
+        """Say that the loop's iterations or its time are used up, or None."""
+        limits = self.limits
+        if limits.max_iterations is not None and state.iteration >= limits.max_iterations:
+            spent = f"all {limits.max_iterations} iterations are used up"
+            return Decision(Verdict.INCOMPLETE, "max_iterations", spent)
+        if limits.max_seconds is not None and at.elapsed >= limits.max_seconds:
+            over = f"its {limits.max_seconds / 60:g} minutes are over"
+            return Decision(Verdict.INCOMPLETE, "max_minutes", over)
+        return None
+
+    def _repeated(self, after: S, outcome: P, failure: str) -> Decision:
+        if outcome.idle:
+            detail = f"{failure}; the run is repeated"
+            return Decision(Verdict.CONTINUE, "write_timeout", detail, self.pauses.between)
+        lost = outcome.resumed and after.session_id is None
+        dropped = " and its session dropped" if lost else ""
+        # A dead session is no trouble of the provider's: the turn without it may start at once.
+        pauses = self.pauses
+        wait = 0.0 if lost and outcome.dead_session else back_off(pauses.retry, after.failures, pauses.retry_max)
+        return Decision(Verdict.CONTINUE, "retry", f"{failure}; the run is repeated{dropped}", wait)
+
+    def _limited(self, after: S, outcome: P, at: Moment) -> Decision:
+        """Wait for a provider's limit to end: as long as it says, else by its kind."""
+        assert outcome.limit is not None
+        wait = limit_wait(outcome.limit, self.pauses, after.limits, now=at.now.timestamp())
+        return Decision(Verdict.CONTINUE, "api_limit", outcome.limit.said, wait)
+
+
+def plan_done(plan: Plan | None) -> Decision | None:
+    """Say that every box of the plan is ticked, or None."""
+    if plan is None or not plan.complete:
+        return None
+    boxes = "the only task of the fix plan is" if plan.total == 1 else f"all {plan.total} tasks of the fix plan are"
+    return Decision(Verdict.COMPLETE, "plan_complete", f"{boxes} ticked")
+
+
+def _session(state: LoopState, outcome: Outcome) -> str | None:
+    """Give the session to go on with: also after a turn that failed or left none, unless it is seen to be dead."""
+    if outcome.dead_session:
+        return None
+    # A failure that nobody understands may be that of a dead session all the same, but hardly twice.
+    if outcome.failure and outcome.resumed and state.failures and not outcome.limit and not outcome.idle:
+        return outcome.session_id if outcome.session_id != state.session_id else None
+    return outcome.session_id or state.session_id

@@ -1,0 +1,321 @@
+"""A driver's CLI as a tool: its hooks build the command, the program runs, its events are shown as they come."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from bridge.errors import (
+    BridgeError,
+    ConfigurationError,
+    HookError,
+    ProgramNotFound,
+    ProgramNotStarted,
+    ProgramTimeout,
+)
+from bridge.process.argv import check_sizes, os_arguments, resolve
+from bridge.process.program import Program
+from bridge.turn.logs import TurnLog
+from bridge.turn.progress import last_sentence, may_name_tool, tool_in
+from bridge.turn.tool import (
+    Command,
+    Notice,
+    OutputText,
+    RunProgress,
+    TurnResult,
+    first_line,
+    not_started,
+    stderr_tail,
+)
+from bridge.turn.writes import Writes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from bridge.turn.tool import Event, TurnRequest, TurnSettings
+
+_LAST_LINE = 400
+_LAST_TEXT = 4096
+
+
+class LoopDriver(Protocol):
+    """What the loop needs of a :class:`bridge.Driver`."""
+
+    def build_command(self, prompt_file: str, loop_context: str = "", session_id: str = "") -> list[str]:
+        """Return the command for one run."""
+
+    def prepare_live_command(self) -> list[str]:
+        """Return the live form of the command that was built last."""
+
+    def supports_sessions(self) -> bool:
+        """Say whether runs can be resumed."""
+
+    def supports_live_output(self) -> bool:
+        """Say whether events come while the CLI runs."""
+
+    def stream_filter(self) -> str:
+        """Return the jq program that turns events into text."""
+
+    def recover_session_id(self, output_file: str) -> str | None:
+        """Return the session id in a run's output."""
+
+    def set(self, name: str, value: str) -> object:
+        """Set a global of the script."""
+
+
+@runtime_checkable
+class _OnStdin(Protocol):
+    """A driver that knows of prompts on stdin; others give every prompt as an argument."""
+
+    def offer_stdin(self) -> None: ...
+
+    def command_stdin(self) -> str: ...
+
+
+@runtime_checkable
+class _Advising(Protocol):
+    """A driver that knows what to do about refused tools."""
+
+    def permission_denial_help(self) -> str: ...
+
+
+def build_command(
+    driver: LoopDriver, settings: TurnSettings, prompt: str, *, context: str = "", session: str | None = None
+) -> Command:
+    """Let a driver build the command of one turn.
+
+    Args:
+        driver: the driver.
+        settings: of the turns.
+        prompt: the prompt file, as the driver gets to see it.
+        context: all that the agent is told beside its prompt; reviews and warnings too, since drivers know no
+            other place for it (an option behind the prompt is refused by most CLIs, trap T8).
+        session: the session to resume, or None.
+
+    Raises:
+        bridge.errors.HookError: a hook of the driver failed.
+        ConfigurationError: it built no command.
+    """
+    live = settings.live and driver.supports_live_output()
+    driver.set("CLAUDE_USE_CONTINUE", "true" if settings.resume else "false")
+    if live:
+        # The live transform adds options that the CLI only accepts together with JSON output.
+        driver.set("CLAUDE_OUTPUT_FORMAT", "json")
+    stdin = ""
+    if isinstance(driver, _OnStdin):
+        driver.offer_stdin()
+    argv = driver.build_command(prompt, context, session or "")
+    hook = "driver_build_command left CLAUDE_CMD_ARGS"
+    if live and argv:
+        argv = driver.prepare_live_command()
+        hook = "driver_prepare_live_command left LIVE_CMD_ARGS"
+    if not argv:
+        raise ConfigurationError(f"there is no command to run: {hook} empty")
+    if isinstance(driver, _OnStdin):
+        stdin = driver.command_stdin()
+    return Command(os_arguments(argv), stdin.encode("utf-8", "surrogateescape") if stdin else None, live)
+
+
+class DriverTool:
+    """Runs a driver's CLI. Its first turn shows that the driver and the CLI work at all: what fails then is raised;
+    what worked before and fails later is a failed turn, no more.
+
+    Args:
+        driver: builds the commands.
+        settings: of the turns.
+        name: such as ``driver codex``.
+    """
+
+    def __init__(self, driver: LoopDriver, settings: TurnSettings, name: str = "driver") -> None:
+        self.driver = driver
+        self.name = name
+        self._settings = settings
+        self._filter: Callable[[bytes], bytes] | None = None
+        self._filter_asked = False
+
+    def supports_sessions(self) -> bool:
+        """Say whether turns can be resumed."""
+        return self.driver.supports_sessions()
+
+    def recover_session_id(self, output_file: str) -> str | None:
+        """Return the session id in a turn's output."""
+        return self.driver.recover_session_id(output_file)
+
+    def denial_help(self) -> str:
+        """Give the driver's advice about refused tools; what it printed counts, whatever became of the hook."""
+        if not isinstance(self.driver, _Advising):
+            return ""
+        try:
+            return self.driver.permission_denial_help().rstrip("\n")
+        except HookError as error:
+            return error.stdout.rstrip("\n")
+
+    def prepare(self, request: TurnRequest) -> Command:
+        """Let the driver build the command, and find out what the system would refuse to start.
+
+        Raises:
+            bridge.errors.HookError, ProgramNotFound, ProgramNotStarted: in the first turn; later the command is
+                broken.
+            bridge.errors.ArgumentTooLong, ConfigurationError: see :func:`run_turn`.
+        """
+        settings = self._settings
+        try:
+            command = build_command(
+                self.driver, settings, request.prompt, context=request.context, session=request.session
+            )
+            env = settings.environment
+            check_sizes(resolve(command.argv, cwd=settings.project, env=env), env)
+        except (HookError, ProgramNotFound, ProgramNotStarted) as error:
+            if request.first:
+                raise
+            # The CLI was there before, and may be again: CLIs replace themselves when they update.
+            return Command(broken=str(error) if isinstance(error, HookError) else first_line(error))
+        return command
+
+    def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
+        """Run the command, and let go of nothing until its whole process group has ended.
+
+        Raises:
+            bridge.errors.ProgramNotFound, ProgramNotStarted: in the first turn.
+            bridge.errors.BridgeError: a file can't be written, the process doesn't end.
+        """
+        if command.live and not self._filter_asked:
+            self._filter_asked = True
+            self._filter = yield from live_filter(self.driver.stream_filter)
+        show = (self._filter or (lambda _line: b"")) if command.live else None
+        running = _Running(self._settings, request, show).run(command)
+        try:
+            return (yield from running)
+        except (ProgramNotFound, ProgramNotStarted) as error:
+            if request.first:
+                raise
+            return not_started(first_line(error))
+        finally:
+            running.close()
+
+
+class _Running:
+    """One run of a command."""
+
+    def __init__(self, settings: TurnSettings, request: TurnRequest, show: Callable[[bytes], bytes] | None) -> None:
+        self._settings = settings
+        self._request = request
+        self._show = show
+        self._shown = self._idle = self._timed_out = False
+        self._last = self._tool = b""
+        self._result: bytes | None = None
+        self._ticks = 0
+
+    def run(self, command: Command) -> Generator[Event, None, TurnResult]:
+        """Run it to its end, or until its time is up."""
+        from bridge.stream.analysis import Analyzer
+
+        settings, request = self._settings, self._request
+        analyzer = Analyzer()
+        logs = request.logs
+        assert logs.stderr is not None
+        with (
+            TurnLog(logs.output, settings.turn_log_bytes) as raw,  # before the program, which may remove the folder
+            TurnLog(logs.stderr, settings.turn_log_bytes) as errors,
+            Program(
+                command.argv,
+                cwd=settings.project,
+                env=settings.environment,
+                stderr_path=logs.stderr,
+                timeout=request.timeout,
+                graces=settings.graces,
+                stdin=command.stdin,
+            ) as program,
+        ):
+            request.on_start(program.pid)
+            for line in self._lines(program):
+                if line:
+                    raw.write(line)
+                    analyzer.feed(line)
+                    yield from self._take(line)
+                else:
+                    errors.bound()
+                    yield self._progress()
+            errors.bound()
+            yield from map(Notice, filter(None, (raw.notice, errors.notice)))
+        request.on_start(None)
+        assert program.status is not None
+        return TurnResult(
+            program.status,
+            analyzer,
+            timed_out=self._timed_out,
+            idle=self._idle,
+            stderr=stderr_tail(logs.stderr),
+            result=self._result,
+            shown=self._shown,
+        )
+
+    def _lines(self, program: Program) -> Generator[bytes, None, None]:
+        """Give the lines that the program prints, and an empty one whenever progress is to be told."""
+        settings = self._settings
+        writes = None
+        if settings.write_timeout is not None:
+            writes = Writes(settings.project, timeout=settings.write_timeout, every=settings.heartbeat_seconds)
+        every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
+        self._began = told = time.monotonic()
+        with closing(program.lines(max(every, 0.01))) as lines:
+            try:
+                for line in lines:
+                    if line:
+                        yield line
+                    if (now := time.monotonic()) - told >= settings.poll_seconds:
+                        told = now
+                        yield b""
+                    if writes is not None and writes.missed():
+                        self._idle = True
+                        program.end()
+            except ProgramTimeout:
+                self._timed_out = True
+
+    def _take(self, line: bytes) -> Generator[Event, None, None]:
+        if may_name_tool(line):
+            self._tool = line
+        if self._show is None:
+            self._last = line
+            self._request.on_output(line)
+            return
+        if b'"result"' in line and _is_result(line):
+            self._result = line
+        text = self._show(line)
+        if text:
+            self._shown = True
+            self._last = (self._last + text)[-_LAST_TEXT:]
+            self._request.on_output(text)
+            yield OutputText(self._request.number, text.decode("utf-8", "replace"))
+
+    def _progress(self) -> RunProgress:
+        last = self._last.rstrip(b"\r\n").rpartition(b"\n")[2].decode("utf-8", "replace")
+        last = (last if self._show is None else last_sentence(self._last.decode("utf-8", "replace")))[:_LAST_LINE]
+        tool = tool_in(self._tool) if self._tool else ""
+        self._ticks += 1
+        return RunProgress(self._request.number, time.monotonic() - self._began, last, tool, self._ticks - 1)
+
+
+def live_filter(program: Callable[[], str]) -> Generator[Event, None, Callable[[bytes], bytes] | None]:
+    """Make the driver's stream filter usable; without it, output comes at the end of a run.
+
+    A line that the filter chokes on costs itself, nothing more (trap T13).
+    """
+    from bridge.stream.jq import Filter
+
+    try:
+        return Filter(program()).apply
+    except (ValueError, BridgeError) as error:
+        yield Notice(f"the driver's stream filter is not usable, output comes at the end of a run: {error}")
+        return None
+
+
+def _is_result(line: bytes) -> bool:
+    import json
+
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(event, dict) and event.get("type") == "result"

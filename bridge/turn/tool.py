@@ -1,0 +1,289 @@
+"""One call of a tool: a request goes in, what the tool did comes out, and what it shows meanwhile are events."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from bridge.process.leftovers import MARK
+from bridge.process.program import Graces
+from bridge.turn.logs import TURN_LOG_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+    from pathlib import Path
+
+    from bridge.stream.analysis import Analysis, RunFacts
+
+_STDERR_TAIL = 64 * 1024
+
+
+# -- what goes in ------------------------------------------------------------------------------------
+
+
+class TurnLogs(NamedTuple):
+    """Files of one turn: its stdout, its stderr (None: it goes where the host's goes), and the whole stream of a
+    live run, if that is kept beside its result."""
+
+    output: Path
+    stderr: Path | None = None
+    stream: Path | None = None
+
+
+def _nothing(_value: object) -> None:
+    """For who doesn't want to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """What a tool is asked to do in one turn.
+
+    Attributes:
+        number: of the iteration, from 1.
+        prompt: the prompt file as the tool gets to see it, relative to the project or absolute.
+        logs: where its output goes.
+        context: what the agent is told beside its prompt.
+        session: the session to resume, or None.
+        attempt: how often this iteration was tried before.
+        first: no turn of this loop has run yet: what can't be started is an error and not a failed turn.
+        timeout: seconds that it may take; None: any number.
+        variables: globals for the script of an agent.
+        on_start: gets the process id of the tool when it has started, and None when it has ended.
+        on_output: gets what the tool prints, as it comes: the filtered text of a live run, else its raw output.
+        on_notice: gets at once, from another thread, what follows as a :class:`Notice` as soon as it can.
+    """
+
+    number: int
+    prompt: str
+    logs: TurnLogs
+    context: str = ""
+    session: str | None = None
+    attempt: int = 0
+    first: bool = True
+    timeout: float | None = None
+    variables: Mapping[str, str | int] = field(default_factory=dict)
+    on_start: Callable[[int | None], None] = _nothing
+    on_output: Callable[[bytes], None] = _nothing
+    on_notice: Callable[[str], None] = _nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSettings:
+    """How the turns of a loop are run.
+
+    Attributes:
+        project: the project's folder; the tool runs in it.
+        env: environment of the tool; None for this process's own.
+        live: show events as they come, where the tool can.
+        resume: resume the session of the turn before.
+        graces: how long the tool may take to obey each signal.
+        turn_log_bytes: of what a turn prints, the beginning and the end are kept; 0: all of it.
+        write_timeout: seconds without a written file after which a turn is ended, or None.
+        heartbeat_seconds: how often to look for written files.
+        poll_seconds: how often :class:`RunProgress` comes.
+        hook_seconds: how long a hook of an agent may take before and after its program.
+    """
+
+    project: Path
+    env: Mapping[str, str] | None = None
+    live: bool = True
+    resume: bool = True
+    graces: Graces = field(default_factory=Graces)
+    turn_log_bytes: int = TURN_LOG_BYTES
+    write_timeout: float | None = None
+    heartbeat_seconds: float = 30.0
+    poll_seconds: float = 2.0
+    hook_seconds: float = 600.0
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the tool's process gets, with the mark by which what it leaves running is found."""
+        return {**(os.environ if self.env is None else self.env), MARK: str(self.project)}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What one turn runs.
+
+    Attributes:
+        argv: the command line; empty when it can't be run.
+        stdin: what it reads there; None: nothing.
+        live: its events are shown as they come.
+        broken: why it can't be run, or ''.
+    """
+
+    argv: tuple[str, ...] = ()
+    stdin: bytes | None = None
+    live: bool = False
+    broken: str = ""
+
+
+# -- what comes out ----------------------------------------------------------------------------------
+
+
+class Output(Protocol):
+    """All that a turn printed, taken in."""
+
+    def finish(self, facts: RunFacts) -> Analysis:
+        """Say what it came to."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What a tool did in one turn.
+
+    Attributes:
+        status: exit status, or minus the number of the signal that ended it; 127: it could not be started.
+        output: what it printed, taken in.
+        timed_out: it was ended because it ran for too long.
+        idle: it was ended because it wrote no file for too long.
+        stderr: the end of what it wrote to stderr.
+        response: an agent's own words, as its script finds them; None: the output has to tell.
+        result: the last line of a live stream that is a result, or None.
+        shown: some of its text was shown already.
+    """
+
+    status: int
+    output: Output
+    timed_out: bool = False
+    idle: bool = False
+    stderr: bytes = b""
+    response: str | None = None
+    result: bytes | None = None
+    shown: bool = False
+
+
+# -- what happens meanwhile --------------------------------------------------------------------------
+
+
+class Event:
+    """Something that a turn, or a loop, tells its host. Who prints, renders; nothing here prints."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandBuilt(Event):
+    """The turn's command is known, and about to be started."""
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class OutputText(Event):
+    """Text for the reader's eyes: a piece in live mode, else the whole answer."""
+
+    iteration: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookText(Event):
+    """What a hook of an agent printed beside its program: `error` for stderr."""
+
+    text: str
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnded(Event):
+    """An agent's program has ended, and its hook for afterwards is about to be called."""
+
+    status: int
+    response: str
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress(Event):
+    """A turn is still under way.
+
+    Attributes:
+        iteration: which one.
+        elapsed: seconds since it began.
+        last_line: the last sentence of its text in a live run, else the last line that it printed, or ''.
+        tool: what it is using, as far as that shows, or ''.
+        count: how many of these there were in this turn, from 0.
+    """
+
+    iteration: int
+    elapsed: float
+    last_line: str
+    tool: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """Something that was worked around, or that people want to know."""
+
+    text: str
+
+
+# -- the call ----------------------------------------------------------------------------------------
+
+
+class Tool(Protocol):
+    """What runs turns: a driver's CLI (:class:`bridge.turn.driver.DriverTool`), or an agent script
+    (:class:`bridge.turn.agent.AgentTool`)."""
+
+    @property
+    def name(self) -> str:
+        """Such as ``driver codex``."""
+
+    def supports_sessions(self) -> bool:
+        """Say whether turns can be resumed."""
+
+    def prepare(self, request: TurnRequest) -> Command:
+        """Make ready for a turn."""
+
+    def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
+        """Run the turn that was made ready."""
+
+    def recover_session_id(self, output_file: str) -> str | None:
+        """Return the session id in a turn's output."""
+
+    def denial_help(self) -> str:
+        """Say what can be done about refused tools; '' without advice."""
+
+
+def run_turn(tool: Tool, request: TurnRequest) -> Generator[Event, None, TurnResult]:
+    """Run one turn. The first event is its command; close the generator to end the tool with all that it started.
+
+    Raises:
+        bridge.errors.HookError: a hook failed, in the first turn; or called ``exit``.
+        bridge.errors.ProgramNotFound, ProgramNotStarted: in the first turn; later that is a failed turn.
+        bridge.errors.ArgumentTooLong: the system would refuse the command line.
+        bridge.errors.ConfigurationError: the tool built no command.
+        bridge.errors.BridgeError: a file can't be written, the process doesn't end.
+    """
+    command = tool.prepare(request)
+    yield CommandBuilt(command)
+    if command.broken:
+        return not_started(command.broken)
+    running = tool.run(command, request)
+    with closing(running):
+        return (yield from running)
+
+
+def not_started(why: str) -> TurnResult:
+    """Say that a turn could not be started, as a shell would."""
+    from bridge.stream.analysis import Analyzer
+
+    return TurnResult(127, Analyzer(), stderr=why.encode("utf-8", "replace"))
+
+
+def first_line(error: BaseException) -> str:
+    """What is wrong; the lines behind it say what to do."""
+    return str(error).split("\n", 1)[0]
+
+
+def stderr_tail(path: Path | None) -> bytes:
+    """Return the end of what a turn wrote to stderr; the agent may have tidied it away."""
+    if path is not None:
+        with suppress(FileNotFoundError), open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _STDERR_TAIL))
+            return file.read()
+    return b""
