@@ -10,6 +10,10 @@ SEED   ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
     END { print most < 1 ? 1 : most <= cores ? most : cores + 1 }' /proc/meminfo 2>/dev/null || echo 1)
 
+# Compiled modules are kept, whatever the environment says: else every worker of pytest rewrites the assertions of all
+# of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-slow test-real real-clis lint bench limits lock plan clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
