@@ -355,7 +355,7 @@ def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_
 
 def _ralph_loop(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.ralph_loop.opening import open_loop, request_of
-    from bridge.setups.ralph_loop.start import Options
+    from bridge.setups.ralph_loop.settings import Options
 
     prompt = None if asked.prompt is None else os.fspath(asked.prompt)
     request = request_of(found, asked.words, prompt=prompt, max_iterations=asked.max_iterations)

@@ -2,65 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from typing import TYPE_CHECKING
 
-from bridge.setups.ralph_loop import plan as plans
+from bridge.setups.ralph_loop.plan import SLICES, Slices, slices
 from bridge.setups.ralph_loop.preflight import process_files, read
-from bridge.setups.ralph_loop.templates import fill, volume_hint
 
 if TYPE_CHECKING:
-    from bridge.setups.ralph_loop.session import Session
+    from collections.abc import Mapping
+
+    from bridge.setups.ralph_loop.settings import Session
     from bridge.shell import Shell
 
-__all__ = ["Prompts", "Slices", "first_prompt", "slices"]
+_NAME = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", re.ASCII)
 
 _EXPORTED = ("MODE", "SPECS_DIR", "RALPH_HOME", "PROCESS_DIR")
-_SLICES = ("PLAN_HEADER", "TASK_OVERVIEW", "SELECTED_TASK", "ADJACENT_CONTEXT")
 _HINT = "SPEC_VOLUME_HINT"
 
 _MOST_EXPORTED = 65_536
 """Characters. Linux refuses to start any program with a variable over 128 KiB in its environment; templates get a
 longer slice all the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slices:
-    """The plan for one iteration.
-
-    Attributes:
-        values: variable to text, for the template.
-        complete: there are tasks, and all are done.
-        waiting: headings of the open tasks, when none of them can be started.
-    """
-
-    values: dict[str, str]
-    complete: bool = False
-    waiting: tuple[str, ...] = ()
-
-
-def slices(text: str, *, process: bool, strict: bool) -> Slices:
-    """Cut the plan for the next iteration.
-
-    Args:
-        text: the plan.
-        process: it is of the type ``process``, whose prompts hand out one task each.
-        strict: only such plans have a selected task, and having none is nothing special.
-    """
-    plan = plans.parse(text)
-    values = dict.fromkeys(_SLICES, "") | {
-        "PLAN_HEADER": plans.header(text).rstrip("\n"),
-        "TASK_OVERVIEW": plans.overview(plan).rstrip("\n") if plan.tasks else "",
-    }
-    if not plan.tasks or (strict and not process):
-        return Slices(values)
-    chosen = plans.select(plan)
-    if chosen is not None:
-        values |= {"SELECTED_TASK": chosen.task, "ADJACENT_CONTEXT": chosen.adjacent}
-    elif process and not strict:
-        waiting = tuple(task.heading.removeprefix("### ") for task in plan.tasks if not task.complete)
-        return Slices(values, plan.complete, waiting)
-    return Slices(values)
 
 
 class Prompts:
@@ -77,15 +38,12 @@ class Prompts:
         self._long: dict[str, str] = {}
         names = [*_EXPORTED]
         if session.job.mode == "build":
-            names += _SLICES
+            names += SLICES
         if session.job.mode == "plan" and session.job.process:
             names.append(_HINT)
-            shell[_HINT] = self._hint()
+            files = process_files(session.folder, session.config)
+            shell[_HINT] = volume_hint(len(files), sum(path.stat().st_size for path in files))
         shell.execute(f"export {' '.join(names)}")
-
-    def _hint(self) -> str:
-        files = process_files(self._session.folder, self._session.config)
-        return volume_hint(len(files), sum(path.stat().st_size for path in files))
 
     def take(self, cut: Slices) -> None:
         """Use these slices from now on."""
@@ -117,3 +75,29 @@ def first_prompt(shell: Shell, session: Session) -> str:
     if session.job.mode == "build":
         prompts.take(slices(read(session.job.plan), process=session.job.process, strict=session.strict))
     return prompts.text()
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Replace ``$NAME`` and ``${NAME}``, by nothing where the name has no value; no value is looked at again.
+
+    >>> fill("${A}$B $5 $(date) ${A:-d} $$A", {"A": "a"})
+    'a $5 $(date) ${A:-d} $a'
+    """
+    return _NAME.sub(lambda found: values.get(found[1] or found[2], ""), template)
+
+
+def volume_hint(files: int, size: int) -> str:
+    """SPEC_VOLUME_HINT of ``plan --process``: how much there is to plan from, and what that means.
+
+    Args:
+        files: how many process files there are.
+        size: their bytes together.
+    """
+    kilobytes = size // 1024
+    volume = f"{files} {'file' if files == 1 else 'files'}, {kilobytes} KB"
+    if kilobytes < 50 and files < 5:
+        advice = f"small ({volume}): you will likely complete planning in one iteration."
+    else:
+        advice = f"large ({volume}): keep a decomposition ledger in the plan"
+        advice += " and work through one spec file per iteration."
+    return f"The process specifications are {advice}"

@@ -1,4 +1,4 @@
-"""The session's log: its exact lines (pure), and the file that gets them."""
+"""What a session writes: its log, with its exact lines, and which of a project's files are its own."""
 
 from __future__ import annotations
 
@@ -8,31 +8,20 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.files import usable
+from bridge.git.repository import Files
 from bridge.loop.turn_logs import Cut, bound_logs, logs_of_turns, unused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bridge.setups.ralph_loop.decide import Context, Ending
-
-__all__ = [
-    "NO_RESPONSE",
-    "RULE",
-    "SessionLog",
-    "begins",
-    "bound_sessions",
-    "done",
-    "nudge",
-    "replan",
-    "retry",
-    "summary",
-]
+    from bridge.setups.ralph_loop.policy import Ending, SessionState
 
 _SESSION = re.compile(r"(session-\d{8}-\d{6}-[\w-]+)\.log(?:\.gz)?")
 
 RULE = "=" * 80
 NO_RESPONSE = "⚠ Agent produced no response — possible budget exhaustion or transient failure"
+PLAN_DONE = "All tasks of the implementation plan are complete."
 
 
 def begins(iteration: int, now: datetime, mode: str, prompt: str) -> list[str]:
@@ -55,6 +44,14 @@ def replan(command: str) -> str:
     return f"Agent requested re-planning. Run '{command}' to regenerate the implementation plan."
 
 
+def blocked(names: Sequence[str], command: str) -> list[str]:
+    """Open tasks are left and none can be started; `command` makes another plan."""
+    return [
+        f"No task of the implementation plan can be started; open and waiting: {', '.join(names)}.",
+        f"Run '{command}' to regenerate the plan, or edit it.",
+    ]
+
+
 def nudge() -> list[str]:
     """What to do after a process build has come to its end."""
     lines = ["Process build complete.", "Run 'ralph align-specs' to bring the specs in line with what was built."]
@@ -63,17 +60,15 @@ def nudge() -> list[str]:
     return [edge, *(f"| {line:<{width}} |" for line in lines), edge]
 
 
-def summary(
-    ending: Ending, *, iterations: int, successful: int, failed: int, seconds: int, context: Context
-) -> list[str]:
+def summary(state: SessionState, ending: Ending, *, iterations: int, seconds: int) -> list[str]:
     """The end of the log."""
     return [
         RULE,
         "SESSION SUMMARY",
         RULE,
-        f"Iterations: {iterations}  Successful: {successful}  Failed: {failed}",
+        f"Iterations: {iterations}  Successful: {state.successful}  Failed: {state.failed}",
         f"Duration: {seconds}s",
-        *([line] if (line := context.line()) else []),
+        *([line] if (line := state.context.line()) else []),
         f"Exit: {ending.reason} (code {ending.code})",
         RULE,
     ]
@@ -95,6 +90,8 @@ class SessionLog:
     """
 
     def __init__(self, folder: Path, mode: str, now: datetime, *, max_bytes: int = 0) -> None:
+        self.line_open = False
+        """What was written last has no newline."""
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
         with usable("the session's log"):
             while True:
@@ -115,6 +112,8 @@ class SessionLog:
             while data:
                 data = data[os.write(self._file, data) :]
             self._cut.bound()
+        if text:
+            self.line_open = not text.endswith("\n")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -129,3 +128,16 @@ def _left_out(missing: int) -> str:
 def bound_sessions(folder: Path, max_bytes: int, say: Callable[[str], None]) -> None:
     """Keep the logs of all sessions within so many bytes, that of the last session as it is."""
     bound_logs(logs_of_turns(folder, _SESSION), max_bytes=max_bytes, say=say)
+
+
+def own_files(home: Path, folder: Path) -> Files:
+    """The files that the loop itself writes, which are no work.
+
+    Args:
+        home: folder of the setup's own files.
+        folder: the project's folder.
+    """
+    inside = os.path.relpath(home, folder)
+    prefix = "" if inside == "." else f"{inside}/"
+    own = (f"{prefix}logs/", f"{prefix}last_agent_output", f"{prefix}.ralph_bridge")
+    return Files(is_own=lambda path: path.startswith(own))
