@@ -9,12 +9,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Recording", "Verdict", "judge", "kind_of_text", "recordings", "recordings_of"]
-
 _LABEL = re.compile(r"\W*(?:assistant|agent|claude|codex|cursor|opencode|amp|cline)\W*", re.IGNORECASE)
 """Who speaks: what stands in front of a text."""
 
-_FOLDER = Path(__file__).parent.parent / "data" / "events"
+BAD_LINES = (
+    b"npm warn: this line is no JSON\n",
+    b"\n",
+    b'{"type":"assistant","message":{"content":[{"type":"te\n',
+    b"null\n",
+    b"42\n",
+    b'"a string"\n',
+    b"[]\n",
+    b'{"type":"assistant"}\n',
+    b'{"type":"rb.never.heard.of","text":{"a":[1]}}\n',
+)
+"""Stderr that leaked, an empty line, half an event, and JSON of other shapes."""
+
+_FOLDER = Path(__file__).parent / "data" / "events"
 
 
 class Recording(NamedTuple):
@@ -33,6 +44,11 @@ class Recording(NamedTuple):
     tools: tuple[str, ...]
     never: tuple[str, ...]
     session: str | None
+
+    def upto_last_text(self) -> Recording:
+        """It, ended behind the last text."""
+        end = 1 + max(i for i, line in enumerate(self.lines) if says(line, self.texts[-1]))
+        return self._replace(lines=self.lines[:end])
 
 
 @cache
@@ -57,14 +73,29 @@ def recordings_of(cli: str) -> list[Recording]:
     return sorted(mine, key=lambda r: (not r.today, r.name))
 
 
+def quoted(text: str) -> bytes:
+    """A text as it stands within a JSON string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def says(line: bytes, text: str) -> bool:
+    """Whether this recorded line carries this text, other than as the summary at the end."""
+    return quoted(text) in line and b'"result"' not in line
+
+
+def plain(text: str) -> str:
+    """Text without its blanks, to compare what may be laid out in another way."""
+    return "".join(text.split())
+
+
 @cache
-def kind_of_text(recording: Recording) -> str:
+def family(recording: Recording) -> str:
     """The type of the event that carries a text: CLIs of one family have the same."""
-    text = json.dumps(recording.texts[0], ensure_ascii=False)[1:-1].encode()
+    text = quoted(recording.texts[0])
     return str(json.loads(next(line for line in recording.lines if text in line)).get("type"))
 
 
-class Verdict(NamedTuple):
+class Comparison(NamedTuple):
     """What was shown, compared with a recording.
 
     missing: texts that are not there. broken: texts whose blanks and line breaks were changed.
@@ -90,7 +121,7 @@ class Verdict(NamedTuple):
         return not (self.repeated or self.leaked or self.extra)
 
 
-def judge(shown: str, recording: Recording) -> Verdict:
+def compare(shown: str, recording: Recording) -> Comparison:
     """Compare what was shown with what should be."""
     missing: list[str] = []
     broken: list[str] = []
@@ -114,7 +145,7 @@ def judge(shown: str, recording: Recording) -> Verdict:
             notices = True
             continue
         extra.append(line.strip())
-    return Verdict(tuple(missing), tuple(broken), tuple(repeated), leaked, "\n".join(extra), notices)
+    return Comparison(tuple(missing), tuple(broken), tuple(repeated), leaked, "\n".join(extra), notices)
 
 
 def _names_a_tool(line: str, tools: tuple[str, ...]) -> bool:
