@@ -14,7 +14,7 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow test-real real-clis lint bench limits lock plan clean
+.PHONY: demo test test-slow test-real real-clis lint bench limits lock plan contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -51,6 +51,9 @@ lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 
 plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md
 	$(BIN)/python -m tests.test_layering
+
+contract: $(VENV)/.dev    ## write the contracts as JSON, from their YAML
+	$(BIN)/python -m tests.contract.test_json
 
 clean:                    ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

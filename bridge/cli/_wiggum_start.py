@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, say
-from bridge.cli.common import os_text, print_json
+from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, print_json, say
 from bridge.loop.turn_records import NO_TURNS
-from bridge.resources import as_given
+from bridge.resources import as_given, os_text
 
 if TYPE_CHECKING:
     from bridge.git.work import Probe

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, guarded
-from bridge.cli.common import os_text, print_json, write
+from bridge.cli._terminal import Style, guarded, print_json, write
 from bridge.errors import ConfigurationError, ProgramNotFound
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bridge.adapters.registry import Entry, Registry
     from bridge.adapters.result import Result
 
-__all__ = ["adapter", "show_result"]
 
 _seconds = click.FloatRange(min=0, min_open=True)
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._terminal import Style, guarded, say, show, sign, tame
-from bridge.cli.common import os_text, print_json
+from bridge.cli._terminal import Style, guarded, print_json, say, show, sign, tame
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.drift import Finding, Report
-
-__all__ = ["drift", "rendered"]
 
 
 @click.command()

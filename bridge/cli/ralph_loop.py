@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._flow import Page, flows, steers
-from bridge.cli._terminal import Style, guarded, say
-from bridge.cli.common import os_text, write
+from bridge.cli._terminal import Style, guarded, say, write
 from bridge.errors import BridgeError, SessionRefused
+from bridge.resources import os_text
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
 from bridge.setups.ralph_loop.settings import Options
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.model import Setup
     from bridge.setups.ralph_loop.events import Ended, HookText, SessionEvent
-
-__all__ = ["controller", "run_in_setup", "start"]
 
 
 def run_in_setup(context: click.Context, setup: Setup) -> int:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import click
 
-__all__ = ["answer_stop", "stop_hook"]
 
 _LEGACY = "--legacy-exit-codes"
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, guarded, say, show
-from bridge.cli.common import os_text, print_json, project_folder, project_option, settings_option, write
+from bridge.cli._options import project_folder, project_option, settings_option
+from bridge.cli._terminal import Style, guarded, print_json, say, show, write
 from bridge.errors import ConfigurationError
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
