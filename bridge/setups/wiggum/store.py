@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.ports import RunLogs
 from bridge.loop.turn_logs import bound_logs, logs_of_turns, unused
-from bridge.setups.wiggum import files, journal
+from bridge.setups.wiggum import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from bridge.loop.decide import State
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
 
-__all__ = ["TurnStore", "log_names"]
 
 _TURN_LOG = re.compile(r"(iteration_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 
@@ -27,7 +26,7 @@ def log_names(layout: Layout, iteration: int, max_bytes: int) -> RunLogs:
     logs = layout.folder / "logs"
     with files.usable():
         logs.mkdir(parents=True, exist_ok=True)
-    bound_logs(logs_of_turns(logs, _TURN_LOG), max_bytes=max_bytes, say=lambda line: journal.note(layout, line))
+    bound_logs(logs_of_turns(logs, _TURN_LOG), max_bytes=max_bytes, say=lambda line: files.log(layout, line))
     name, number = f"iteration_{iteration:04d}", 1
     while not unused(logs / f"{name}.log"):
         number += 1

@@ -23,10 +23,10 @@ from bridge.loop.turn_logs import TurnLog
 from bridge.loop.turn_records import Tally, TurnRecord, begun, interrupted
 from bridge.process.leftovers import MARK
 from bridge.session_id import validate_session_id
-from bridge.setups.wiggum import files, journal
+from bridge.setups.wiggum import files
+from bridge.setups.wiggum.reported_errors import logged_errors
 from bridge.setups.wiggum.store import TurnStore, log_names
-from bridge.setups.wiggum.tool_errors import logged_errors
-from bridge.setups.wiggum.turns import Limited, Reply
+from bridge.setups.wiggum.turns import AgentReply, Limited
 from bridge.shell.protocol import quote
 from bridge.turn.agent import AgentEnd, run_agent, run_hook
 from bridge.turn.output import analyse
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.ports import LoopDriver, RunLogs
     from bridge.loop.turn_records import Result
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
     from bridge.stream.analysis import Analysis, Limit
 
-__all__ = ["TURN_MINUTES", "AgentTool", "DriverTool"]
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
@@ -65,7 +64,7 @@ class DriverTool:
 
     def turn(
         self, layout: Layout, number: int, seconds: float | None
-    ) -> Generator[LoopEvent | Limited, None, Reply]:
+    ) -> Generator[LoopEvent | Limited, None, AgentReply]:
         """Run one iteration of the engine. A provider's limit is waited out in it, and is no turn."""
         until = None if seconds is None else time.monotonic() + seconds
         settings = LoopSettings(
@@ -84,7 +83,7 @@ class DriverTool:
             turn_log_bytes=self.night.turn_log_bytes,
             graces=self.night.graces,
         )
-        reply = Reply(failure="the agent was not run")
+        reply = AgentReply(failure="the agent was not run")
         began = time.time()
         store = TurnStore(layout, number, self.night.turn_logs_bytes)
         with closing(run_loop(self.driver, settings, store=store)) as events:
@@ -107,7 +106,7 @@ class DriverTool:
                     if record is not None and record.result == "limit":
                         yield Limited(record)
                         record = None
-                    reply = Reply(said, failure_of(outcome), excused, record=record)
+                    reply = AgentReply(said, failure_of(outcome), excused, record=record)
                 elif not isinstance(event, LoopEnded):
                     yield event
         return replace(reply, tool_errors=logged_errors(store.logs.output)) if store.logs else reply
@@ -129,7 +128,7 @@ class AgentTool:
 
     def turn(
         self, layout: Layout, number: int, seconds: float | None
-    ) -> Generator[LoopEvent | Limited, None, Reply]:
+    ) -> Generator[LoopEvent | Limited, None, AgentReply]:
         """Run the hooks of one iteration.
 
         Raises:
@@ -143,7 +142,7 @@ class AgentTool:
             )
         said = layout.folder / "logs" / "session.log"
         with files.usable():
-            rotate(said, max_bytes=journal.LOG_BYTES)
+            rotate(said, max_bytes=files.LOG_BYTES)
         agent.shell.update({"SESSION_LOG": str(said), "iteration": number})
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(layout.project))}")
@@ -152,7 +151,7 @@ class AgentTool:
         while True:
             reply, limit = yield from self._run(layout, number, logs, _left(until))
             left = _left(until)
-            if limit is None or left == 0 or files.cancelled(layout):
+            if limit is None or left == 0 or files.is_cancelled(layout):
                 return reply
             # A provider's limit is waited out, and is no turn.
             if reply.record is not None:
@@ -164,7 +163,7 @@ class AgentTool:
 
     def _run(
         self, layout: Layout, number: int, logs: RunLogs, seconds: float | None
-    ) -> Generator[LoopEvent, None, tuple[Reply, Limit | None]]:
+    ) -> Generator[LoopEvent, None, tuple[AgentReply, Limit | None]]:
         agent, began = self.agent, time.time()
         agent.reset_context()
         yield from map(Notice, run_hook(agent, "agent_pre_iteration", self.night.hook_seconds))
@@ -189,10 +188,10 @@ class AgentTool:
         if end.timed_out:
             reply = replace(_CUT, tool_errors=errors)
         elif end.status:
-            reply = Reply(failure=f"exit status {end.status}", tool_errors=errors)
+            reply = AgentReply(failure=f"exit status {end.status}", tool_errors=errors)
         else:
             silent = None if said else "the agent gave no response"
-            reply = Reply(said, silent, excused=not said, tool_errors=errors)
+            reply = AgentReply(said, silent, excused=not said, tool_errors=errors)
         found = analysis.limit if analysis and end.status and not end.timed_out else None
         return replace(reply, record=_record(layout, number, began, end, reply, logs, analysis, found)), found
 
@@ -202,7 +201,7 @@ def _record(
     number: int,
     began: float,
     end: AgentEnd,
-    reply: Reply,
+    reply: AgentReply,
     logs: RunLogs,
     analysis: Analysis | None,
     limit: Limit | None,
@@ -228,7 +227,7 @@ def waiting(layout: Layout, number: int, limit: Limit, seconds: float) -> Genera
     until = datetime.now().astimezone() + timedelta(seconds=seconds)
     said = limit.text or f"the provider's {limit.kind} limit"
     first = True
-    while (left := (until - datetime.now().astimezone()).total_seconds()) > 0 and not files.cancelled(layout):
+    while (left := (until - datetime.now().astimezone()).total_seconds()) > 0 and not files.is_cancelled(layout):
         yield Waiting(number - 1, "api_limit", said, until, left, first, EngineState())
         first = False
         time.sleep(min(left, 1.0))
@@ -238,7 +237,7 @@ def _left(until: float | None) -> float | None:
     return None if until is None else max(0.0, until - time.monotonic())
 
 
-_CUT = Reply(failure=failure_of(Outcome(timed_out=True)), excused=True)
+_CUT = AgentReply(failure=failure_of(Outcome(timed_out=True)), excused=True)
 
 
 def _sooner(*seconds: float | None) -> float | None:
