@@ -39,7 +39,7 @@ ROOMS: dict[str, str] = {
     "rehearsal": "a real CLI, offline: namespaces and a scripted model server",
     "adapters": "interactive programs on a terminal, described by YAML",
     "verify": "facts, probes, numbered checks, reports; `diff/` of two versions; `gherkin/` runs the features",
-    "drift": "a script held against the CLI of this machine",
+    "drift": "a script compared with the CLI of this machine",
     "setups": "existing installations, a module each in a visible dict",
     "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
     "demo": "the throw-away project and the stand-ins for the CLIs",
