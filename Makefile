@@ -10,7 +10,11 @@ SEED   ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
     END { print most < 1 ? 1 : most <= cores ? most : cores + 1 }' /proc/meminfo 2>/dev/null || echo 1)
 
-.PHONY: demo test test-slow test-real real-clis lint bench limits lock plan clean
+# Compiled modules are kept, whatever the environment says: else every worker of pytest rewrites the assertions of all
+# of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test test-slow test-real real-clis lint bench limits lock plan contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -47,6 +51,9 @@ lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 
 plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md
 	$(BIN)/python -m tests.test_layering
+
+contract: $(VENV)/.dev    ## write the contracts as JSON, from their YAML
+	$(BIN)/python -m tests.contract.test_json
 
 clean:                    ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,9 +5,9 @@ The public names are loaded when they are first used: ``import bridge`` alone co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bridge._version import __version__
+
+TYPE_CHECKING = False  # importing `typing` takes longer than all of `ralph-bridge --version`
 
 if TYPE_CHECKING:
     from bridge.adapters import Adapter

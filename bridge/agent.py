@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Stream = Job | IO[bytes] | Iterable[bytes | str] | int
 
-__all__ = ["Agent", "Context", "find"]
 
 OPTIONS = ("errexit", "nounset", "pipefail")
 """What the controller has on."""

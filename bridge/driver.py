@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bridge.contract import Contract
     from bridge.shell import Reply
 
-__all__ = ["Driver", "find"]
 
 NOT_DRIVERS = frozenset({"cursor-agent-wrapper"})
 """Helper scripts that lie beside drivers and are none (they would end the shell that sources them)."""

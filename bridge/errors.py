@@ -7,50 +7,6 @@ one next step.
 
 from __future__ import annotations
 
-__all__ = [
-    "AdapterInvalid",
-    "AdapterNotReady",
-    "ArgumentTooLong",
-    "BridgeError",
-    "ConfigurationError",
-    "ContractViolation",
-    "HookError",
-    "HookExited",
-    "HookFailed",
-    "HookInterrupted",
-    "HookNotFound",
-    "HookTimeout",
-    "IncompleteInput",
-    "InvalidName",
-    "LineTooLong",
-    "LoopRefused",
-    "OutputLimitExceeded",
-    "OutputNotFound",
-    "OutputUnreadable",
-    "ProgramNotFound",
-    "ProgramNotStarted",
-    "ProgramTimeout",
-    "ProjectBusy",
-    "ProjectUnusable",
-    "ReadonlyVariable",
-    "SandboxUnavailable",
-    "ScriptInvalid",
-    "ScriptNotFound",
-    "ScriptUnreadable",
-    "SessionBusy",
-    "SessionEnded",
-    "SessionRefused",
-    "ShellClosed",
-    "ShellDied",
-    "ShellStartFailed",
-    "StateUnreadable",
-    "UnknownAdapter",
-    "UnknownAgent",
-    "UnknownDriver",
-    "UnsetVariable",
-    "ValueNotAccepted",
-]
-
 _EVIDENCE_LIMIT = 2000
 
 

@@ -14,7 +14,6 @@ from bridge.errors import ProjectUnusable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LEFTOVER", "usable", "write_atomic"]
 
 LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 """Names of what :func:`write_atomic` leaves when it is killed."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from logging import Logger
 
-__all__ = ["NAME", "logger"]
 
 NAME = "ralph_bridge"
 

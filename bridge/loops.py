@@ -243,7 +243,7 @@ def _kind(folder: Path, setup: str | None, asked: _Asked) -> tuple[str, Setup | 
     from bridge.loop.prompt import has_prompt
     from bridge.setups.choosing import choose, is_bare
     from bridge.setups.unserved import refuse
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
 
     if setup is not None and setup not in KINDS:
         raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(KINDS)}")
@@ -355,7 +355,7 @@ def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_
 
 def _ralph_loop(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.ralph_loop.opening import open_loop, request_of
-    from bridge.setups.ralph_loop.start import Options
+    from bridge.setups.ralph_loop.settings import Options
 
     prompt = None if asked.prompt is None else os.fspath(asked.prompt)
     request = request_of(found, asked.words, prompt=prompt, max_iterations=asked.max_iterations)
@@ -370,8 +370,8 @@ def _ralph_loop(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManag
 
 
 def _wiggum(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.opening import Wanted, limits_of, open_outer
+    from bridge.setups.wiggum.files import Layout
+    from bridge.setups.wiggum.opening import ToolOptions, environment_defaults, open_outer
     from bridge.setups.wiggum.start import Request
 
     tools = {"driver": asked.driver, "agent": asked.agent}
@@ -379,7 +379,7 @@ def _wiggum(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_
         description=None if asked.task is None else os_text(asked.task),
         promise=None if asked.promise is None else os_text(asked.promise),
         max_iterations=asked.max_iterations,
-        environment=limits_of(asked.max_iterations, asked.promise),
+        environment=environment_defaults(asked.max_iterations, asked.promise),
         max_minutes=asked.max_minutes,
         tool=next((f"{kind} {_script(script)}" for kind, script in tools.items() if script is not None), None),
     )
@@ -388,4 +388,4 @@ def _wiggum(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_
         wanted["timeout"] = asked.turn_seconds
     if asked.retry_delay is not None:
         wanted["retry_delay"] = asked.retry_delay
-    return open_outer(Layout(folder), request, Wanted(**wanted), tell)
+    return open_outer(Layout(folder), request, ToolOptions(**wanted), tell)

@@ -13,18 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = [
-    "delete",
-    "read_array",
-    "read_json",
-    "read_number",
-    "read_object",
-    "read_text",
-    "to_json",
-    "usable",
-    "write_json",
-    "write_text",
-]
 
 _MOST = 16 * 1024 * 1024
 

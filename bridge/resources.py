@@ -5,7 +5,6 @@ A wheel has them in ``bridge/_shipped``; a checkout has them beside the package.
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from bridge.errors import ConfigurationError
 
-__all__ = ["as_given", "find_script", "is_name", "likely", "os_text", "scripts_in", "shipped"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -80,5 +78,7 @@ def scripts_in(folders: Iterable[Path], *, without: Collection[str] = ()) -> lis
 
 def likely(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the known one that was likely meant, if there is one."""
+    import difflib
+
     close = difflib.get_close_matches(name, known, 1)
     return f" Did you mean {close[0]}?" if close else ""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from bridge.contract import Contract, Hook
     from bridge.shell import Reply, Shell
 
-__all__ = ["GIVEN", "LoadedScript"]
 
 GIVEN = "given_by_the_host"
 """Stands in each function that the host defines, to tell it from a script's own."""

@@ -18,7 +18,6 @@ from bridge.stream.events import Reader
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Recovery", "SessionHooks", "Step", "extract_session_id", "recover", "validate_session_id"]
 
 Step = Literal["driver", "generic", "fallback"]
 

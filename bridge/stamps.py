@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["clock", "file_name", "hour", "iso", "local", "next_hour", "parse_iso"]
-
 
 def iso(now: float) -> str:
     """Return UTC to the second: ``2026-01-02T03:04:05+00:00``."""

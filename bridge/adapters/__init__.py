@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bridge.adapters.adapter import Adapter
-    from bridge.adapters.result import Result
+    from bridge.adapters.results import Result
     from bridge.adapters.session import Session
 
 __all__ = ["Adapter", "Result", "Session"]
 
-_HOMES = {"Adapter": "adapter", "Result": "result", "Session": "session"}
+_HOMES = {"Adapter": "adapter", "Result": "results", "Session": "session"}
 
 
 def __getattr__(name: str) -> object:

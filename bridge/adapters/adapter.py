@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
-from bridge.adapters.registry import entry_of
+from bridge.adapters.registry import find_entry
+from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from bridge.adapters.registry import Entry
     from bridge.adapters.session import Session
 
-__all__ = ["Adapter"]
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 class Adapter:
@@ -34,11 +36,11 @@ class Adapter:
         """Load an adapter by name, alias, path of its program, or path of its YAML file.
 
         Raises:
-            UnknownAdapter: no adapter has this name.
+            UnknownAdapter: there is no adapter of this name.
             AdapterInvalid: the file can't be loaded; every error is in the message.
             ConfigurationError: there is no such file.
         """
-        return cls(entry_of(os.fspath(name)))
+        return cls(find_entry(os.fspath(name)))
 
     def __repr__(self) -> str:
         return f"<Adapter {self.name} of {self._entry.path}>"
@@ -55,12 +57,12 @@ class Adapter:
 
     @property
     def definition(self) -> AdapterFile:
-        """Everything that the file says, defaults filled in."""
+        """The file's content, defaults filled in."""
         return self._entry.adapter
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the file although it could be loaded."""
+        """The file's problems that did not stop it from being loaded."""
         return self._entry.problems
 
     def command(self, name: str, **values: str) -> str:
@@ -71,25 +73,35 @@ class Adapter:
 
         Args:
             name: such as ``step_over`` or ``breakpoint_set_line``.
-            values: what stands for its placeholders: `expr`, `target`, `line`, `file`.
+            values: for its placeholders: `expr`, `target`, `line`, `file`.
 
         Raises:
             ConfigurationError: the adapter has no such command, or a placeholder has no value.
         """
-        from bridge.adapters.vocabulary import spelled
+        from bridge.adapters.problems import did_you_mean
 
-        return spelled(self.definition, name, values)
+        known = vocabulary(self.definition)
+        if name not in known:
+            raise ConfigurationError(
+                f"adapter {self.name} has no command {name!r}{did_you_mean(name, known)}\n"
+                f"  known: {', '.join(known) or 'none'}"
+            )
+        template = known[name]
+        missing = [each for each in _PLACEHOLDER.findall(template) if each not in values]
+        if missing:
+            raise ConfigurationError(f"{name!r} is {template!r}\n  next: give a value for {', '.join(missing)}")
+        return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
     def program(self, env: Mapping[str, str] | None = None) -> str:
         """Path of the program that would be started.
 
         Raises:
-            ProgramNotFound: none of the candidates is there.
+            ProgramNotFound: none of the candidates exists.
         """
         from bridge.adapters.launch import find_program
 
         parent = os.environ if env is None else env
-        return find_program(self.definition, {**parent, **self.definition.process.env}).path
+        return find_program(self.definition, {**parent, **self.definition.process.env})
 
     def start(
         self,
@@ -111,11 +123,11 @@ class Adapter:
             env: environment to inherit from, instead of ours.
             columns: width of its terminal; the default is so wide that hardly anything is wrapped.
             rows: height of its terminal.
-            ready_timeout: seconds that it may take to its first prompt.
-            output_limit: bytes of one command's output that are kept; of more, the middle goes.
+            ready_timeout: seconds to its first prompt.
+            output_limit: bytes of one command's output that are kept; beyond that, the middle is dropped.
             listener: is given what the program prints, as it comes, echo and prompts included; not the probe.
-            idle_timeout: seconds without a command after which the next one finds the program started anew, where
-                the adapter says ``restart_on: [idle_timeout]``.
+            idle_timeout: seconds without a command after which the next one restarts the program, where the adapter
+                has ``restart_on: [idle_timeout]``.
             probe: whether the probe is run: an adapter whose probe doesn't match is broken.
 
         Raises:
@@ -123,18 +135,31 @@ class Adapter:
             ProgramNotStarted: the system refused to start it.
             AdapterNotReady: it ended, or showed no prompt in time, or the probe failed.
         """
-        from bridge.adapters.session import COLUMNS, ROWS, Session
+        from bridge.adapters.session import Session, StartOptions
 
-        return Session(
-            self.definition,
-            self._entry.script,
-            cwd=None if cwd is None else os.fspath(cwd),
+        options = StartOptions(
+            cwd=cwd,
             env=env,
-            columns=columns or COLUMNS,
-            rows=rows or ROWS,
+            columns=columns,
+            rows=rows,
             ready_timeout=ready_timeout,
             output_limit=output_limit,
             listener=listener,
             idle_timeout=idle_timeout,
             probe=probe,
         )
+        return Session(self.definition, self._entry.script, options)
+
+
+def vocabulary(adapter: AdapterFile) -> dict[str, str]:
+    """Every command that the adapter names, to its template; what a debugger can't do is absent."""
+    from bridge.adapters.model import Debugger
+    from bridge.adapters.schema import keys_of
+
+    found = {each.name: each.syntax or f"{adapter.commands.prefix}{each.name}" for each in adapter.commands.builtin}
+    for name, key in keys_of(Debugger).items():
+        if (template := getattr(adapter.commands.debugger, key.field)) is not None:
+            found[name] = template
+    if adapter.commands.discovery:
+        found.setdefault("discovery", adapter.commands.discovery)
+    return found

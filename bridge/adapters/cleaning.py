@@ -1,48 +1,41 @@
-"""From what came between two prompts to what a command printed."""
+"""From what came between two prompts to what a command printed: its echo goes, the rest is rendered."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from bridge.adapters.echo import echo_end, strip_deterministic, strip_fuzzy
+from bridge.adapters.patterns import compiled
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.view import plain
 
 if TYPE_CHECKING:
     from bridge.adapters.model import AdapterFile
 
-__all__ = ["clean"]
-
-_NO_LINE_END = re.compile(
+_ANSI = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x02\x07]")
+_LINE_END = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r)*(?:\n|\x1bE)(?:\x1b\[\?2004l\r?)?")
+_ZSH_NO_LINE_END = re.compile(
     r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r(?:\r|\x1b\[[0-9;]*[mJK])*\Z"
 )
 """How zsh marks output without line end: it fills the line, and then goes back to its start."""
 
 
-def clean(
-    adapter: AdapterFile,
-    window: bytes,
-    sent: str,
-    *,
-    exact: bool,
-    prompt: str | None = None,
-) -> str:
+def clean(adapter: AdapterFile, window: bytes, sent: str, *, exact: bool, prompt: str | None = None) -> str:
     """The output of one command.
-
-    Args:
-        adapter: which echo strategy, whether colours go.
-        window: what came since the command was written, up to the prompt; clean of announcements.
-        sent: what was written, without the Enter key.
-        exact: the window begins at the announced start of the command: there is no echo in it.
-        prompt: pattern of the prompt, which line editors may draw again before the echo.
 
     An echo that isn't found is left where it is. Blank rows at the ends go; a shell's exact window keeps those at
     its start.
+
+    Args:
+        adapter: its `output` says which echo strategy is used, and whether colours go.
+        window: what came since the command was written, up to the prompt, without announcements.
+        sent: what was written, without the Enter key.
+        exact: the window begins at the announced start of the command: there is no echo in it.
+        prompt: pattern of the prompt, which line editors may draw again before the echo.
     """
     text = window.decode("utf-8", "surrogateescape")
     if "\r \r" in text[-64:]:
-        text = _NO_LINE_END.sub("", text)
+        text = _ZSH_NO_LINE_END.sub("", text)
     output = adapter.output
     sgr = not output.strip_ansi
     if exact:
@@ -51,19 +44,86 @@ def clean(
         return shown.rstrip("\n") if adapter.family == "shell" else trimmed(shown)
     if output.strip_input_echo and output.input_echo_strategy != "none":
         end = echo_end(text, sent, prompt=prompt)
-        if end is not None:
-            return trimmed(render(text[end:], sgr=sgr))
-        # The line editor moved about: see what the line looked like in the end.
-        seen = render(text, sgr=sgr)
-        for stripped in (
-            strip_deterministic(seen, sent),
-            strip_fuzzy(seen, sent, prompt=prompt),
-            strip_deterministic(seen, sent.expandtabs(8).rstrip()),
-        ):
-            if stripped != seen:
-                return trimmed(stripped)
-        seen = trimmed(seen)
-        first, _, rest = seen.partition("\n")
-        # Indented by the editor itself.
-        return trimmed(rest) if sent.strip() and plain(first).strip() == sent.strip() else seen
+        return trimmed(
+            render(text[end:], sgr=sgr) if end is not None else _echo_stripped(text, sent, prompt, sgr=sgr)
+        )
     return trimmed(render(text, sgr=sgr))
+
+
+def _echo_stripped(text: str, sent: str, prompt: str | None, *, sgr: bool) -> str:
+    """The output of a line editor that moved about: its echo is looked for in what the line became."""
+    seen = render(text, sgr=sgr)
+    for stripped in (
+        strip_deterministic(seen, sent),
+        strip_fuzzy(seen, sent, prompt),
+        strip_deterministic(seen, sent.expandtabs(8).rstrip()),
+    ):
+        if stripped != seen:
+            return stripped
+    first, _, rest = trimmed(seen).partition("\n")
+    # Indented by the editor itself.
+    return rest if sent.strip() and plain(first).strip() == sent.strip() else seen
+
+
+def strip_deterministic(output: str, sent: str) -> str:
+    """`output` without the echo of `sent` at its start, or unchanged when it isn't there.
+
+    Line ends in the echo are skipped, wherever the terminal wrapped it; nothing else may differ.
+    """
+    end = _walk(output, 0, sent, ansi=False)
+    return output if end is None else output[end:].lstrip("\r\n")
+
+
+def strip_fuzzy(output: str, sent: str, prompt: str | None = None) -> str:
+    """The same for line editors that draw their prompt again: it is skipped first, and colours anywhere."""
+    end = _walk(output, _after_prompt(output, prompt), sent, ansi="\x1b" not in sent)
+    return output if end is None else output[end:].lstrip("\r\n")
+
+
+def echo_end(text: str, sent: str, prompt: str | None = None) -> int | None:
+    """Where the echo of `sent` and its line end are over in `text`, as it came from the terminal.
+
+    None if it isn't there. Unlike the strippers, which see cleaned text, this one skips control sequences, and
+    takes away exactly one line end, so that blank lines of the output stay.
+    """
+    for start in {0: None, _after_prompt(text, prompt): None}:
+        end = _walk(text, start, sent, ansi="\x1b" not in sent)
+        # Without a line end after it this was one of many drafts: editors draw the line anew for every key.
+        if end is not None and (line_end := _LINE_END.match(text, end)):
+            return line_end.end()
+    return None
+
+
+def _walk(text: str, position: int, sent: str, *, ansi: bool) -> int | None:
+    """The position after the last character of `sent` in `text`; None if there is none, or it isn't there."""
+    if not sent:
+        return None
+    for char in sent:
+        if char in "\r\n":
+            continue
+        while not text.startswith(char, position):
+            if ansi and (skipped := _ANSI.match(text, position)):
+                position = skipped.end()
+            elif position < len(text) and text[position] in "\r\n":
+                position += 1
+            else:
+                return None
+        position += 1
+    return position
+
+
+def _after_prompt(text: str, prompt: str | None) -> int:
+    position = 0
+    while position < len(text):
+        if text[position] in "\r\n":
+            position += 1
+        elif skipped := _ANSI.match(text, position):
+            position = skipped.end()
+        else:
+            break
+    if prompt is None:
+        return position
+    core = prompt.removeprefix("^")
+    core = core.removesuffix("$") if not core.endswith("\\$") else core
+    match = compiled(core).match(text, position)
+    return match.end() if match else position

@@ -1,7 +1,4 @@
-"""How the end of a command is told.
-
-Pure decisions over what came, how the terminal stands, how long it is quiet.
-"""
+"""How the end of a command is recognised: pure decisions over output, the terminal's state and silence."""
 
 from __future__ import annotations
 
@@ -12,35 +9,28 @@ from bridge.adapters.prompts import PromptDetector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.adapters.osc import Mark
-    from bridge.adapters.prompts import PromptMatch
+    from bridge.adapters.escapes import Mark
+    from bridge.adapters.prompts import PromptMatch, PromptRules
     from bridge.adapters.terminal import TtyState
-
-__all__ = ["EndedBy", "Ending", "Later", "Signs", "Watch", "again", "announced_start"]
 
 EndedBy = Literal["osc", "marker", "prompt", "input", "quiet", "incomplete", "timeout", "exit", "interrupt"]
 
 _CONFIRM = 0.025
-"""Seconds of silence that make a prompt out of a prompt-like text when the terminal can't tell."""
+"""Seconds of silence after which a prompt-like text is a prompt when the terminal's state doesn't show it."""
 _LONG_CONFIRM = 1.0
-"""The same when the terminal says that a command is running."""
+"""The same when the terminal's state shows that a command is running."""
 _COMPUTING = 20.0
-"""The same when it is seen to compute."""
+"""The same when the program is seen computing."""
 _BUSY = 60.0
-"""Seconds after which a program without any prompt is given up that never came to read."""
+"""Seconds after which a program without any prompt, which never came to read, is given up."""
 _EDITOR_ON, _EDITOR_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
 
 
 class Ending(NamedTuple):
-    """The command is over, or waits for more.
+    """The command is over, or waits for more (`continued`: its prompt is a continuation prompt).
 
-    Attributes:
-        by: what told it.
-        end: absolute offset where its output ends.
-        start: where its output begins, when that was announced.
-        status: exit code, when it was announced.
-        prompt: the prompt that stands there, when it was found by pattern.
-        continued: it is a continuation prompt.
+    `start` and `end` are the absolute offsets of its output, the start only when it was announced, as the exit
+    `status` is. `prompt` is one that was found by its pattern.
     """
 
     by: EndedBy
@@ -51,21 +41,21 @@ class Ending(NamedTuple):
     continued: bool = False
 
 
-class Later(NamedTuple):
-    """Not over: look again when something comes, or after so many more seconds of silence (None: only then)."""
+class NotYet(NamedTuple):
+    """Not over yet: decide again when something comes, or after so many seconds of silence (None: only then)."""
 
     seconds: float | None = None
 
 
-class Signs(NamedTuple):
-    """What is known besides the stream.
+class Observation(NamedTuple):
+    """What is known besides the output.
 
     Attributes:
-        tty: how the terminal stands.
+        tty: the terminal's state.
         quiet: seconds since the last byte.
         raw_prompt: True when the program is known to turn line editing off exactly at its prompt; False when it
             never does; None when it isn't known.
-        reading: whether the program waits in a read from the terminal; None when it can't be seen.
+        reading: whether the program waits in a read from the terminal; None when that can't be seen.
         computing: it is on a processor, or waits for one.
     """
 
@@ -76,55 +66,25 @@ class Signs(NamedTuple):
     computing: bool = False
 
 
-class Watch:
-    """Looks out for the end of one command, or of one line of it.
+class EndDetector:
+    """Looks for the end of one command, or of one line of it, which was written at `offset` in the clean stream."""
 
-    Args:
-        offset: where in the clean stream the command was written.
-        osc: announcements are expected.
-        primary: pattern of the prompt, for programs that announce nothing.
-        continuation: pattern of the continuation prompt.
-        ignored: pattern of a continuation prompt that ends nothing: there is no way out of it.
-        others: patterns of prompts that the program shows in modes that it enters by itself.
-        marker: `primary` is a marker, which no output holds by accident.
-        settle: longest silence, in seconds, that is asked for.
-        anywhere: prompts may stand anywhere in a line.
-    """
-
-    def __init__(
-        self,
-        *,
-        offset: int,
-        osc: bool,
-        primary: str | None = None,
-        continuation: str | None = None,
-        ignored: str | None = None,
-        others: Sequence[str] = (),
-        marker: bool = False,
-        settle: float = 0.15,
-        anywhere: bool = False,
-    ) -> None:
-        self.offset = offset
-        self.osc = osc
-        self.marker = marker
-        self.settle = settle
+    def __init__(self, offset: int, rules: PromptRules) -> None:
+        self.offset, self.rules = offset, rules
         self.marks: list[Mark] = []
         self._end = offset
         self._tail = b""
-        self._editor: bool | None = None  # what the line editor says itself, by bracketed paste
+        self._editor: bool | None = None  # the line editor's own announcement, by bracketed paste
         self.line_start = offset
         """Absolute offset of the current line."""
         self._echoed = False
+        patterns = [(each, False) for each in (rules.primary, *rules.others)] + [(rules.continuation, True)]
         self._prompts = [
-            (PromptDetector(pattern, offset=offset, midline=True, anywhere=anywhere), continued)
-            for pattern, continued in (
-                (primary, False),
-                *((other, False) for other in others),
-                (continuation, True),
-            )
+            (PromptDetector(pattern, offset=offset, midline=True, anywhere=rules.anywhere), continued)
+            for pattern, continued in patterns
             if pattern
         ]
-        self._ignored = PromptDetector(ignored, offset=offset, midline=True) if ignored else None
+        self._ignored = PromptDetector(rules.ignored, offset=offset, midline=True) if rules.ignored else None
         self.cwd: str | None = None
         self.last_exit: int | None = None
 
@@ -135,7 +95,7 @@ class Watch:
         cut = data.rfind(b"\n") + 1
         if cut:
             self.line_start = self._end - len(data) + cut
-        self._listen(data)
+        self._follow_editor(data)
         self.marks.extend(marks)
         for mark in marks:
             if mark.code == "P" and mark.key == cwd_key:
@@ -148,11 +108,8 @@ class Watch:
             if self._ignored is not None:
                 self._ignored.follow(data)
 
-    def _listen(self, data: bytes) -> None:
-        """Line editors ask for bracketed paste while they read, and only then.
-
-        A witness that stands in the stream.
-        """
+    def _follow_editor(self, data: bytes) -> None:
+        """Line editors ask for bracketed paste while they read, and only then."""
         text = self._tail + data
         on, off = text.rfind(_EDITOR_ON), text.rfind(_EDITOR_OFF)
         if on >= 0 or off >= 0:
@@ -176,20 +133,20 @@ class Watch:
             return True
         return bool(self._prompts) and self._prompts[0][0].is_part_of_another
 
-    def verdict(self, signs: Signs) -> Ending | Later:
+    def decide(self, seen: Observation) -> Ending | NotYet:
         """Whether the command is over by now."""
-        if self.osc and (ending := self._announced()):
+        if self.rules.osc and (ending := self._announced()):
             return ending
         if not self._prompts:
-            if self.osc:
-                return self._unannounced(signs)
-            if signs.reading is False and signs.quiet < _BUSY:
-                return Later(_CONFIRM)  # it computes, or has not begun to read
-            return Ending("quiet", self._end) if signs.quiet >= self.settle else Later(self.settle - signs.quiet)
-        return self._seen(signs)
+            if self.rules.osc:
+                return self._unannounced(seen)
+            if seen.reading is False and seen.quiet < _BUSY:
+                return NotYet(_CONFIRM)  # it computes, or has not begun to read
+            return _when_quiet(Ending("quiet", self._end), self.rules.settle, seen)
+        return self._by_pattern(seen)
 
     def _announced(self) -> Ending | None:
-        """By OSC 633: D and A behind it, or a continuation prompt.
+        """By OSC 633: D followed by A, or a continuation prompt.
 
         C may be missing: some shells don't send it for comments, empty lines or syntax errors. An A alone counts
         when something was echoed: before that, it belongs to an earlier Enter.
@@ -204,96 +161,88 @@ class Watch:
                 end = done.offset if done is not None else mark.offset
                 return Ending("osc", end, start, done.status if done is not None else None)
             elif mark.code == "K" and done is None:
-                # It comes behind the continuation prompt, which has the current line to itself.
+                # It follows the continuation prompt, which has the current line to itself.
                 return Ending("osc", min(mark.offset, self.line_start), start, continued=True)
         return None
 
-    def _seen(self, signs: Signs) -> Ending | Later:
+    def _by_pattern(self, seen: Observation) -> Ending | NotYet:
         """By pattern. What looks like a prompt is one when the program waits for input there."""
-        by: EndedBy = "marker" if self.marker else "prompt"
+        by: EndedBy = "marker" if self.rules.marker else "prompt"
         for detector, continued in self._prompts:
             if (found := detector.standing) is None:
                 continue
-            wait = self._confirmation(signs)
-            if detector.is_above and not signs.reading:
-                if signs.reading is False:
-                    return Later(again(signs.quiet))  # a line of output, and the program still runs
+            wait = self._confirmation(seen)
+            if detector.is_above and not seen.reading:
+                if seen.reading is False:
+                    return NotYet(recheck_delay(seen.quiet))  # a line of output, and the program still runs
                 wait = _LONG_CONFIRM
-            if signs.computing and wait >= _LONG_CONFIRM:
+            if seen.computing and wait >= _LONG_CONFIRM:
                 wait = _COMPUTING  # on a busy machine little time of its own takes long
-            if signs.quiet >= wait:
+            if seen.quiet >= wait:
                 return Ending(by, found.start, prompt=found, continued=continued)
-            # It may only be on its way from the prompt to the read, which is not to be seen in the stream.
-            return Later(min(wait - signs.quiet, again(signs.quiet)))
-        return self._unannounced(signs) if self.osc else self._unseen(by, signs)
+            # It may only be on its way from the prompt to the read, which doesn't show in the stream.
+            return NotYet(min(wait - seen.quiet, recheck_delay(seen.quiet)))
+        return self._unannounced(seen) if self.rules.osc else self._loose_prompt(by, seen)
 
-    def _unannounced(self, signs: Signs) -> Ending | Later:
-        """A line editor reads and nothing was announced.
+    def _unannounced(self, seen: Observation) -> Ending | NotYet:
+        """A line editor reads unannounced: the command asks, or the announcements were switched off."""
+        if not (self._echoed and _at_editor(seen)) or self._editor is False:
+            return NotYet()
+        return _when_quiet(Ending("input", self._end), _LONG_CONFIRM, seen)
 
-        The command asks, or the announcements were switched off.
-        """
-        if not (self._echoed and _at_editor(signs)) or self._editor is False:
-            return Later()
-        return Ending("input", self._end) if signs.quiet >= _LONG_CONFIRM else Later(_LONG_CONFIRM - signs.quiet)
-
-    def _confirmation(self, signs: Signs) -> float:
+    def _confirmation(self, seen: Observation) -> float:
         """Seconds of silence after which a prompt that stands is believed."""
         if not self._echoed:
             return 2 * _CONFIRM
-        canonical, raw_prompt = signs.tty.canonical, signs.raw_prompt
-        if self.marker:
-            return 0.0 if canonical is False or signs.reading or raw_prompt is False else _CONFIRM
+        canonical, raw_prompt = seen.tty.canonical, seen.raw_prompt
+        if self.rules.marker:
+            return 0.0 if canonical is False or seen.reading or raw_prompt is False else _CONFIRM
         if (canonical and raw_prompt) or self._editor is False:
             return _LONG_CONFIRM
-        if canonical is False and (raw_prompt or signs.reading or self._editor):
+        if canonical is False and (raw_prompt or seen.reading or self._editor):
             return 0.0
-        if signs.reading is not None and canonical:
-            return 0.0 if signs.reading else _LONG_CONFIRM
-        return min(_CONFIRM if canonical is False else 2 * _CONFIRM, self.settle)
+        if seen.reading is not None and canonical:
+            return 0.0 if seen.reading else _LONG_CONFIRM
+        return min(_CONFIRM if canonical is False else 2 * _CONFIRM, self.rules.settle)
 
-    def _unseen(self, by: EndedBy, signs: Signs) -> Ending | Later:
-        """Nothing stands at the start of a line.
-
-        A prompt behind output without line end, or a program that asks.
-        """
-        if not (self._echoed or self.marker):
-            return Later()
-        if self._editor is False:
-            return Later()  # the line editor has not come back
-        at_editor = _at_editor(signs)
-        cooked_read = bool(signs.raw_prompt is False and signs.reading)
-        certain = at_editor or cooked_read or signs.raw_prompt is None or signs.reading is None
+    def _loose_prompt(self, by: EndedBy, seen: Observation) -> Ending | NotYet:
+        """A prompt behind output without line end, or a program that asks."""
+        if not (self._echoed or self.rules.marker) or self._editor is False:
+            return NotYet()
+        at_editor = _at_editor(seen)
+        cooked_read = bool(seen.raw_prompt is False and seen.reading)
+        certain = at_editor or cooked_read or seen.raw_prompt is None or seen.reading is None
         for detector, continued in self._prompts:
             found = detector.loose() if certain else None
             if found is not None:
-                wait = _CONFIRM if at_editor or cooked_read else max(self.settle, 0.25)
-                if (
-                    not self._echoed
-                ):  # a marker in a prompt that hides the line end of an empty line from its editor
+                wait = _CONFIRM if at_editor or cooked_read else max(self.rules.settle, 0.25)
+                if not self._echoed:  # a marker whose prompt hides the end of an empty line from its editor
                     wait = 2 * _CONFIRM
-                if signs.quiet >= wait:
-                    return Ending(by, found.start, prompt=found, continued=continued)
-                return Later(wait - signs.quiet)
+                return _when_quiet(Ending(by, found.start, prompt=found, continued=continued), wait, seen)
         if not self._echoed or (self._ignored is not None and self._ignored.standing is not None):
-            return Later()
+            return NotYet()
         if at_editor:
-            if signs.quiet >= _LONG_CONFIRM:
-                return Ending("input", self._end)
-            return Later(_LONG_CONFIRM - signs.quiet)
+            return _when_quiet(Ending("input", self._end), _LONG_CONFIRM, seen)
         # The terminal's state changes without a byte: look again now and then while it may still tell something.
-        return Later(max(_CONFIRM, signs.quiet)) if signs.quiet < 1.0 else Later()
+        return NotYet(max(_CONFIRM, seen.quiet)) if seen.quiet < 1.0 else NotYet()
 
 
-def again(quiet: float) -> float:
+def recheck_delay(quiet: float) -> float:
     """Seconds until the terminal is worth another look, after so many of silence: ever less often."""
     return max(0.004, quiet / 2)
 
 
-def _at_editor(signs: Signs) -> bool:
+def _when_quiet(ending: Ending, wait: float, seen: Observation) -> Ending | NotYet:
+    return ending if seen.quiet >= wait else NotYet(wait - seen.quiet)
+
+
+def _at_editor(seen: Observation) -> bool:
     """Whether the program itself is at a line editor's prompt, as far as the terminal tells."""
-    return bool(signs.raw_prompt and signs.tty.canonical is False and signs.tty.own is not False)
+    return bool(seen.raw_prompt and seen.tty.canonical is False and seen.tty.own is not False)
 
 
-def announced_start(watch: Watch | None) -> int | None:
+def announced_start(detector: EndDetector | None) -> int | None:
     """Where the command's output begins, if that was announced."""
-    return next((mark.offset for mark in watch.marks if mark.code == "C"), None) if watch is not None else None
+    return (
+        next((mark.offset for mark in detector.marks if mark.code == "C"), None) if detector is not None else None
+    )

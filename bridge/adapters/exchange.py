@@ -1,73 +1,78 @@
-"""The conversation with one program: a command goes in, what ends it is waited for, a result comes out."""
+"""The exchange with one program: a command goes in, its end is awaited, a result comes out; and its modes."""
 
 from __future__ import annotations
 
 import signal
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.adapters.ending import Ending, Watch, announced_start
-from bridge.adapters.interleave import aside
-from bridge.adapters.results import Results
+from bridge.adapters.channel import PAUSE, Command
+from bridge.adapters.ending import EndDetector, Ending, announced_start
+from bridge.adapters.modes import ModeState, default_mode, exit_of, is_default, mode_named
+from bridge.adapters.patterns import usable
+from bridge.adapters.payload import Payload
+from bridge.adapters.prompts import PromptRules
+from bridge.adapters.results import Results, out_of_band_text
 
 if TYPE_CHECKING:
-    from bridge.adapters.line import Command, Line
-    from bridge.adapters.result import Result
-
-__all__ = ["Exchange"]
+    from bridge.adapters.channel import Channel
+    from bridge.adapters.results import Result
 
 _LINE_GAP = 0.15
 """Silence after which the next line of a block is typed although no continuation prompt was seen."""
 _QUIESCE = 10.0
 """Longest wait, in seconds, for a program to fall silent behind its prompt."""
 _CLOSERS = ("", "'", '"', "]]", "*/")
-"""What the way out of a continuation is tried with: a text or a comment may be open."""
+"""Tried before the way out of a continuation: a string or a comment may be open."""
+_DEEPEST = 20
+"""How many nested modes are left one by one."""
 
 
 class Exchange:
-    """Types commands and waits for what ends them; see :class:`bridge.adapters.session.Session`."""
+    """Types commands and waits for their ends; see :class:`bridge.adapters.session.Session`."""
 
-    def __init__(self, line: Line) -> None:
-        self.line, self.adapter = line, line.adapter
-        self._results = Results(line)
+    def __init__(self, channel: Channel) -> None:
+        self.channel, self.adapter, self.terminal = channel, channel.adapter, channel.terminal
+        self._results = Results(channel)
 
     def begin(self, command: Command) -> None:
         """Type a command, or the first line of it."""
-        self.line.pump(0)
-        command.out_of_band = self.line.between_commands()
-        self.line.stream.forget(self.line.stream.offset)
-        self.line.pending = command
+        self.channel.pump(0)
+        command.out_of_band = self.channel.take_out_of_band()
+        self.channel.forget(self.channel.offset)
+        self.channel.pending = command
         if self.adapter.input.clear_line:
-            self.line.write(self.adapter.input.clear_line)
+            self.channel.write(self.adapter.input.clear_line)
         text = command.payload.text
-        lines = command.payload.route in ("lines", "wrapper") or (command.payload.route == "heredoc")
-        command.lines = text.split("\n") if lines else [text]
+        command.lines = text.split("\n") if command.payload.route in ("lines", "wrapper", "heredoc") else [text]
         command.started = time.monotonic()
-        self._next(command)
+        self._type_next(command)
 
-    def _next(self, command: Command) -> None:
+    def _type_next(self, command: Command) -> None:
         line = command.lines.pop(0)
-        command.sent = line
-        command.watch = self.line.new_watch(more=bool(command.lines) or self._ends_with_enter(command))
-        self.line.input_began = not self.line.genuine
-        self.line.write(line + self.adapter.input.line_ending)
+        more = bool(command.lines) or self._ends_with_enter(command)
+        command.sent, command.detector = line, self.channel.new_detector(more=more)
+        self.channel.input_began = not self.channel.genuine
+        self.channel.type(line)
 
     def _ends_with_enter(self, command: Command) -> bool:
-        """Whether the block's last line is an empty one, said or meant: Python's blocks end so."""
+        """Whether the block's last line is an empty one, given or implied: Python's blocks end so."""
         block = command.payload.route == "lines"
-        return block and (command.command.endswith("\n") or self.adapter.input.multiline_detect == "prompt_based")
+        return block and (command.text.endswith("\n") or self.adapter.input.multiline_detect == "prompt_based")
 
     def look(self) -> None:
         """Take in what came, and see whether the pending command has ended meanwhile."""
-        self.line.pump(0)
-        if self.line.pending is not None and not self.line.terminal.ended:
-            ending = self._await(self.line.pending, time.monotonic())
+        self.channel.pump(0)
+        pending = self.channel.pending
+        if pending is not None and not self.terminal.ended:
+            ending = self._await(pending, time.monotonic())
             if ending is not None and not ending.continued:
-                self._results.result(self.line.pending, ending)
+                self._results.result(pending, ending)
 
     def complete(self, timeout: float | None, *, interrupt: bool, grace: float) -> Result:
         """Wait for the pending command to end, line by line; one result in any case."""
-        command = self.line.pending
+        command = self.channel.pending
         assert command is not None
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -78,7 +83,7 @@ class Exchange:
                 return self._results.result(command, ending)
             if command.lines:
                 self._results.keep_segment(command, ending)
-                self._next(command)
+                self._type_next(command)
             elif ending.continued:
                 result = self._continued(command, ending, grace)
                 if result is not None:
@@ -92,144 +97,124 @@ class Exchange:
 
     def _await(self, command: Command, deadline: float | None, *, soft: bool = False) -> Ending | None:
         """The ending of what was typed last, or None at the deadline."""
-        watch = command.watch
-        assert watch is not None
+        detector, channel = command.detector, self.channel
+        assert detector is not None
         while True:
-            verdict = watch.verdict(self.line.signs(watch))
-            if isinstance(verdict, Ending):
-                return verdict
-            if self.line.terminal.ended:
-                return Ending("exit", self.line.stream.offset, announced_start(watch))
-            if soft and self.line.stream.quiet >= _LINE_GAP and not self._is_running(watch):
-                # What stands on the current line is a continuation prompt that nobody told us of.
-                return Ending("quiet", watch.line_start, announced_start(watch), continued=True)
-            wait = verdict.seconds
-            if soft:
-                wait = _LINE_GAP if wait is None else min(wait, _LINE_GAP)
+            decision = detector.decide(channel.observe(detector))
+            if isinstance(decision, Ending):
+                return decision
+            if self.terminal.ended:
+                return Ending("exit", channel.offset, announced_start(detector))
+            if soft and channel.quiet >= _LINE_GAP and not self._is_running(detector):
+                # On the current line is a continuation prompt that the adapter doesn't describe.
+                return Ending("quiet", detector.line_start, announced_start(detector), continued=True)
+            waits = [decision.seconds, _LINE_GAP if soft else None]
             if deadline is not None:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                if (left := deadline - time.monotonic()) <= 0:
                     return None
-                wait = left if wait is None else min(wait, left)
-            # A prompt that is only waiting to be believed must not be waited for in a busy loop.
-            self.line.pump(None if wait is None else max(wait, 0.001))
+                waits.append(left)
+            wait = min((each for each in waits if each is not None), default=None)
+            # A prompt that only waits to be believed must not become a busy loop.
+            channel.pump(None if wait is None else max(wait, 0.001))
 
-    def _is_running(self, watch: Watch) -> bool:
-        """Whether something says that the program is not reading its next line yet."""
-        signs = self.line.signs(watch)
-        if signs.reading is False or watch.editor_is_off:
+    def _is_running(self, detector: EndDetector) -> bool:
+        """Whether something shows that the program is not reading its next line yet."""
+        seen = self.channel.observe(detector)
+        if seen.reading is False or detector.editor_is_off:
             return True
-        return bool(signs.raw_prompt and signs.tty.canonical)
+        return bool(seen.raw_prompt and seen.tty.canonical)
 
     def _continued(self, command: Command, ending: Ending, grace: float) -> Result | None:
         """The program wants more and there is no more: get it out of there."""
-        escape = self.adapter.prompt.continuation_escape
-        if escape and self.line.continuation and command.escapes < len(_CLOSERS):
-            self._results.keep_segment(command, ending)
-            escape = _CLOSERS[command.escapes] + escape
-            command.escapes += 1
-            command.sent = escape.rstrip("\r\n")
-            command.watch = self.line.new_watch()
-            self.line.write(escape)
+        self._results.keep_segment(command, ending)
+        escape, tried = self.adapter.prompt.continuation_escape, command.escapes
+        command.escapes += 1
+        if escape and self.channel.rules.continuation and tried < len(_CLOSERS):
+            escape = _CLOSERS[tried] + escape
+            command.sent, command.detector = escape.rstrip("\r\n"), self.channel.new_detector()
+            self.channel.write(escape)
             return None
-        if self.adapter.family != "shell" and not escape and not command.escapes:
+        command.sent = ""
+        if self.adapter.family != "shell" and not escape and not tried:
             # Python's blocks of one line end with an empty one.
-            command.escapes = 1
-            self._results.keep_segment(command, ending)
-            command.sent = ""
-            command.watch = self.line.new_watch(more=False)
-            self.line.write(self.adapter.input.line_ending)
+            command.detector = self.channel.new_detector(more=False)
+            self.channel.type("")
             return None
         command.incomplete = True
-        self._results.keep_segment(command, ending)
-        command.sent = ""
-        recovered = self._interrupted(command, grace)
-        return self._results.result(command, recovered or ending, by="incomplete", recovered=recovered is not None)
+        back = self._interrupt_pending(command, grace)
+        return self._results.result(command, back or ending, by="incomplete", recovered=back is not None)
 
     def _quiesced(self, command: Command, ending: Ending, deadline: float | None) -> Ending:
         """``async_interleave: quiesce``: the ending once nothing has come for a while behind the prompt.
 
-        The prompt that stands in the end is the one that tells the mode.
+        The last prompt shows the mode.
         """
         if self.adapter.output.async_interleave.strategy != "quiesce" or ending.prompt is None:
             return ending
-        limit = time.monotonic() + _QUIESCE if deadline is None else min(deadline, time.monotonic() + _QUIESCE)
-        watch = Watch(
-            offset=ending.prompt.end,
-            osc=False,
-            primary=self.line.primary,
-            others=self.line.others,
-            settle=self.line.settle_seconds,
-            anywhere=self.line.anywhere,
-        )
-        watch.feed(self.line.stream.between(ending.prompt.end, self.line.stream.offset)[0], [])
-        while (left := min(self.line.settle_seconds - self.line.stream.quiet, limit - time.monotonic())) > 0:
-            data, marks = self.line.pump(left)
-            watch.feed(data, marks)
-            if self.line.terminal.ended:
+        channel, last = self.channel, ending.prompt
+        limit = time.monotonic() + _QUIESCE
+        limit = limit if deadline is None else min(deadline, limit)
+        detector = EndDetector(last.end, replace(channel.rules, osc=False, continuation=None, marker=False))
+        detector.feed(channel.between(last.end)[0], [])
+        while (left := min(channel.rules.settle - channel.quiet, limit - time.monotonic())) > 0:
+            detector.feed(*channel.pump(left))
+            if self.terminal.ended:
                 break
-        verdict = watch.verdict(self.line.signs(watch))
-        last = ending.prompt
-        if isinstance(verdict, Ending) and verdict.prompt is not None:
-            last = verdict.prompt
-        command.afterwards = aside(self.line.stream.between(ending.prompt.end, last.start)[0], None)
+        decision = detector.decide(channel.observe(detector))
+        if isinstance(decision, Ending) and decision.prompt is not None:
+            last = decision.prompt
+        command.afterwards = out_of_band_text(channel.between(ending.prompt.end, last.start)[0], None)
         return ending._replace(prompt=last)
 
     def _waits_for_more(self, command: Command) -> bool:
-        """Whether the program is at a continuation prompt that nobody told us a way out of."""
-        if command.watch is None or not command.watch.wants_more:
+        """Whether the program is at a continuation prompt that the adapter gives no way out of."""
+        if command.detector is None or not command.detector.wants_more:
             return False
-        terminal = self.line.terminal
-        return terminal.is_reading(canonical=terminal.state().canonical) is not False
+        return self.channel.is_reading(self.terminal.state().canonical) is not False
 
     def _timed_out(self, command: Command, *, interrupt: bool, grace: float) -> Result:
-        partial = Ending("timeout", self.line.stream.offset, announced_start(command.watch))
+        partial = Ending("timeout", self.channel.offset, announced_start(command.detector))
         # Nothing runs that could be interrupted, and some programs (Lua) end when they are at such a prompt.
         command.incomplete = self._waits_for_more(command)
-        if command.incomplete or not interrupt or self.adapter.signals.interrupt is None:
-            return self._results.result(command, partial)
-        back = self._interrupted(command, grace)
-        if back is not None:
+        if interrupt and not command.incomplete and (back := self._interrupt_pending(command, grace)) is not None:
             return self._results.result(command, back, by="timeout", recovered=True)
         return self._results.result(command, partial)
 
-    def _interrupted(self, command: Command, grace: float) -> Ending | None:
+    # keys
+
+    def _interrupt_pending(self, command: Command, grace: float) -> Ending | None:
         """Press the interrupt key; the ending when the program comes back to its prompt within `grace` seconds."""
         key = self.adapter.signals.interrupt
         if key is None:
             return None
         command.lines.clear()
-        if command.watch is not None and command.incomplete:
-            command.watch = self.line.new_watch()
+        if command.detector is not None and command.incomplete:
+            command.detector = self.channel.new_detector()
         deadline = time.monotonic() + grace
-        self.line.write(key)
-        confirm = self.adapter.signals.interrupt_confirm
-        if confirm:
-            self.line.pump(0.2)
-            self.line.write(confirm)
+        self.channel.write(key)
+        if self.adapter.signals.interrupt_confirm:
+            self.channel.pump(0.2)
+            self.channel.write(self.adapter.signals.interrupt_confirm)
         ending = self._await(command, deadline)
         for number in (signal.SIGTERM, signal.SIGKILL):
             # A job that has taken the key for itself: an editor, another shell, a raw terminal.
-            if ending is None and self.line.terminal.end_job(number):
+            if ending is None and self.terminal.end_job(number):
                 ending = self._await(command, time.monotonic() + grace / 2)
         if ending is None or ending.by in ("exit", "input") or ending.continued:
             return None
         return ending
 
     def interrupt(self, timeout: float) -> bool:
-        """Press the interrupt key.
-
-        Whether the program is at its prompt afterwards. A pending command is dropped.
-        """
-        command = self.line.pending
+        """Press the interrupt key, and drop a pending command; whether the program is at its prompt afterwards."""
+        command = self.channel.pending
         if command is None:
-            self.line.terminal.write((self.adapter.signals.interrupt or "").encode())
-            return not self.line.terminal.ended
-        ending = self._interrupted(command, timeout)
-        if ending is None and command.asks and not self.line.terminal.ended:
-            # It reads still, at a prompt that nobody announces: whatever it is, it takes commands.
-            self.line.pending, self.line.input_began = None, True
-            self.line.prompt_end = self.line.stream.offset
+            self.terminal.write((self.adapter.signals.interrupt or "").encode())
+            return not self.terminal.ended
+        ending = self._interrupt_pending(command, timeout)
+        if ending is None and command.asks and not self.terminal.ended:
+            # It still reads, at a prompt that isn't announced: whatever it is, it takes commands.
+            self.channel.pending, self.channel.input_began = None, True
+            self.channel.prompt_end = self.channel.offset
             return True
         if ending is not None:
             self._results.result(command, ending)
@@ -237,21 +222,63 @@ class Exchange:
 
     def press(self, key: str, timeout: float) -> bool:
         """Press some key; whether the pending command is over within `timeout` seconds."""
-        self.line.terminal.write(key.encode("utf-8", "surrogateescape"))
-        if self.line.pending is None:
+        self.terminal.write(key.encode("utf-8", "surrogateescape"))
+        if self.channel.pending is None:
             return True
-        ending = self._await(self.line.pending, time.monotonic() + timeout)
+        ending = self._await(self.channel.pending, time.monotonic() + timeout)
         if ending is None or ending.by == "exit":
             return False
-        self._results.result(self.line.pending, ending)
+        self._results.result(self.channel.pending, ending)
         return True
 
     def collect(self, seconds: float) -> str:
         """What comes within `seconds` while no command runs."""
-        if self.line.pending is not None:
+        if self.channel.pending is not None:
             return ""
-        self.line.settle()
-        self.line.pump_for(seconds)
-        found = self.line.between_commands()
-        self.line.prompt_end = self.line.stream.offset
+        self.channel.settle()
+        self.channel.pump_for(seconds)
+        found = self.channel.take_out_of_band()
+        self.channel.prompt_end = self.channel.offset
         return found
+
+    # modes
+
+    def switch(self, key: str, mode: str, timeout: float) -> bool:
+        """Press a key that changes modes; whether the prompt of `mode` is there within `timeout` seconds."""
+        channel, given = self.channel, mode_named(self.adapter.modes, mode)
+        pattern = usable(given.primary or given.detect) if given is not None else None
+        settle = channel.rules.settle
+        detector = EndDetector(channel.offset, PromptRules(primary=pattern, settle=settle, anywhere=True))
+        channel.write(key)
+        deadline = time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) > 0 and not self.terminal.ended:
+            detector.feed(*channel.pump(min(left, 0.02)))
+            if (pattern is None and channel.quiet >= settle) or (
+                detector.looks_like_prompt and channel.quiet >= PAUSE
+            ):
+                channel.prompt_end = channel.offset
+                channel.mode = ModeState(mode)
+                return True
+        return False
+
+    def leave_modes(self, timeout: float) -> bool:
+        """Leave mode after mode, each within `timeout` seconds; whether the default mode is reached."""
+        modes = self.adapter.modes
+        for _ in range(_DEEPEST):
+            before = self.channel.mode
+            mode = mode_named(modes, before.name)
+            if is_default(modes, before.name) or mode is None:
+                return True
+            way = exit_of(mode)
+            if way is None:
+                return False
+            if way.key:
+                if not self.switch(way.key, default_mode(modes).name, timeout):
+                    return False
+                continue
+            self.channel.settle()
+            self.begin(Command(way.command, Payload("direct", way.command)))
+            result = self.complete(timeout, interrupt=False, grace=timeout)
+            if result.ended_by in ("timeout", "exit", "input", "incomplete") or self.channel.mode == before:
+                return False
+        return False

@@ -8,41 +8,38 @@ import signal
 import termios
 import tty
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
-    from bridge.adapters.stream import Stream
+    from bridge.adapters.channel import Channel
     from bridge.adapters.terminal import Terminal
 
-__all__ = ["interact"]
 
-
-def interact(terminal: Terminal, stream: Stream, greeting: bytes, keyboard: int, screen: int) -> int | None:
+def interact(channel: Channel, keyboard: int, screen: int) -> int | None:
     """Pass everything on until the program ends; returns its exit status.
 
     The end of the keyboard's input is passed on as the end-of-file key.
     """
+    terminal = channel.terminal
     watched = select.poll()
     watched.register(terminal.fd, select.POLLIN)
     watched.register(keyboard, select.POLLIN)
     with _raw(keyboard), _resized(terminal, screen):
         _fit(terminal, screen)
-        _write(screen, greeting)  # only now: whoever sees a prompt types
+        _write(screen, channel.greeting)  # only now: whoever sees a prompt types
         while not terminal.ended:
             ready = dict(watched.poll(100))  # now and then, for programs whose end can't be seen here
             if keyboard in ready:
                 keys = os.read(keyboard, 65_536)
-                if keys:
-                    terminal.write(keys)
-                else:
-                    terminal.write(b"\x04")
+                if not keys:
                     watched.unregister(keyboard)
+                terminal.write(keys or b"\x04")
             if terminal.fd in ready or not ready:
-                data, _ = stream.pump(0)
-                _write(screen, data)
-                stream.forget(stream.offset)
+                _write(screen, channel.pump(0)[0])
+                channel.forget(channel.offset)
     return terminal.status
 
 
@@ -58,7 +55,7 @@ def _raw(keyboard: int) -> Iterator[None]:
     except termios.error:  # no terminal: nothing to change
         yield
         return
-    tty.setraw(keyboard, termios.TCSADRAIN)  # by default it would throw away what was typed ahead
+    tty.setraw(keyboard, termios.TCSADRAIN)  # the default would discard what was typed ahead
     try:
         yield
     finally:
@@ -67,7 +64,7 @@ def _raw(keyboard: int) -> Iterator[None]:
 
 @contextmanager
 def _resized(terminal: Terminal, screen: int) -> Iterator[None]:
-    def fit(_number: int, _frame: Any) -> None:
+    def fit(_number: int, _frame: FrameType | None) -> None:
         _fit(terminal, screen)
 
     before = signal.signal(signal.SIGWINCH, fit)

@@ -1,38 +1,37 @@
-"""From `process` to a command line and an environment: which program, which arguments, no shell in between."""
+"""Which program is started, with which arguments (no shell in between), environment and files."""
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
+import shutil
 import sys
+import tempfile
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.adapters.integration import injection, session_script
+from bridge.adapters.payload import filled
 from bridge.errors import ConfigurationError, ProgramNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
+    from bridge.adapters.integration import Script
     from bridge.adapters.model import AdapterFile, Process
-
-__all__ = ["Program", "arguments", "environment", "expanded", "find_program", "split"]
 
 _VARIABLE = re.compile(r"%([A-Za-z_][A-Za-z0-9_]*(?:\([xX]86\))?)%")
 _ALSO_CALLED = {"python": ("python3",), "lua": ("lua5.4", "lua5.3"), "node": ("nodejs",), "fd": ("fdfind",)}
-"""What systems call a program when they don't have it under its usual name."""
+"""Other names under which systems install a program."""
 _QUOTE = "\ue000"
-"""Stands for a double quote that is part of a word."""
+"""Stands for a literal double quote."""
 _QUOTED = re.compile(r""""[^"]*"|(?<![^\s=])'([^']*)'(?!\S)""")
 _UTF8 = "UTF-8" if sys.platform == "darwin" else "C.UTF-8"
+_STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
+_FILE_NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
 _PAGERS = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat"}
-
-
-class Program(NamedTuple):
-    """Where the program is, and which entry led to it."""
-
-    path: str
-    entry: str
-    tried: tuple[str, ...]
 
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
@@ -60,24 +59,23 @@ def split(template: str) -> list[str]:
     return [*found, token] if token else found
 
 
-def find_program(adapter: AdapterFile, env: Mapping[str, str]) -> Program:
-    """The first candidate that exists; else the executable, the adapter's name, its aliases.
+def find_program(adapter: AdapterFile, env: Mapping[str, str]) -> str:
+    """Path of the first candidate that exists; else of the executable, the adapter's name, its aliases.
 
     Raises:
         ProgramNotFound: none of them is there; the message lists what was tried.
     """
-    tried: list[str] = []
-    for entry in _entries(adapter):
-        tried.append(entry)
-        if path := _resolved(entry, env):
-            return Program(path, entry, tuple(tried))
+    candidates = list(_candidates(adapter))
+    for each in candidates:
+        if path := _resolved(each, env):
+            return path
     raise ProgramNotFound(
-        f"adapter {adapter.name}: no program was found; tried: {', '.join(tried)}\n"
+        f"adapter {adapter.name}: no program was found; tried: {', '.join(candidates)}\n"
         "  next: install it, or name it under process.executable_candidates"
     )
 
 
-def _entries(adapter: AdapterFile) -> Iterable[str]:
+def _candidates(adapter: AdapterFile) -> Iterable[str]:
     process = adapter.process
     named = [*process.executable_candidates, *([process.executable] if process.executable else []), adapter.name]
     # An adapter that names its program means that one: its aliases say how the adapter is called.
@@ -106,14 +104,9 @@ def _runs(path: str) -> bool:
 def arguments(process: Process, values: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
     """The command line.
 
-    ``{init_invocation}`` is part of the template: in quotes it is one word, quotes in it included; elsewhere it is
-    split, and single quotes around a word of it are quotes, too. Every other placeholder is put into the words
-    afterwards, so that no path can become two arguments.
-
-    Args:
-        process: with the template.
-        values: placeholder to value; `init_invocation` may hold placeholders itself.
-        env: for ``%NAME%``.
+    ``{init_invocation}`` is part of the template and may hold placeholders: in quotes it is one word, quotes in it
+    included; elsewhere it is split, and single quotes around a word of it are quotes, too. Every other placeholder
+    is filled in afterwards, so that no path can become two arguments.
 
     Raises:
         ConfigurationError: nothing is left to start, or a Windows path names a variable that isn't set.
@@ -121,7 +114,7 @@ def arguments(process: Process, values: Mapping[str, str], env: Mapping[str, str
     template = _with_invocation(process.command_template, values.get("init_invocation", ""))
     words = [_word(word.replace(_QUOTE, '"'), values, env) for word in split(template)]
     if not words:
-        raise ConfigurationError("process.command_template: nothing to start")
+        raise ConfigurationError("process.command_template: there is nothing to start")
     return words
 
 
@@ -157,23 +150,13 @@ def _word(word: str, values: Mapping[str, str], env: Mapping[str, str]) -> str:
             f"process.command_template: {missing[0]} in {word!r} is not set\n"
             f"  next: set {missing[1]}, or write where the file is on this system"
         )
-    return filled(text, lambda name: values.get(name))
-
-
-def filled(text: str, value: Callable[[str], str | None]) -> str:
-    """`text` with every ``{name}`` replaced that `value` knows, in one pass."""
-
-    def known(match: re.Match[str]) -> str:
-        found = value(match[1])
-        return match[0] if found is None else found
-
-    return re.sub(r"\{([a-z_]+)\}", known, text)
+    return filled(text, values)
 
 
 def environment(
     process: Process, parent: Mapping[str, str], *, extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The program's environment: what it inherits, no pagers, a usual terminal, then what the adapter says.
+    """The program's environment: what it inherits, no pagers, a usual terminal, then the adapter's own.
 
     With ``inherit_environment: false`` nothing is inherited, as with ``env -i``; text is UTF-8 all the same.
     """
@@ -181,3 +164,129 @@ def environment(
     for name in ("LINES", "COLUMNS"):
         kept.pop(name, None)  # they would contradict the terminal
     return {**kept, **_PAGERS, "TERM": "xterm-256color", **process.env, **(extra or {})}
+
+
+class SessionFolder:
+    """A private folder for the files of one session, removed with it."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix=f"ralph-bridge-adapter-{os.getpid()}-")
+        self._count = 0
+
+    def new_path(self, adapter: AdapterFile) -> str:
+        """A path for a block of code, named as the adapter wants it."""
+        self._count += 1
+        given, pid, guid = adapter.input.tempfile, str(os.getpid()), f"{secrets.token_hex(4)}{self._count:04x}"
+        if given.path_template:
+            values = {"temp_dir": self.path, "pid": pid, "guid": guid}
+            path = filled(given.path_template.replace("\\", "/"), values)
+            if os.path.dirname(os.path.abspath(path)) == self.path:
+                return path
+        prefix = given.prefix or ".ralph-bridge-exec-"
+        extension = given.extension or (".sh" if adapter.family == "shell" else ".txt")
+        if not (_FILE_NAME.match(prefix) and _FILE_NAME.match(extension)):
+            raise ConfigurationError(f"input.tempfile: {prefix + extension!r} can't be part of a file name")
+        return os.path.join(self.path, f"{prefix}{pid}-{guid}{extension}")
+
+    def script_path(self, adapter: AdapterFile, script: Script | None) -> str:
+        """Where the integration script is put."""
+        init = adapter.init
+        if init.delivery == "rc_file" and init.rc_file.file_name:
+            name = os.path.basename(init.rc_file.file_name)
+        else:
+            suffix = init.tempfile.extension or (os.path.splitext(script.name)[1] if script is not None else "")
+            name = f"{init.tempfile.prefix or '.ralph-bridge-integration-'}{os.getpid()}{suffix}"
+        if not _FILE_NAME.match(name):
+            raise ConfigurationError(f"init: {name!r} can't be the name of a file")
+        return os.path.join(self.path, name)
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file that only this user may read."""
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+
+    def remove(self) -> None:
+        """Remove the folder with everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_stale_folders(hours: int) -> None:
+    """Remove the session folders, older than `hours`, of hosts that were killed."""
+    folder = tempfile.gettempdir()
+    for name in os.listdir(folder):
+        if (match := _STALE.match(name)) and not _is_alive(int(match[1])):
+            path = os.path.join(folder, name)
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            if status.st_uid == os.getuid() and time.time() - status.st_mtime > hours * 3600:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class Launch(NamedTuple):
+    """How one program is started.
+
+    Attributes:
+        argv: its command line.
+        env: its environment.
+        nonce: what genuine announcements end in, or empty.
+        injection: what is typed into it once it reads, or None.
+    """
+
+    argv: list[str]
+    env: dict[str, str]
+    nonce: str
+    injection: str | None
+
+
+def prepare(
+    adapter: AdapterFile, script: Script | None, folder: SessionFolder, parent: Mapping[str, str]
+) -> Launch:
+    """Write the files of a session and work out how to start its program.
+
+    Raises:
+        ProgramNotFound: there is none.
+        ConfigurationError: the adapter's `process` or `init` can't be used here.
+    """
+    if adapter.input.tempfile.cleanup_on_start:
+        remove_stale_folders(adapter.input.tempfile.stale_ttl_hours)
+    variables = {**parent, **adapter.process.env}
+    nonce = secrets.token_hex(8) if script is not None and script.ours else ""
+    path = folder.script_path(adapter, script)
+    values = {
+        "shell_path": find_program(adapter, variables),
+        "tempfile_path": path,
+        "path": path,
+        "pid": str(os.getpid()),
+        "guid": secrets.token_hex(8),
+        "temp_dir": folder.path,
+        "prompt_template": adapter.process.prompt_template or "",
+        "init_invocation": adapter.init.init_invocation_template or '"{tempfile_path}"',
+    }
+    extra = {}
+    if adapter.input.tempfile.history_filter and adapter.family == "shell":
+        # bash leaves out what matches: every line that we type ourselves names our folder, and lines that the
+        # filter matches get a blank in front.
+        ours = f"*{os.path.basename(folder.path)}*: *"
+        extra["HISTIGNORE"] = ":".join(each for each in (adapter.process.env.get("HISTIGNORE"), ours) if each)
+    if script is not None:
+        folder.write(path, session_script(adapter, script, path, nonce))
+        rc = adapter.init.rc_file
+        if adapter.init.delivery == "rc_file" and rc.dir_env_var and rc.file_name:
+            extra[rc.dir_env_var] = folder.path
+            if rc.dir_env_var in parent:
+                extra["RALPH_BRIDGE_RC_DIR"] = parent[rc.dir_env_var]
+    argv = arguments(adapter.process, values, variables)
+    return Launch(argv, environment(adapter.process, parent, extra=extra), nonce, injection(adapter, script, path))

@@ -1,31 +1,16 @@
-"""Which mode a program is in, told from text."""
+"""Which mode a program is in, judging by its text, and how a mode is left."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.patterns import compiled
+from bridge.adapters.patterns import search
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
     from bridge.adapters.model import Mode
-
-__all__ = [
-    "ModeState",
-    "WayOut",
-    "default_mode",
-    "detect_mode",
-    "effect_of",
-    "is_default",
-    "mode_at_prompt",
-    "mode_named",
-    "searched",
-    "shows_prompt",
-    "usable",
-    "way_out",
-]
 
 
 class ModeState(NamedTuple):
@@ -36,39 +21,34 @@ class ModeState(NamedTuple):
 
 
 def detect_mode(modes: Sequence[Mode], text: str) -> ModeState:
-    """The mode that `text` shows: the first self-entered one that is found in it, else the default one.
+    """The mode that `text` shows: the first self-entered one found in it, else the default.
 
-    Patterns that don't compile are passed over.
+    Patterns that don't compile are skipped.
     """
     if not modes:
         return ModeState()
     for mode in modes:
-        if mode.auto_enter and (match := _search(mode.detect or mode.primary, text)):
+        if mode.auto_enter and (match := search(mode.detect or mode.primary, text)):
             return ModeState(mode.name, _level(mode, match))
     return ModeState(default_mode(modes).name)
 
 
 def mode_at_prompt(modes: Sequence[Mode], prompt: str, output: str, current: str | None = None) -> ModeState:
-    """The mode after a command: what the last prompt line says comes before what stands in the output.
+    """The mode after a command: the last prompt line takes precedence over the output.
 
-    A stale prompt in the output (P: patterns without ``$`` stick) or text that merely looks like one doesn't count
-    when some mode's own prompt stands on the prompt line.
-
-    Args:
-        modes: in the order of the file.
-        prompt: the last line on screen, without colours.
-        output: what the command printed, without colours.
-        current: the mode that the command was given in; its `exit_detect` may say that it was left.
+    A stale prompt in the output, or text that merely looks like one, doesn't count when some mode's own prompt
+    stands on the prompt line. `prompt` and `output` are without colours; `exit_detect` of the `current` mode may
+    show that it was left.
     """
     if not modes:
         return ModeState()
-    for mode in sorted(modes, key=lambda each: each.default):  # the more special ones first
-        # Modes that are entered by a key have only their prompt to show for it.
+    for mode in sorted(modes, key=lambda each: each.default):  # the special ones first
+        # Modes that are entered by a key show it by their prompt only.
         for pattern in (mode.primary, mode.detect):
-            if match := _search(pattern, prompt):
+            if match := search(pattern, prompt):
                 return ModeState(mode.name, _level(mode, match))
     before = mode_named(modes, current)
-    if before is not None and _search(before.exit_detect, prompt):
+    if before is not None and search(before.exit_detect, prompt):
         return ModeState(default_mode(modes).name)
     return detect_mode(modes, output + "\n" + prompt)
 
@@ -79,12 +59,12 @@ def mode_named(modes: Sequence[Mode], name: str | None) -> Mode | None:
 
 
 def is_default(modes: Sequence[Mode], name: str | None) -> bool:
-    """Whether a program in this mode is where it began (None: nothing is known to the contrary)."""
+    """Whether this is the mode a program begins in; None, an unknown mode, counts."""
     return not modes or name is None or name == default_mode(modes).name
 
 
 def effect_of(modes: Sequence[Mode], current: str | None, command: str) -> str | None:
-    """What `command` does in the mode `current`, by its `advance_commands` and `exit_commands`.
+    """The effect of `command` in the mode `current`, by its `advance_commands` and `exit_commands`.
 
     The whole command counts, else its first word.
     """
@@ -93,29 +73,29 @@ def effect_of(modes: Sequence[Mode], current: str | None, command: str) -> str |
         return None
     effects = {each.command.strip(): each.effect for each in mode.exit_commands}
     effects |= {each.command.strip(): each.effect for each in mode.advance_commands}
-    said = command.strip()
-    return effects.get(said) or effects.get(said.partition(" ")[0])
+    text = command.strip()
+    return effects.get(text) or effects.get(text.partition(" ")[0])
 
 
-class WayOut(NamedTuple):
-    """How a mode is left: by a key, which is pressed, or a command, which is run."""
+class Exit(NamedTuple):
+    """How a mode is left: a key to press, or a command to run."""
 
     key: str = ""
     command: str = ""
 
 
-_LEAVING = ("return_to_toplevel", "unwind_one_level", "invoke_restart", "resume")
-"""Effects of exit commands; the sooner one the surer it leads out."""
+_EXIT_EFFECTS = ("return_to_toplevel", "unwind_one_level", "invoke_restart", "resume")
+"""Effects of exit commands, the most thorough first."""
 
 
-def way_out(mode: Mode) -> WayOut | None:
-    """How `mode` is left, or None when the adapter doesn't say."""
+def exit_of(mode: Mode) -> Exit | None:
+    """How `mode` is left; None when the adapter has no way."""
     if mode.exit_key:
-        return WayOut(key=mode.exit_key)
-    for effect in _LEAVING:
+        return Exit(key=mode.exit_key)
+    for effect in _EXIT_EFFECTS:
         for each in mode.exit_commands:
             if each.effect == effect:
-                return WayOut(command=each.command)
+                return Exit(command=each.command)
     return None
 
 
@@ -126,33 +106,7 @@ def default_mode(modes: Sequence[Mode]) -> Mode:
 
 def shows_prompt(modes: Sequence[Mode], line: str) -> bool:
     """Whether `line` is the prompt of one of `modes`."""
-    return any(_search(mode.primary or mode.detect, line) for mode in modes)
-
-
-def usable(pattern: str | None) -> str | None:
-    """`pattern` if it can be used at all."""
-    try:
-        return pattern if pattern and compiled(pattern) else None
-    except re.error:
-        return None
-
-
-def searched(pattern: str | None, text: str) -> dict[str, str]:
-    """Groups of `pattern` in `text`, by number and name; those that took no part are absent."""
-    match = _search(pattern, text)
-    if match is None:
-        return {}
-    groups = {str(number): value for number, value in enumerate(match.groups(), 1) if value is not None}
-    return groups | {name: value for name, value in match.groupdict().items() if value is not None}
-
-
-def _search(pattern: str | None, text: str) -> re.Match[str] | None:
-    if not pattern:
-        return None
-    try:
-        return compiled(pattern).search(text)
-    except re.error:
-        return None
+    return any(search(mode.primary or mode.detect, line) for mode in modes)
 
 
 def _level(mode: Mode, match: re.Match[str]) -> int | None:

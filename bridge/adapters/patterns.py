@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["compiled", "marker_pattern", "translated"]
-
 # Escapes are consumed in pairs, so that what follows an escaped backslash is not taken for one.
 _TOKEN = re.compile(
     r"\\(?:u0001|x01|k[<'{]\w+[>'}]|[pP]\{\^?\w+\}|[\s\S])|\(\?<(?![=!])(\w+)>|\(\?'(\w+)'|\x01|\[\^?\]?"
@@ -32,38 +30,38 @@ def translated(pattern: str) -> str:
         in_class = in_class and "]" not in between
         out.append(between)
         last = match.end()
-        piece = match[0]
-        if piece.startswith("["):
-            out.append(piece if not in_class else piece.replace("[", r"\["))
+        part = match[0]
+        if part.startswith("["):
+            out.append(part if not in_class else part.replace("[", r"\["))
             in_class = True
-        elif piece.startswith("\\"):
-            out.append(_escape(piece, in_class=in_class))
-        elif piece == "\x01":
-            out.append(piece if in_class else "\x01?")
+        elif part.startswith("\\"):
+            out.append(_escape(part, in_class=in_class))
+        elif part == "\x01":
+            out.append(part if in_class else "\x01?")
         elif in_class:
-            out.append(piece)
+            out.append(part)
         else:
             out.append(f"(?P<{match[1] or match[2]}>")
     out.append(pattern[last:])
     return "".join(out)
 
 
-def _escape(piece: str, *, in_class: bool) -> str:
-    if piece == r"\e":
+def _escape(part: str, *, in_class: bool) -> str:
+    if part == r"\e":
         return r"\x1b"
     if in_class:
-        return piece
-    if piece in (r"\u0001", r"\x01"):
-        return piece + "?"
-    if piece[1] == "k":
-        return f"(?P={piece[3:-1]})"
-    if piece == r"\z":
+        return part
+    if part in (r"\u0001", r"\x01"):
+        return part + "?"
+    if part[1] == "k":
+        return f"(?P={part[3:-1]})"
+    if part == r"\z":
         return r"\Z"
-    if piece == r"\Z":
+    if part == r"\Z":
         return r"(?=\n?\Z)"
-    if piece[1] in "pP" and len(piece) > 2:
-        return _PROPERTIES.get(piece[3:-1], ".") if piece[1] == "p" else "."
-    return piece
+    if part[1] in "pP" and len(part) > 2:
+        return _PROPERTIES.get(part[3:-1], ".") if part[1] == "p" else "."
+    return part
 
 
 @lru_cache(maxsize=512)
@@ -83,3 +81,33 @@ def marker_pattern(marker: str) -> str:
     True
     """
     return "^" + "".join(each if each == "\x01" else re.escape(each) for each in marker) + "$"
+
+
+def usable(pattern: str | None) -> str | None:
+    """`pattern` if it is given and valid."""
+    try:
+        return pattern if pattern and compiled(pattern) else None
+    except re.error:
+        return None
+
+
+def searched(pattern: str | None, text: str) -> dict[str, str]:
+    """Groups of `pattern` in `text`; none when it isn't found."""
+    match = search(pattern, text)
+    return groups_of(match) if match is not None else {}
+
+
+def groups_of(match: re.Match[str]) -> dict[str, str]:
+    """Groups by number and name; those that took no part are absent."""
+    groups = {str(number): value for number, value in enumerate(match.groups(), 1) if value is not None}
+    return groups | {name: value for name, value in match.groupdict().items() if value is not None}
+
+
+def search(pattern: str | None, text: str) -> re.Match[str] | None:
+    """The first match in `text`; None also for a pattern that is no regular expression."""
+    if not pattern:
+        return None
+    try:
+        return compiled(pattern).search(text)
+    except re.error:
+        return None

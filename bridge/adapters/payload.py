@@ -1,31 +1,24 @@
-"""How a command gets into a program: what exactly is written, and which file has to lie there."""
+"""How a command gets into a program: what exactly is written, and which file must exist."""
 
 from __future__ import annotations
 
 import base64
+import os
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.adapters.modes import usable
-from bridge.adapters.patterns import compiled
+from bridge.adapters.patterns import search
+from bridge.errors import LineTooLong
 
 if TYPE_CHECKING:
-    from bridge.adapters.model import AdapterFile
+    from collections.abc import Mapping
 
-__all__ = [
-    "CANONICAL_LIMIT",
-    "Payload",
-    "Route",
-    "cd_command",
-    "delivery",
-    "quoted",
-    "takes_shell_delivery",
-]
+    from bridge.adapters.model import AdapterFile
 
 Route = Literal["direct", "lines", "tempfile", "heredoc", "wrapper", "encoded"]
 
-CANONICAL_LIMIT = 4095
-"""Bytes of one line, its end included, that Linux keeps in canonical mode."""
+_LINUX_LINE, _MACOS_LINE = 4095, 1023
+"""Bytes of one line, its end included, that terminals keep in canonical mode."""
 _LONGEST_ENCODED = 8_000
 _DELIMITER = "RALPH_BRIDGE_EOF"
 _REMOVES = re.compile(
@@ -35,12 +28,9 @@ _POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
 
 
 class Payload(NamedTuple):
-    """What is to be done with a command.
+    """A command as it travels: what is typed, without the final Enter, and the body of the file that `text` names.
 
-    Attributes:
-        route: how it travels.
-        text: what is typed, without the final Enter; with "lines" the lines are typed one after the other.
-        body: what has to lie in the file that `text` names; None when there is no file.
+    With the routes "lines", "wrapper" and "heredoc" the lines are typed one after the other.
     """
 
     route: Route
@@ -49,16 +39,10 @@ class Payload(NamedTuple):
 
 
 def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None = None) -> Payload:
-    """Decide how `command` travels.
+    """Decide how `command` travels, in the file `path` if need be.
 
-    Args:
-        adapter: what the file says.
-        command: as the caller gave it; CRLF and CR count as line feeds.
-        path: where a file may be put, should one be needed.
-        limit: longest line that the terminal takes at the moment, None for no limit.
-
-    One line goes as it is, unless the terminal would cut it or a line editor would act on a character in it; then
-    it takes the way of a block.
+    One line goes as it is, unless it is longer than the terminal's `limit` or a line editor would act on a
+    character in it; then it takes the way of a block. CRLF and CR count as line feeds.
     """
     command = command.replace("\r\n", "\n").replace("\r", "\n")
     body = command if command.endswith("\n") else command + "\n"
@@ -72,7 +56,7 @@ def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None
         route = "tempfile"
     if route == "tempfile":
         return Payload("tempfile", _invocation(adapter, path), body)
-    # A blank in front keeps a line out of the history of shells; starting.plan sees to that in bash.
+    # A blank in front keeps a line out of the history of shells; launch.prepare sees to that in bash.
     blank = " " if adapter.family == "shell" and _is_hidden(adapter, lines) else ""
     if route == "wrapper":
         return Payload("wrapper", f"{wrapper.open}\n{lines}\n{wrapper.close}")
@@ -114,9 +98,8 @@ def _can_file(adapter: AdapterFile) -> bool:
 
 
 def _is_hidden(adapter: AdapterFile, line: str) -> bool:
-    """Whether ``history_filter`` wants `line` to stay out of the program's history."""
-    pattern = usable(adapter.input.tempfile.history_filter)
-    return pattern is not None and compiled(pattern).search(line) is not None
+    """Whether ``history_filter`` keeps `line` out of the program's history."""
+    return search(adapter.input.tempfile.history_filter, line) is not None
 
 
 def takes_shell_delivery(adapter: AdapterFile) -> bool:
@@ -161,8 +144,37 @@ def _encoded(adapter: AdapterFile, body: str) -> str:
     return f"eval \"$(printf %s '{code}' | base64 -d)\""
 
 
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """`text` with every ``{name}`` replaced that `values` has, in one pass."""
+    return re.sub(r"\{([a-z_]+)\}", lambda match: values.get(match[1], match[0]), text)
+
+
+def line_limit(*, canonical: bool | None) -> int | None:
+    """Bytes of one line, its end included, that a terminal takes; None when it doesn't edit lines."""
+    if not canonical:
+        return None
+    return _LINUX_LINE if os.uname().sysname == "Linux" else _MACOS_LINE
+
+
+def refuse_long(adapter: AdapterFile, text: str, limit: int | None) -> None:
+    """Raise LineTooLong when the terminal would cut a line of `text`."""
+    longest = max(len(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")) + 1
+    if limit is not None and longest > limit:
+        raise LineTooLong(
+            f"a line has {longest - 1} bytes: the terminal of {adapter.name} takes {limit - 1} and "
+            "would drop the rest\n  next: break the line, or give the adapter "
+            "an input.tempfile.invocation_template"
+        )
+
+
+def first_line(text: str) -> str:
+    """The first line of a command, for messages."""
+    line = text.strip().partition("\n")[0]
+    return repr(line if len(line) <= 60 else line[:57] + "...")
+
+
 def quoted(text: str, context: str) -> str:
-    """`text` as a quoted word of the given context.
+    """`text` as a quoted word, by one of the values of `cd_command_quote`.
 
     >>> quoted("it's", "single_quote_posix"), quoted("it's", "single_quote_pwsh")
     ("'it'\\\\''s'", "'it''s'")
@@ -171,24 +183,23 @@ def quoted(text: str, context: str) -> str:
     return f"{mark}{_escaped(text, context)}{mark}"
 
 
+_ESCAPES = {
+    "single_quote_posix": (("'", "'\\''"),),
+    "single_quote_pwsh": (("'", "''"),),
+    "double_quote_cmd": (('"', '""'),),
+    "c_style_double_quote": (("\\", "\\\\"), ('"', '\\"')),
+}
+
+
 def _escaped(text: str, context: str) -> str:
-    if context == "single_quote_posix":
-        return text.replace("'", "'\\''")
-    if context == "single_quote_pwsh":
-        return text.replace("'", "''")
-    if context == "double_quote_cmd":
-        return text.replace('"', '""')
-    if context == "c_style_double_quote":
-        return text.replace("\\", "\\\\").replace('"', '\\"')
-    raise ValueError(context)
+    for char, escape in _ESCAPES[context]:
+        text = text.replace(char, escape)
+    return text
 
 
 def cd_command(adapter: AdapterFile, path: str) -> str | None:
-    """The command that changes to `path`, or None when the adapter has none (or doesn't say how to quote)."""
+    """The command that changes to `path`, or None when the adapter has none, or no way to quote."""
     template, context = adapter.capabilities.cd_command, adapter.capabilities.cd_command_quote
-    if not template or not context:
+    if not template or context not in _ESCAPES:
         return None
-    try:
-        return template.replace("{path}", _escaped(path, context))
-    except ValueError:
-        return None
+    return template.replace("{path}", _escaped(path, context))

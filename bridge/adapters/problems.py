@@ -1,4 +1,4 @@
-"""What can be wrong with an adapter file, and how that is said."""
+"""What can be wrong with an adapter file, and how it is reported."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Kind", "Problem", "meant"]
-
 Kind = Literal[
     "yaml", "type", "vital", "resource", "pattern", "missing", "unknown", "value", "duplicate", "rule", "note"
 ]
@@ -18,15 +16,15 @@ _STRICT_ERRORS = frozenset({"pattern", "missing", "value", "rule"})
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong.
+    """One problem of an adapter file.
 
     Attributes:
-        source: the file, or what stands for it.
+        source: the file, or a name for where the text came from.
         line: counted from 1.
         key: path of the key, such as ``output.input_echo_strategy`` or ``tests[2].expect``; may be empty.
-        kind: what sort of problem; tells whether it stops loading.
-        message: what is wrong, with the value that was found and what was expected.
-        fatal: it stops loading, whatever its kind says.
+        kind: its category, which decides whether it stops loading.
+        message: the value that was found and what was expected.
+        fatal: it stops loading, whatever its kind.
     """
 
     source: str
@@ -37,26 +35,23 @@ class Problem(NamedTuple):
     fatal: bool = False
 
     def is_error(self, *, strict: bool = False) -> bool:
-        """Whether it stops loading, or with `strict` fails the check; otherwise it is a warning."""
+        """Whether it stops loading, or with `strict` fails the check."""
         return self.fatal or self.kind in _ALWAYS_ERRORS or (strict and self.kind in _STRICT_ERRORS)
 
     def level(self, *, strict: bool = False) -> Literal["error", "warning", "note"]:
-        """How bad it is; a note is about something that does no harm."""
+        """Its severity; a note is harmless."""
         if self.is_error(strict=strict):
             return "error"
         return "note" if self.kind == "note" else "warning"
 
     def text(self, *, strict: bool = False) -> str:
-        """The problem on one line: ``FILE:LINE: error: KEY: what is wrong``."""
-        return (
-            f"{self.source}:{self.line}: {self.level(strict=strict)}: "
-            + (f"{self.key}: " if self.key else "")
-            + self.message
-        )
+        """The problem on one line: ``FILE:LINE: error: KEY: message``."""
+        key = f"{self.key}: " if self.key else ""
+        return f"{self.source}:{self.line}: {self.level(strict=strict)}: {key}{self.message}"
 
 
-def meant(word: str, known: Iterable[str]) -> str:
-    """``; did you mean X?`` when something known is close to `word`, else nothing."""
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean X?`` when a known word is close to `word`, else nothing."""
     folded = {each.casefold().replace("-", "_"): each for each in known}
     close = difflib.get_close_matches(word.casefold().replace("-", "_"), folded, 1, 0.6)
     return f"; did you mean {folded[close[0]]}?" if close else ""

@@ -1,36 +1,80 @@
-"""Prompts that are recognised by a pattern, in a stream that comes in pieces."""
+"""How an adapter's prompts are recognised, and those found by a pattern in a stream that comes in pieces."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.patterns import compiled
+from bridge.adapters.escapes import protocol_number
+from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable
 from bridge.adapters.view import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PromptDetector", "PromptMatch"]
+    from bridge.adapters.model import AdapterFile
 
 _LONGEST_LINE = 2048
 _SGR_BEFORE = re.compile(r"(?:\x1b\[[0-9;]*m)+\Z")
 _CSI_AFTER = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~])+")
 _EDITOR_ON = "\x1b[?2004h"
 _SIGNS = re.compile(r"[^\w\s)\]}]{1,4}")
-"""What continuation prompts put in front of something like a prompt: ``>``, ``...``, ``-``, an open quote."""
+"""What continuation prompts have before something like a prompt: ``>``, ``...``, ``-``, an open quote."""
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 
 
-class PromptMatch(NamedTuple):
-    """Where a prompt stands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptRules:
+    """How the prompts of one program are recognised.
 
     Attributes:
-        start: absolute offset in bytes of its first character, colours of its own included.
-        end: absolute offset behind it.
-        text: the prompt as it is seen.
-        groups: its groups, by name and by number as text; those that took no part are absent.
+        osc: it announces them.
+        primary: pattern of the prompt, for programs that announce nothing.
+        continuation: pattern of the continuation prompt.
+        ignored: pattern of a continuation prompt that ends nothing: there is no way out of it.
+        others: patterns of prompts in modes that the program enters by itself.
+        marker: `primary` is a marker, which no output holds by accident.
+        settle: longest silence, in seconds, that is waited for.
+        anywhere: prompts may stand anywhere in a line.
     """
+
+    osc: bool = False
+    primary: str | None = None
+    continuation: str | None = None
+    ignored: str | None = None
+    others: tuple[str, ...] = ()
+    marker: bool = False
+    settle: float = 0.15
+    anywhere: bool = False
+
+
+def prompt_rules(adapter: AdapterFile, *, has_script: bool) -> PromptRules:
+    """The rules of an adapter; one without anything that could announce its prompts is driven by silence."""
+    prompt, marker = adapter.prompt, adapter.init.marker
+    osc, primary, continuation = False, prompt.primary, prompt.continuation
+    if prompt.strategy == "marker" or (prompt.strategy != "regex" and adapter.init.strategy == "marker"):
+        primary = primary or (marker_pattern(marker.primary) if marker.primary else None)
+        continuation = continuation or (marker_pattern(marker.continuation) if marker.continuation else None)
+    elif prompt.strategy != "regex":
+        start = f"]{protocol_number(prompt.shell_integration.markers.prompt_start)};"
+        process = adapter.process
+        texts = (process.prompt_template or "", process.command_template, *process.env.values())
+        osc, primary, continuation = has_script or any(start in each for each in texts), None, None
+    others = (usable(mode.primary or mode.detect) for mode in adapter.modes if not mode.default)
+    return PromptRules(
+        osc=osc,
+        primary=primary,
+        continuation=continuation,
+        others=tuple(each for each in others if each),
+        marker=not osc and prompt.strategy != "regex",
+        settle=max(adapter.output.post_prompt_settle_ms, 0) / 1000,
+        anywhere=prompt.anchor == "anywhere",
+    )
+
+
+class PromptMatch(NamedTuple):
+    """A prompt: absolute offsets in bytes of its start (its colours included) and end, visible text, and groups."""
 
     start: int
     end: int
@@ -41,14 +85,11 @@ class PromptMatch(NamedTuple):
 class PromptDetector:
     """Finds prompts; a pure function of all bytes so far, whatever the reads were.
 
-    `standing` is what the end of a command is told from: the prompt that is the last thing on the current line. A
-    prompt-like text with more behind it was output; one in the middle of a line is no prompt unless `loose`.
+    `standing`, the prompt that is the last thing on the current line, shows the end of a command. A prompt-like
+    text with more behind it was output; one in the middle of a line is no prompt unless `loose`.
 
-    Args:
-        pattern: as the adapter has it.
-        offset: absolute offset of the first byte that will be fed.
-        midline: that byte stands somewhere in a line, so that ``^`` doesn't match there.
-        anywhere: a prompt may stand anywhere in a line (``anchor: anywhere``).
+    `offset` is that of the first byte that will be fed; with `midline` it stands somewhere in a line, so that ``^``
+    doesn't match there. With `anywhere` a prompt may stand anywhere in a line.
     """
 
     def __init__(self, pattern: str, *, offset: int = 0, midline: bool = False, anywhere: bool = False) -> None:
@@ -86,7 +127,7 @@ class PromptDetector:
         return found
 
     def follow(self, data: bytes) -> None:
-        """Take bytes, for `standing` only: what lies long before the end can't stand there, and isn't looked at.
+        """Take bytes, for `standing` only: what comes long before the end is skipped.
 
         Patterns may be slow on long lines (``\\S*> $`` is quadratic), and output has some of many megabytes.
         """
@@ -142,9 +183,8 @@ class PromptDetector:
                 start = sgr.start() + each.start()
         if after := _CSI_AFTER.match(text, end):
             end = after.end()
-        groups = {str(number): value for number, value in enumerate(match.groups(), 1) if value is not None}
-        groups |= {name: value for name, value in match.groupdict().items() if value is not None}
-        return PromptMatch(self._bytes(text, start), self._bytes(text, end), match[0].lstrip("\n"), groups)
+        text_seen = match[0].lstrip("\n")
+        return PromptMatch(self._bytes(text, start), self._bytes(text, end), text_seen, groups_of(match))
 
     def _bytes(self, text: str, position: int) -> int:
         return self._carry_offset + len(text[:position].encode("utf-8", "surrogateescape"))

@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bridge.adapters.ending import Watch, again
-from bridge.adapters.line import DRAWN
-from bridge.adapters.modes import usable
-from bridge.adapters.patterns import compiled
-from bridge.adapters.prompts import PromptDetector
+from bridge.adapters.channel import DRAWN
+from bridge.adapters.ending import EndDetector, recheck_delay
+from bridge.adapters.patterns import search, usable
+from bridge.adapters.prompts import PromptDetector, PromptRules
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.view import plain, visible
 from bridge.errors import AdapterNotReady
 
 if TYPE_CHECKING:
-    from bridge.adapters.line import Line
-
-__all__ = ["Readiness"]
+    from bridge.adapters.channel import Channel
 
 _LINE_GAP = 0.15
 """Silence after which the next line of a script is typed although nobody seems to read."""
@@ -26,164 +23,157 @@ _PAUSE = 0.01
 
 
 class Readiness:
-    """Waits for the first prompt of the program at the other end of `line`."""
+    """Waits for the first prompt of the program at the other end of `channel`."""
 
-    def __init__(self, line: Line) -> None:
-        self._line, self._adapter = line, line.adapter
+    def __init__(self, channel: Channel, timeout: float) -> None:
+        self._channel, self._adapter, self._timeout = channel, channel.adapter, timeout
+        self._begun = time.monotonic()
+        self._deadline = self._begun + timeout
+        rules = PromptRules(osc=channel.rules.osc, settle=max(channel.rules.settle, 0.05))
+        self._detector = EndDetector(0, rules)
+        self._first: PromptDetector | None = None
+        """Looks for the prompt in all that comes from its creation on."""
 
-    def wait(self, inject: str | None, timeout: float) -> None:
-        """Wait for the first prompt; type `inject` when the program reads.
+    def wait(self, injection: str | None) -> None:
+        """Wait for the first prompt; type `injection` when the program reads.
 
-        With ``suppress_mirror_during_inject`` whoever listens gets the first prompt only, not what led there.
+        With ``suppress_mirror_during_inject`` a listener gets the first prompt only, not what led there.
 
         Raises:
-            AdapterNotReady: no prompt within `timeout` seconds, or the program ended.
+            AdapterNotReady: no prompt in time, or the program ended.
         """
-        begun = time.monotonic()
-        deadline = begun + timeout
-        watch = Watch(offset=0, osc=self._line.osc, primary=None, settle=max(self._line.settle_seconds, 0.05))
-        kick_at = begun + max(self._adapter.ready.delay_after_inject_ms / 1000, 0.5)
-        kicked = not self._adapter.ready.kick_enter_after_ready
-        muted = inject is not None and self._adapter.ready.suppress_mirror_during_inject
-        listener = self._line.stream.listener
+        channel, listener = self._channel, self._channel.listener
+        muted = injection is not None and self._adapter.ready.suppress_mirror_during_inject
         if muted:
-            self._line.stream.listener = None
-        if inject is not None:
-            self._wait_to_inject(deadline)
-        first = self._detector(midline=inject is not None)
-        if inject is not None:
-            self._inject(inject, first, deadline)
-        while True:
+            channel.listener = None
+        if injection is not None:
+            self._wait_to_inject()
+        if channel.rules.primary:
+            midline, anywhere = injection is not None, channel.rules.anywhere
+            offset = channel.offset
+            self._first = PromptDetector(channel.rules.primary, offset=offset, midline=midline, anywhere=anywhere)
+        if injection is not None:
+            self._inject(injection)
+        self._wait_for_prompt()
+        channel.ready_seconds = time.monotonic() - self._begun
+        self._enter_first_prompt()
+        channel.listener = listener
+        if muted and listener is not None:
+            listener(channel.greeting)
+
+    def _wait_for_prompt(self) -> None:
+        channel, ready = self._channel, self._adapter.ready
+        kick_at = self._begun + max(ready.delay_after_inject_ms / 1000, 0.5)
+        kicked = not ready.kick_enter_after_ready
+        while not (self._at_prompt() and self._is_awaited()):
             now = time.monotonic()
-            if self._at_first_prompt(watch, first) and self._awaited(now - begun):
-                break
-            if self._line.terminal.ended or now >= deadline:
-                raise self._not_ready(timeout)
-            if not kicked and now >= kick_at and self._line.stream.quiet > 0.05:
+            if channel.terminal.ended or now >= self._deadline:
+                raise self._not_ready()
+            if not kicked and now >= kick_at and channel.quiet > 0.05:
                 kicked = True
-                self._line.write(self._adapter.input.line_ending)
-            wait = self._first_wait(first, watch)
+                channel.type("")
+            wait = self._first_wait()
             if wait == 0.0:
                 wait = 0.05  # a prompt, but not what the adapter waits for
             if not kicked:
                 wait = min(wait if wait is not None else kick_at - now, max(kick_at - now, 0.05))
-            limit = deadline - now if wait is None else min(wait, deadline - now)
-            data, marks = self._line.pump(limit)
-            watch.feed(data, marks)
-            if first is not None and data:
-                first.follow(data)
-        self._line.ready_seconds = time.monotonic() - begun
-        if self._line.osc and not self._line.genuine:
-            # Announced before it is drawn: how the terminal stands at a prompt shows only once it is.
-            self._line.drawn(max(self._line.settle_seconds, DRAWN))
-        state = self._line.terminal.state()
-        self._line.raw_prompt = False if state.canonical else None
-        if not self._line.genuine:
-            self._line.prompt_end = self._line.stream.offset
-        announced = [mark.offset for mark in watch.marks if mark.code == "A"]
-        drawn = first.standing.start if first is not None and first.standing else 0
-        self._line.greeting = self._line.stream.between(
-            announced[-1] if announced else drawn, self._line.stream.offset
-        )[0]
-        self._line.stream.forget(self._line.prompt_end)
-        self._line.stream.listener = listener
-        if muted and listener is not None:
-            listener(self._line.greeting)
+            left = self._deadline - now
+            data, marks = channel.pump(left if wait is None else min(wait, left))
+            self._detector.feed(data, marks)
+            if self._first is not None and data:
+                self._first.follow(data)
 
-    def _detector(self, *, midline: bool) -> PromptDetector | None:
-        """What looks for the prompt in all that comes from now on."""
-        if not self._line.primary:
-            return None
-        offset = self._line.stream.offset
-        return PromptDetector(self._line.primary, offset=offset, midline=midline, anywhere=self._line.anywhere)
+    def _enter_first_prompt(self) -> None:
+        """Note how the terminal stands at the prompt, and where what belongs to it begins."""
+        channel = self._channel
+        if channel.rules.osc and not channel.genuine:
+            # Announced before it is drawn: the terminal's state at a prompt shows only once it is.
+            channel.wait_drawn(max(channel.rules.settle, DRAWN))
+        channel.raw_prompt = False if channel.terminal.state().canonical else None
+        if not channel.genuine:
+            channel.prompt_end = channel.offset
+        announced = [mark.offset for mark in self._detector.marks if mark.code == "A"]
+        drawn = self._first.standing.start if self._first is not None and self._first.standing else 0
+        channel.greeting = channel.between(announced[-1] if announced else drawn)[0]
+        channel.forget(channel.prompt_end)
 
-    def _awaited(self, seconds: float) -> bool:
+    def _is_awaited(self) -> bool:
         """``wait_for_event: custom``: `wait_for` was printed, or the time for output to settle is over."""
         ready = self._adapter.ready
-        if ready.wait_for_event != "custom" or not (pattern := usable(ready.wait_for)):
+        if ready.wait_for_event != "custom" or not usable(ready.wait_for):
             return True
-        if seconds >= max(ready.output_settled_max_ms, 0) / 1000:
+        if time.monotonic() - self._begun >= max(ready.output_settled_max_ms, 0) / 1000:
             return True
-        text, _ = self._line.stream.between(0, self._line.stream.offset)
-        shown = plain(visible(text.decode("utf-8", "replace")).text).replace("\r\n", "\n")
-        return compiled(pattern).search(shown) is not None
+        shown = plain(visible(self._channel.text_since(0)).text).replace("\r\n", "\n")
+        return search(ready.wait_for, shown) is not None
 
-    def _at_first_prompt(self, watch: Watch, first: PromptDetector | None) -> bool:
-        if self._line.osc:
-            return self._line.input_began and any(mark.code == "A" for mark in watch.marks)
-        if first is None:
-            reads = self._line.terminal.is_reading(canonical=self._line.terminal.state().canonical)
-            return self._line.stream.quiet >= watch.settle and reads is not False
-        return self._first_wait(first, watch) == 0.0
+    def _at_prompt(self) -> bool:
+        channel = self._channel
+        if channel.rules.osc:
+            return channel.input_began and any(mark.code == "A" for mark in self._detector.marks)
+        if self._first is None:
+            reading = channel.is_reading(channel.terminal.state().canonical)
+            return channel.quiet >= self._detector.rules.settle and reading is not False
+        return self._first_wait() == 0.0
 
-    def _first_wait(self, first: PromptDetector | None, watch: Watch) -> float | None:
-        """How long to wait for a byte; 0.0 when a prompt stands that is believed."""
-        if self._line.osc:
+    def _first_wait(self) -> float | None:
+        """How long to wait for a byte; 0.0 when there is a prompt that is believed."""
+        channel = self._channel
+        if channel.rules.osc:
             return None
-        if first is None:
-            return max(watch.settle - self._line.stream.quiet, 0.02)
-        if first.standing is None:
+        if self._first is None:
+            return max(self._detector.rules.settle - channel.quiet, 0.02)
+        if self._first.standing is None:
             return None
-        canonical = self._line.terminal.state().canonical
-        # Banners hold prompt-like texts more often than output does: the program has to read.
-        reading = self._line.terminal.is_reading(canonical=True) if canonical else None
-        wait = {True: 0.0, False: 1.0, None: 0.05}[reading] if canonical else 0.025
-        left = max(wait - self._line.stream.quiet, 0.0)
-        return min(left, again(self._line.stream.quiet)) if left else 0.0
+        wait = 0.025
+        if canonical := channel.terminal.state().canonical:
+            # Banners hold prompt-like texts more often than output does: the program has to read.
+            wait = {True: 0.0, False: 1.0, None: 0.05}[channel.is_reading(canonical)]
+        left = max(wait - channel.quiet, 0.0)
+        return min(left, recheck_delay(channel.quiet)) if left else 0.0
 
-    def _wait_to_inject(self, deadline: float) -> None:
+    def _wait_to_inject(self) -> None:
         """Wait until the program reads, for at most the times that the adapter gives."""
-        ready = self._adapter.ready
-        begun = time.monotonic()
-        # Two fields say how long to be quiet; they are upper bounds here, so the smaller one that is given counts.
+        ready, channel = self._adapter.ready, self._channel
+        # Two fields give a length of silence; they are upper bounds here, so the smaller one that is given counts.
         given = [each for each in (ready.settle_before_inject_ms, ready.output_settled_stable_ms) if each > 0]
         settled = max(min(given, default=0), 50) / 1000
-        latest = min(time.monotonic() + max(ready.output_settled_max_ms, 1000) / 1000, deadline)
-        while time.monotonic() < latest and not self._line.terminal.ended:
-            canonical = self._line.terminal.state().canonical
-            if self._line.stream.offset and canonical is False:
-                break  # a line editor is at its prompt
-            if (
-                canonical
-                and self._line.stream.offset
-                and self._line.stream.quiet >= 0.05
-                and self._line.terminal.is_reading(canonical=True)
-            ):
-                break
-            if self._line.stream.offset and self._line.stream.quiet >= settled:
-                break
-            if (
-                not self._line.stream.offset
-                and time.monotonic() - begun >= max(ready.output_settled_min_ms, 50) / 1000
-                and self._line.terminal.is_reading(canonical=canonical)
-            ):
-                break  # it reads and shows no prompt at all
-            self._line.pump(0.02 if self._line.stream.offset else 0.1)
+        silent = max(ready.output_settled_min_ms, 50) / 1000
+        latest = min(time.monotonic() + max(ready.output_settled_max_ms, 1000) / 1000, self._deadline)
+        while time.monotonic() < latest and not channel.terminal.ended:
+            canonical = channel.terminal.state().canonical
+            if not channel.offset:
+                if time.monotonic() - self._begun >= silent and channel.is_reading(canonical):
+                    return  # it reads and shows no prompt at all
+            elif canonical is False or channel.quiet >= settled:
+                return  # a line editor is at its prompt, or output has settled
+            elif canonical and channel.quiet >= 0.05 and channel.is_reading(canonical):
+                return
+            channel.pump(0.02 if channel.offset else 0.1)
 
-    def _inject(self, script: str, first: PromptDetector | None, deadline: float) -> None:
+    def _inject(self, script: str) -> None:
         """Type `script`, to a prompt that is seen line by line: what is typed ahead is echoed anywhere."""
+        channel, first = self._channel, self._first
         for number, line in enumerate(script.split("\n")):
-            while first is not None and number and not self._line.terminal.ended and time.monotonic() < deadline:
-                quiet = self._line.stream.quiet
+            while first is not None and number and not channel.terminal.ended and time.monotonic() < self._deadline:
+                quiet = channel.quiet
                 if quiet >= _LINE_GAP:
                     break
-                canonical = self._line.terminal.state().canonical
-                if quiet >= _PAUSE and self._line.terminal.is_reading(canonical=canonical):
+                if quiet >= _PAUSE and channel.is_reading(channel.terminal.state().canonical):
                     break
-                first.follow(self._line.pump(_PAUSE)[0])
-            self._line.write(line + self._adapter.input.line_ending)
+                first.follow(channel.pump(_PAUSE)[0])
+            channel.type(line)
 
-    def _not_ready(self, timeout: float) -> AdapterNotReady:
-        text, _ = self._line.stream.between(0, self._line.stream.offset)
-        shown = plain(trimmed(render(text.decode("utf-8", "replace"))))[-1000:]
-        if self._line.terminal.ended:
-            what = f"{self._adapter.name} ended with status {self._line.terminal.status} before its first prompt"
+    def _not_ready(self) -> AdapterNotReady:
+        channel, name = self._channel, self._adapter.name
+        shown = plain(trimmed(render(channel.text_since(0))))[-1000:]
+        if channel.terminal.ended:
+            what = f"{name} ended with status {channel.terminal.status} before its first prompt"
         else:
-            what = f"{self._adapter.name} showed no prompt within {timeout:g} s"
+            what = f"{name} showed no prompt within {self._timeout:g} s"
         seen = "\n    ".join(shown.splitlines()) or "nothing"
-        wanted = (
-            f"a prompt like {self._line.primary!r}" if self._line.primary else "to read, silently: it has no prompt"
-        )
-        if self._line.osc:
-            wanted = "a prompt announced by OSC 633"
+        wanted = "a prompt announced by OSC 633"
+        if not channel.rules.osc:
+            primary = channel.rules.primary
+            wanted = f"a prompt like {primary!r}" if primary else "to read, silently: it has no prompt"
         return AdapterNotReady(f"{what}\n  expected: {wanted}\n  printed: {seen}\n  next: run it by hand")

@@ -1,9 +1,9 @@
 """Which adapters there are: ours, the user's and the project's, by name.
 
-Tiers, the later before the earlier: built in; the user's (``~/.ripple/adapters``, then
+Later tiers take precedence: built in; the user's (``~/.ripple/adapters``, then
 ``$XDG_CONFIG_HOME/ralph-bridge/adapters``); the project's (``.ralph-bridge/adapters`` in the working folder or the
 nearest folder above). A file of a later tier replaces the adapter of the same name and all its aliases. Within a
-tier, and for aliases, whoever comes first keeps a name.
+tier, and for aliases, the first keeps a name.
 """
 
 from __future__ import annotations
@@ -14,49 +14,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.adapters.problems import Problem
+from bridge.adapters.integration import BUILTIN, find_script
+from bridge.adapters.problems import Problem, did_you_mean
 from bridge.adapters.reading import read_adapter
-from bridge.adapters.starting import Script
 from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from bridge.adapters.integration import Script
     from bridge.adapters.model import AdapterFile
 
-__all__ = ["Entry", "Registry", "entry_of", "load_file", "lookup_name", "tiers"]
-
 Tier = Literal["builtin", "user", "project", "file"]
-_OURS = Path(__file__).parent
-_LANGUAGES = {
-    ".bash": "integration.bash",
-    ".sh": "integration.bash",
-    ".zsh": "integration.zsh",
-    ".py": "integration.py",
-    ".js": "integration.js",
-    ".cjs": "integration.js",
-    ".rkt": "integration.rkt",
-    ".lisp": "integration.lisp",
-    ".lsp": "integration.lisp",
-    ".cl": "integration.lisp",
-    ".ps1": "integration.ps1",
-}
-_PROGRAMS = {
-    "bash": "integration.bash",
-    "zsh": "integration.zsh",
-    "python": "integration.py",
-    "node": "integration.js",
-    "racket": "integration.rkt",
-    "sbcl": "integration.lisp",
-    "abcl": "integration.lisp",
-    "ccl": "integration.lisp",
-    "pwsh": "integration.ps1",
-}
-_EMBEDDED = re.compile(r"integration[\w.-]*\Z")
 
 
 class Entry(NamedTuple):
-    """One adapter that was loaded: what its file says, its integration script, and where it comes from."""
+    """An adapter that was loaded, its integration script, and where it comes from."""
 
     adapter: AdapterFile
     script: Script | None
@@ -66,12 +39,12 @@ class Entry(NamedTuple):
 
 
 def tiers(*, env: Mapping[str, str] | None = None, folder: str | None = None) -> list[tuple[Tier, Path]]:
-    """The folders that are looked in, in the order in which they are read."""
+    """The folders of adapters, in the order in which they are read."""
     env = os.environ if env is None else env
     home = env.get("HOME") or os.path.expanduser("~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     found: list[tuple[Tier, Path]] = [
-        ("builtin", _OURS / "builtin"),
+        ("builtin", BUILTIN),
         ("user", Path(home, ".ripple", "adapters")),
         ("user", Path(config, "ralph-bridge", "adapters")),
     ]
@@ -83,7 +56,7 @@ def tiers(*, env: Mapping[str, str] | None = None, folder: str | None = None) ->
 
 
 def lookup_name(shell: str) -> str:
-    """What an adapter is looked up by: the file name without folder and extension, in lower case.
+    """The name to look an adapter up by: the file name without folder and extension, in lower case.
 
     >>> lookup_name(r"C:\\Windows\\System32\\CMD.EXE"), lookup_name("/usr/bin/python3.11")
     ('cmd', 'python3.11')
@@ -103,59 +76,19 @@ def load_file(path: str | os.PathLike[str], *, tier: Tier = "file") -> tuple[Ent
         data = Path(source).read_bytes()
     except FileNotFoundError:
         raise ConfigurationError(
-            f"{source}: there is no such file\n  next: ralph-bridge adapter list shows the names that are known"
+            f"{source}: there is no such file\n  next: ralph-bridge adapter list shows the known names"
         ) from None
     except OSError as error:
         raise ConfigurationError(f"{source}: can't be read: {error.strerror}") from error
     loaded = read_adapter(data, source)
     if loaded.adapter is None:
         return None, loaded.problems
-    script, message = _script(loaded.adapter, Path(source))
+    script, message = find_script(loaded.adapter, Path(source))
     if message:
-        line = loaded.lines.get("init.script_resource", 1)
-        problem = Problem(source, line, "init.script_resource", "resource", message)
+        key = "init.script_resource"
+        problem = Problem(source, loaded.lines.get(key, 1), key, "resource", message)
         return None, tuple(sorted((*loaded.problems, problem), key=lambda each: each.line))
     return Entry(loaded.adapter, script, Path(source), tier, loaded.problems), loaded.problems
-
-
-def _script(adapter: AdapterFile, path: Path) -> tuple[Script | None, str]:
-    """The integration script, or why there is none although one is named."""
-    inline = adapter.integration_script or adapter.init.script
-    if inline:
-        return Script(inline, f"inline{_suffix(adapter)}"), ""
-    name = adapter.init.script_resource
-    if not name:
-        return None, ""
-    if "/" in name or "\\" in name or name in (".", "..") or "\0" in name:
-        return None, f"{name!r} must be the name of a file beside the adapter, without a folder"
-    beside = path.parent / name
-    built_in = path.parent == _OURS / "builtin"
-    if not built_in and beside.is_file():
-        if beside.resolve().parent != beside.parent.resolve():
-            return None, f"{name!r} leads out of the adapter's folder"
-        return Script(beside.read_text(encoding="utf-8-sig", errors="surrogateescape"), name), ""
-    ours = _ours(name, adapter)
-    if ours is None:
-        known = ", ".join(sorted(set(_LANGUAGES.values())))
-        return None, f"{name!r} lies neither beside {path.name} nor among ours ({known})"
-    # Python's lies there under another name: it is no module of this package.
-    file = f"{ours}.txt" if ours.endswith(".py") else ours
-    body = (_OURS / "scripts" / file).read_text(encoding="utf-8")
-    return Script(body, ours, ours=True), ""
-
-
-def _ours(name: str, adapter: AdapterFile) -> str | None:
-    """Our script of that name, or the one for the language that its name tells."""
-    if name in _LANGUAGES.values():
-        return name
-    if not _EMBEDDED.match(name):
-        return None
-    extension = os.path.splitext(name)[1].lower()
-    return _LANGUAGES.get(extension) or _PROGRAMS.get(adapter.name.lower())
-
-
-def _suffix(adapter: AdapterFile) -> str:
-    return adapter.init.tempfile.extension or (".sh" if adapter.family == "shell" else "")
 
 
 @dataclass
@@ -163,11 +96,11 @@ class Registry:
     """Every adapter by name.
 
     Attributes:
-        entries: by their canonical name, in the order in which they were found.
+        entries: by canonical name, in the order in which they were found.
         names: every name and alias in lower case, to the canonical name.
-        problems: of all files, those that did not load included.
+        problems: of all files, including those that did not load.
         failed: files that did not load.
-        collisions: names that two files of a tier, or two aliases, want; the first keeps it.
+        collisions: names that two files of a tier, or two aliases, claim.
         overrides: adapters that replace one of an earlier tier.
     """
 
@@ -182,8 +115,8 @@ class Registry:
     def read(cls, *, env: Mapping[str, str] | None = None, folder: str | None = None) -> Registry:
         """Read all tiers; a bad file never hides the others."""
         registry = cls()
-        for tier, place in tiers(env=env, folder=folder):
-            for path in _files(place):
+        for tier, source in tiers(env=env, folder=folder):
+            for path in _files(source):
                 registry._add(path, tier)
         return registry
 
@@ -202,20 +135,20 @@ class Registry:
         if name in self.entries:
             earlier = self.entries[name]
             if earlier.tier == tier and earlier.path.parent == path.parent:
-                self.collisions.append(f"{path}: the name {name!r} is taken by {earlier.path}; that one is used")
+                self.collisions.append(f"{path}: the name {name!r} is taken by {earlier.path}, which is used")
                 return
             self.overrides.append(f"{path} replaces {earlier.path} ({name})")
             self._forget(name)
         owner = self.names.get(name)
-        if owner is not None:  # somebody's alias: a name of its own comes first
-            self.collisions.append(f"{path}: the name {name!r} was an alias of {owner!r}; it is no longer")
+        if owner is not None:  # an alias gives way to a name
+            self.collisions.append(f"{path}: the name {name!r} is no longer an alias of {owner!r}")
         self.entries[name] = entry
         self.names[name] = name
         for alias in entry.adapter.aliases:
             folded = alias.casefold()
             taken = self.names.setdefault(folded, name)
             if taken != name:
-                self.collisions.append(f"{path}: the alias {alias!r} is taken by {taken!r}; that one keeps it")
+                self.collisions.append(f"{path}: the alias {alias!r} is taken by {taken!r}, which keeps it")
 
     def _forget(self, name: str) -> None:
         del self.entries[name]
@@ -230,13 +163,11 @@ class Registry:
         for wanted in dict.fromkeys((shell.casefold(), lookup_name(shell))):
             if wanted in self.names:
                 return self.entries[self.names[wanted]]
-        from bridge.adapters.problems import meant
-
         failed = [str(path) for path in self.failed if path.stem.casefold() == lookup_name(shell)]
         more = f"\n  {failed[0]} could not be loaded: ralph-bridge adapter check {failed[0]}" if failed else ""
         known = ", ".join(self.entries)
         raise UnknownAdapter(
-            f"no adapter is called {shell!r}{meant(shell, self.names)}\n  there are: {known}{more}"
+            f"there is no adapter {shell!r}{did_you_mean(shell, self.names)}\n  known: {known}{more}"
         )
 
 
@@ -245,7 +176,7 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
 
 
-def entry_of(name: str) -> Entry:
+def find_entry(name: str) -> Entry:
     """The adapter that `name` means: a file when it looks like one, else a name of the registry.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a terminal would show of a piece of output: rows without end, no wrapping, colours kept.
+"""What a terminal would show of some output: endless rows, no wrapping, colours kept.
 
 Progress bars come out as their last state, cursor movements as where they led, full-screen programs as one line.
 Lines without anything special, which are nearly all, pass as they are (tabs included).
@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PLACEHOLDER", "render", "trimmed"]
-
-PLACEHOLDER = "[interactive screen session]"
+_PLACEHOLDER = "[interactive screen session]"
 _FARTHEST = 10_000
 _SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;:]*m)")
 _TOKEN = re.compile(
@@ -66,7 +64,7 @@ def _drawn(text: str) -> Iterator[str]:
 
 def _replaced(match: re.Match[str]) -> str:
     before = "" if match.start() == 0 or match.string[match.start() - 1] in "\r\n" else "\r\n"
-    return f"{before}{PLACEHOLDER}\r\n"
+    return f"{before}{_PLACEHOLDER}\r\n"
 
 
 def trimmed(text: str) -> str:
@@ -191,32 +189,31 @@ class _Screen:
             self.colour += whole
             return
         numbers = [min(int(each), _FARTHEST) if each.isdigit() else 0 for each in parameters.split(";")]
-        first = numbers[0]
-        count = max(first, 1)
-        if final in "AF":
-            self._go(self.row - count)
-        elif final in "BE":
-            self._go(self.row + count)
+        if final in "GABCDEFHdfsu`":
+            self._move(final, numbers)
+        else:
+            self._edit(final, numbers[0], max(numbers[0], 1))
+
+    def _move(self, final: str, numbers: list[int]) -> None:
+        count = max(numbers[0], 1)
+        if final in "su":
+            if final == "s":
+                self.saved = (self.row, self.column)
+            self._go(self.saved[0])
+            self.column = self.saved[1]
+        elif final in "ABEF":
+            self._go(self.row + (count if final in "BE" else -count))
+            self.column = 0 if final in "EF" else self.column
         elif final == "C":
             self.column = min(self.column + count, _FARTHEST)
         elif final == "D":
             self.column = max(self.column - count, 0)
         elif final in "G`":
             self.column = count - 1
-        elif final == "d":
-            self._go(count - 1)
-        elif final in "Hf":
-            self._go(count - 1)
-            self.column = max(numbers[1] if len(numbers) > 1 else 1, 1) - 1
-        elif final == "s":
-            self.saved = (self.row, self.column)
-        elif final == "u":
-            self._go(self.saved[0])
-            self.column = self.saved[1]
         else:
-            self._edit(final, first, count)
-        if final in "EF":
-            self.column = 0
+            self._go(count - 1)
+            if final != "d":
+                self.column = max(numbers[1] if len(numbers) > 1 else 1, 1) - 1
 
     def _edit(self, final: str, first: int, count: int) -> None:
         cells = self._cells()

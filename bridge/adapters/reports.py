@@ -1,4 +1,4 @@
-"""Outcomes of adapters' tests in the formats of ``adapter test``; a function per format in a visible dict."""
+"""Results of adapters' tests in the formats of ``adapter test``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bridge.adapters.testing import AdapterReport, Outcome
-
-__all__ = ["FORMATS", "summary", "text_of"]
+    from bridge.adapters.testing import AdapterReport, CaseResult
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff\ud800-\udfff]")
 _SHOWN = 2000
@@ -22,32 +20,31 @@ def _printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]) & 0xFF:02x}", text)
 
 
-def _told(outcome: Outcome) -> str:
+def _failure(result: CaseResult) -> str:
     """Why it failed, with the end of what was printed."""
-    output = outcome.output[-_SHOWN:]
-    return outcome.message + (f"\n  output: {output!r}" if outcome.output or outcome.outcome == "failed" else "")
+    output = result.output[-_SHOWN:]
+    return result.message + (f"\n  output: {output!r}" if result.output or result.outcome == "failed" else "")
 
 
 def text_of(report: AdapterReport, *, verbose: bool = False) -> Iterator[str]:
     """One line per adapter, and what failed."""
-    counts = summary([report])
-    said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
-    yield f"{report.name}: {said or 'no tests'} ({report.seconds:.1f} s)"
+    counts = ", ".join(f"{number} {word}" for word, number in summary([report]).items() if number)
+    yield f"{report.name}: {counts or 'no tests'} ({report.seconds:.1f} s)"
     if report.skipped:
         yield f"  skipped: {_printable(report.skipped)}"
         return
-    for outcome in report.outcomes:
-        if outcome.outcome != "passed" or verbose:
-            told = _printable(_told(outcome)).replace("\n", "\n    ") if outcome.outcome != "passed" else ""
-            yield f"  {outcome.outcome}: {_printable(outcome.name)}" + (f": {told}" if told else "")
+    for result in report.results:
+        if result.outcome != "passed" or verbose:
+            why = _printable(_failure(result)).replace("\n", "\n    ") if result.outcome != "passed" else ""
+            yield f"  {result.outcome}: {_printable(result.name)}" + (f": {why}" if why else "")
 
 
 def summary(reports: Sequence[AdapterReport]) -> dict[str, int]:
-    """How many outcomes there are of each kind."""
+    """How many tests have each outcome."""
     counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
     for report in reports:
-        for outcome in report.outcomes:
-            counts[outcome.outcome] += 1
+        for result in report.results:
+            counts[result.outcome] += 1
     return counts
 
 
@@ -76,7 +73,7 @@ def _json(reports: Sequence[AdapterReport]) -> str:
                         "output": each.output,
                         "seconds": round(each.seconds, 3),
                     }
-                    for each in report.outcomes
+                    for each in report.results
                 ],
             }
             for report in reports
@@ -89,16 +86,16 @@ def _tap(reports: Sequence[AdapterReport]) -> str:
     lines = ["TAP version 14"]
     number = 0
     for report in reports:
-        for outcome in report.outcomes:
+        for result in report.results:
             number += 1
-            name = " ".join(_printable(f"{report.name}: {outcome.name}").split()).replace("#", "\\x23")
-            word = "not ok" if outcome.outcome == "failed" else "ok"
-            why = " ".join(_printable(outcome.message).split())
-            lines.append(f"{word} {number} - {name}" + (f" # SKIP {why}" if outcome.outcome == "skipped" else ""))
-            if outcome.outcome == "failed":
+            name = " ".join(_printable(f"{report.name}: {result.name}").split()).replace("#", "\\x23")
+            word = "not ok" if result.outcome == "failed" else "ok"
+            why = " ".join(_printable(result.message).split())
+            lines.append(f"{word} {number} - {name}" + (f" # SKIP {why}" if result.outcome == "skipped" else ""))
+            if result.outcome == "failed":
                 # A JSON string in ASCII is a double-quoted YAML string.
-                shown = json.dumps(_printable(outcome.output[-_SHOWN:]))
-                message = json.dumps(_printable(outcome.message))
+                shown = json.dumps(_printable(result.output[-_SHOWN:]))
+                message = json.dumps(_printable(result.message))
                 lines += ["  ---", f"  message: {message}", f"  output: {shown}", "  ..."]
     return "\n".join([*lines, f"1..{number}"]) + "\n"
 
@@ -113,19 +110,19 @@ def _junit(reports: Sequence[AdapterReport]) -> str:
 
 
 def _suite(report: AdapterReport) -> str:
-    cases = "".join(_case(report.name, outcome) for outcome in report.outcomes)
+    cases = "".join(_case(report.name, result) for result in report.results)
     head = f'name={_attribute(report.name)} {_counts([report])} time="{report.seconds:.3f}"'
     return f"  <testsuite {head}>\n{cases}  </testsuite>\n"
 
 
-def _case(adapter: str, outcome: Outcome) -> str:
-    named = f"classname={_attribute(adapter)} name={_attribute(outcome.name)}"
-    head = f'    <testcase {named} time="{outcome.seconds:.3f}"'
-    if outcome.outcome == "skipped":
-        return f"{head}><skipped message={_attribute(outcome.message)}/></testcase>\n"
-    if outcome.outcome == "failed":
-        inside = escape(_printable(_told(outcome)))
-        return f"{head}><failure message={_attribute(outcome.message)}>{inside}</failure></testcase>\n"
+def _case(adapter: str, result: CaseResult) -> str:
+    named = f"classname={_attribute(adapter)} name={_attribute(result.name)}"
+    head = f'    <testcase {named} time="{result.seconds:.3f}"'
+    if result.outcome == "skipped":
+        return f"{head}><skipped message={_attribute(result.message)}/></testcase>\n"
+    if result.outcome == "failed":
+        inside = escape(_printable(_failure(result)))
+        return f"{head}><failure message={_attribute(result.message)}>{inside}</failure></testcase>\n"
     return f"{head}/>\n"
 
 

@@ -1,34 +1,38 @@
-"""The rules of schema 1 that hold between keys; elsewhere they are only prose."""
+"""The rules of schema 1 that relate several keys, and the fields that have no effect in this runtime.
+
+Descriptive fields (``description``, ``capabilities``, ``commands``, ...) do have one: ``adapter list --json`` and
+:attr:`bridge.Adapter.definition` show them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.problems import meant
+from bridge.adapters.escapes import protocol_number
+from bridge.adapters.payload import takes_shell_delivery
+from bridge.adapters.problems import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.adapters.model import AdapterFile
 
-__all__ = ["RULES", "broken_rules"]
-
 _SEMVER = re.compile(r"\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?")
 
 
 def broken_rules(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
-    """Yield the key path and the text of every rule that `adapter` breaks."""
+    """Yield the key path and message of every rule that `adapter` breaks."""
     for rule in RULES:
         yield from rule(adapter)
 
 
 def _top(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     if adapter.version and not _SEMVER.fullmatch(adapter.version):
-        yield "version", f"{adapter.version!r} is no semantic version, such as 0.1.0"
+        yield "version", f"{adapter.version!r} is not a semantic version such as 0.1.0"
     if not adapter.process.command_template.strip():
-        yield "process.command_template", "nothing would be started: expected something like '\"{shell_path}\" -i'"
+        yield "process.command_template", "it starts nothing; expected something like '\"{shell_path}\" -i'"
 
 
 _PLACEHOLDERS = frozenset(
@@ -42,10 +46,10 @@ def _templates(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
         ("init.init_invocation_template", adapter.init.init_invocation_template or ""),
     ):
         if text.count('"') % 2:
-            yield path, "a double quote is left open: everything behind it becomes one word"
+            yield path, "unclosed double quote: everything after it becomes one word"
         for name in re.findall(r"\{([a-z_]+)\}", text):
             if name not in _PLACEHOLDERS:
-                yield path, f"{{{name}}} is no placeholder and stays as it is{meant(name, _PLACEHOLDERS)}"
+                yield path, f"{{{name}}} is not a placeholder and stays as it is{did_you_mean(name, _PLACEHOLDERS)}"
 
 
 def _times(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -63,14 +67,14 @@ def _times(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     }
     for path, value in times.items():
         if value < 0:
-            yield path, f"{value} is no time; write 0 or more"
+            yield path, f"{value} is negative; write 0 or more"
 
 
 def _reserved(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     if adapter.ready.timeout_ms:
-        yield "ready.timeout_ms", "reserved, has no effect: write 0 (the host's own option is the limit)"
+        yield "ready.timeout_ms", "reserved, no effect: write 0 (the host has an option for this)"
     if adapter.lifecycle.ready_timeout_ms:
-        yield "lifecycle.ready_timeout_ms", "reserved, has no effect: write 0 (the host's own option is the limit)"
+        yield "lifecycle.ready_timeout_ms", "reserved, no effect: write 0 (the host has an option for this)"
     if adapter.input.multiline_detect == "indent_based":
         yield "input.multiline_detect", "indent_based is reserved for version 2 of the schema"
 
@@ -94,7 +98,7 @@ def _init(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     if init.delivery == "rc_file" and not (init.rc_file.dir_env_var and init.rc_file.file_name):
         yield "init.rc_file", "delivery rc_file needs both rc_file.dir_env_var and rc_file.file_name"
     if init.delivery in ("launch_command", "rc_file") and not script:
-        yield "init.delivery", f"{init.delivery} has nothing to deliver: no script is given"
+        yield "init.delivery", f"{init.delivery} has nothing to deliver: there is no script"
 
 
 def _prompt(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -105,7 +109,7 @@ def _prompt(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
         yield "prompt.primary", "strategy marker needs a pattern here, or init.marker.primary"
     if prompt.strategy == "regex" and (prompt.continuation is None) != (prompt.continuation_escape is None):
         given = "continuation" if prompt.continuation is not None else "continuation_escape"
-        yield f"prompt.{given}", "continuation and continuation_escape work only together; one is missing"
+        yield f"prompt.{given}", "continuation and continuation_escape only work together; one is missing"
     if prompt.group_captures and not (prompt.primary or adapter.init.marker.primary):
         yield "prompt.group_captures", "there is no prompt.primary with groups"
     if prompt.strategy != "shell_integration" and adapter.output.input_echo_strategy == "osc_boundaries":
@@ -132,7 +136,7 @@ def _input(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     if len(parens.open) != len(parens.close):
         yield "input.balanced_parens", f"{len(parens.open)} opening and {len(parens.close)} closing brackets"
     if parens.block_comment and len(parens.block_comment) != 2:
-        yield "input.balanced_parens.block_comment", "expected two texts: start and end"
+        yield "input.balanced_parens.block_comment", "expected two strings: start and end"
 
 
 def _modes(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -146,32 +150,33 @@ def _modes(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
         if mode.nested and not mode.level_capture:
             yield f"{where}.nested", "nested: true needs level_capture, the group with the level"
         if not (mode.primary or mode.detect):
-            yield where, f"mode {mode.name!r} has neither primary nor detect: it can't be told"
+            yield where, f"mode {mode.name!r} has neither primary nor detect: it can't be recognised"
     if adapter.capabilities.auto_modes != any(mode.auto_enter for mode in adapter.modes):
-        said = "true, but no mode has" if adapter.capabilities.auto_modes else "false, but a mode has"
-        yield "capabilities.auto_modes", f"it is {said} auto_enter: true"
+        conflict = "true, but no mode has" if adapter.capabilities.auto_modes else "false, but a mode has"
+        yield "capabilities.auto_modes", f"it is {conflict} auto_enter: true"
 
 
 def _capabilities(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     can = adapter.capabilities
     if can.cd_command and not can.cd_command_quote:
-        yield "capabilities.cd_command_quote", "cd_command needs it: say how {path} is quoted"
+        yield "capabilities.cd_command_quote", "cd_command needs it to quote {path}"
     if can.cd_command and "{path}" not in can.cd_command:
         yield "capabilities.cd_command", "it has no {path}"
     if can.cd_command_quote and not can.cd_command:
-        yield "capabilities.cd_command_quote", "there is no cd_command to quote for"
+        yield "capabilities.cd_command_quote", "there is no cd_command"
     if adapter.signals.interrupt is None and can.interrupt:
         yield "capabilities.interrupt", "signals.interrupt is null, so this must be false"
     if can.cwd_tracking and can.cwd_format == "none":
         yield "capabilities.cwd_format", "cwd_tracking is true, so this must be posix or windows_native"
     if can.user_busy_detection_params and can.user_busy_detection != "process_polling":
-        yield "capabilities.user_busy_detection_params", "only process_polling has settings"
+        yield "capabilities.user_busy_detection_params", "only process_polling has parameters"
     if adapter.prompt.strategy == "shell_integration" and can.shell_integration is None:
         yield "capabilities.shell_integration", "prompt.strategy is shell_integration: write osc633"
 
 
 def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
-    names = {mode.name for mode in adapter.modes}
+    names = dict.fromkeys(mode.name for mode in adapter.modes)
+    listed = ", ".join(names) or "none"
     for name, times in Counter(test.name for test in adapter.tests).items():
         if times > 1:
             yield "tests", f"{times} tests are called {name!r}"
@@ -185,13 +190,10 @@ def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
             (f".setup_sequence[{index}]", each.expect_mode) for index, each in enumerate(test.setup_sequence)
         ]:
             if mode is not None and mode not in names:
-                yield (
-                    f"{where}{step}.expect_mode",
-                    f"no mode is called {mode!r}; there are: {', '.join(names) or 'none'}",
-                )
+                yield f"{where}{step}.expect_mode", f"there is no mode {mode!r}; modes: {listed}"
     for mode in adapter.commands.scope:
         if mode not in names:
-            yield "commands.scope", f"no mode is called {mode!r}; there are: {', '.join(names) or 'none'}"
+            yield "commands.scope", f"there is no mode {mode!r}; modes: {listed}"
 
 
 RULES: tuple[Callable[[AdapterFile], Iterator[tuple[str, str]]], ...] = (
@@ -206,3 +208,107 @@ RULES: tuple[Callable[[AdapterFile], Iterator[tuple[str, str]]], ...] = (
     _capabilities,
     _tests,
 )
+
+
+class NoEffect(NamedTuple):
+    """A field, the condition under which its value is ignored, and the reason."""
+
+    path: str
+    ignored: Callable[[AdapterFile], bool]
+    reason: str
+
+
+def _markers_agree(adapter: AdapterFile) -> bool:
+    markers = adapter.prompt.shell_integration.markers
+    number = protocol_number(markers.prompt_start)
+    given = {
+        "A": markers.prompt_start,
+        "B": markers.command_input_start,
+        "C": markers.command_executed,
+        "D": markers.command_finished,
+        "P": markers.property_update,
+    }
+    default = {letter: f"\x1b]633;{letter}\x07" for letter in given}
+    return all(
+        value in (letter, default[letter]) or value.startswith(f"\x1b]{number};{letter}")
+        for letter, value in given.items()
+    )
+
+
+_OF_SHELLS = ("heredoc", "encoded_scriptblock")
+
+
+def _hides_history(adapter: AdapterFile) -> bool:
+    own = not (adapter.integration_script or adapter.init.script)
+    script = (adapter.init.script_resource or "") if own else ""
+    return adapter.family == "shell" or script.endswith((".py", ".js"))
+
+
+NO_EFFECT: tuple[NoEffect, ...] = (
+    NoEffect(
+        "process.line_ending",
+        lambda each: each.process.line_ending not in ("\n", each.input.line_ending),
+        "input.line_ending is also given, and is the one that is typed",
+    ),
+    NoEffect(
+        "ready.wait_for",
+        lambda each: bool(each.ready.wait_for) and each.ready.wait_for_event != "custom",
+        "it is only used with wait_for_event: custom",
+    ),
+    NoEffect(
+        "init.banner_injection",
+        lambda each: each.init.banner_injection.mode != "none" or bool(each.init.banner_injection.banner_template),
+        "sessions have no window to show a banner in",
+    ),
+    NoEffect(
+        "init.marker",
+        lambda each: bool(each.init.marker.primary) and "marker" not in (each.init.strategy, each.prompt.strategy),
+        "neither strategy is marker",
+    ),
+    NoEffect(
+        "prompt.shell_integration.markers",
+        lambda each: not _markers_agree(each),
+        "announcements are ESC ] NUMBER ; LETTER with the letters A, B, C, D and P; only the number can be chosen",
+    ),
+    NoEffect(
+        "prompt.group_captures",
+        lambda each: bool(each.prompt.group_captures) and each.prompt.strategy == "shell_integration",
+        "announced prompts are not matched by a pattern, so there are no groups; modes have them",
+    ),
+    NoEffect(
+        "output.line_ending",
+        lambda each: each.output.line_ending not in ("\n", "\r\n", "\r"),
+        "output is what a terminal shows, lines joined by line feeds",
+    ),
+    NoEffect(
+        "input.multiline_delivery",
+        lambda each: each.input.multiline_delivery in _OF_SHELLS and not takes_shell_delivery(each),
+        "heredoc is for POSIX shells, encoded_scriptblock for those and PowerShell; blocks are typed line by line",
+    ),
+    NoEffect(
+        "input.multiline_wrapper",
+        lambda each: (
+            bool(each.input.multiline_wrapper.open)
+            and "wrapper" not in (each.input.multiline_detect, each.input.multiline_delivery)
+            and each.input.multiline_wrapper.trigger != "always"
+        ),
+        "neither multiline_detect nor multiline_delivery is wrapper",
+    ),
+    NoEffect(
+        "input.tempfile.history_filter",
+        lambda each: bool(each.input.tempfile.history_filter) and not _hides_history(each),
+        "only shells, and Python and Node.js with our integration script, can keep lines out of their history",
+    ),
+    NoEffect(
+        "capabilities.user_busy_detection",
+        lambda each: each.capabilities.user_busy_detection == "process_polling",
+        "only the host types into a session, and it knows when",
+    ),
+)
+
+
+def without_effect(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    """Yield the path and reason of every field that is ignored here."""
+    for each in NO_EFFECT:
+        if each.ignored(adapter):
+            yield each.path, f"no effect: {each.reason}"

@@ -3,31 +3,54 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from bridge.adapters.admission import line_limit, refuse_incomplete, refuse_long, short
-from bridge.adapters.life import Life, Options
-from bridge.adapters.line import DRAWN, Command
+from bridge.adapters.brackets import refuse_incomplete
+from bridge.adapters.channel import DRAWN, Channel, Command, Transcript
+from bridge.adapters.escapes import Announcements, protocol_number
+from bridge.adapters.exchange import Exchange
+from bridge.adapters.launch import SessionFolder, prepare
 from bridge.adapters.modes import mode_named
-from bridge.adapters.payload import cd_command, delivery
-from bridge.adapters.probing import check_probe, probe_failure
-from bridge.errors import ConfigurationError, SessionBusy, SessionEnded
+from bridge.adapters.patterns import compiled
+from bridge.adapters.payload import cd_command, delivery, first_line, line_limit, refuse_long
+from bridge.adapters.prompts import prompt_rules
+from bridge.adapters.readiness import Readiness
+from bridge.adapters.terminal import Terminal
+from bridge.adapters.view import plain
+from bridge.errors import AdapterNotReady, BridgeError, ConfigurationError, SessionBusy, SessionEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from bridge.adapters.integration import Script
     from bridge.adapters.model import AdapterFile
-    from bridge.adapters.result import Result
-    from bridge.adapters.starting import Script
+    from bridge.adapters.results import Result
 
-__all__ = ["COLUMNS", "Session"]
-
-COLUMNS = 8192
-"""Width of the terminal: line editors wrap what is longer, and then move the cursor about."""
-ROWS = 50
 _GRACE = 2.0
 """Seconds that an interrupted program has to come back to its prompt."""
+_LEAVING = 0.5
+"""Seconds that a program has to leave a mode before it is told to end."""
+_PROBE_SECONDS = 15.0
+_SHOWN = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions:
+    """How a program is started; see :meth:`bridge.Adapter.start`."""
+
+    cwd: str | os.PathLike[str] | None = None
+    env: Mapping[str, str] | None = None
+    columns: int | None = None
+    rows: int | None = None
+    ready_timeout: float = 30.0
+    output_limit: int = 32 * 1024 * 1024
+    listener: Callable[[bytes], None] | None = None
+    idle_timeout: float | None = None
+    probe: bool = True
 
 
 class Session:
@@ -36,51 +59,28 @@ class Session:
     Use it as a context manager, or close it: the program, its jobs and its files go with it.
     """
 
-    def __init__(
-        self,
-        adapter: AdapterFile,
-        script: Script | None,
-        *,
-        cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
-        columns: int = COLUMNS,
-        rows: int = ROWS,
-        ready_timeout: float = 30.0,
-        output_limit: int = 32 * 1024 * 1024,
-        listener: Callable[[bytes], None] | None = None,
-        idle_timeout: float | None = None,
-        probe: bool = False,
-    ) -> None:
-        """Start the program and wait until it takes commands; the parameters are those of ``Adapter.start``."""
+    def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:
+        """Start the program and wait until it takes commands; raises what ``Adapter.start`` raises."""
         self.adapter = adapter
         self._script = script
-        self._options = Options(
-            folder=cwd or os.path.expanduser("~"),
-            env=dict(os.environ if env is None else env),
-            size=(rows, columns),
-            ready_timeout=ready_timeout,
-            output_limit=output_limit,
-            listener=listener,
-        )
-        self._idle_timeout = idle_timeout
-        self._last_used = time.monotonic()
-        self._restarted = False
-        self._closed = True
+        self._options = replace(options, env=dict(os.environ if options.env is None else options.env))
         self._begin()
-        if probe and adapter.probe is not None:
+        self._restarted = False
+        if options.probe and adapter.probe is not None:
             try:
-                check_probe(self, self._life.stream)
+                self._check_probe()
             except BaseException:
-                self._life.abandon()
+                self._program.abandon()
                 raise
 
     # life
 
     def _begin(self) -> None:
-        self._life = Life(self.adapter, self._script, self._options)
-        self._place, self._terminal, self._line = self._life.place, self._life.terminal, self._life.line
-        self._exchange = self._life.exchange
+        self._program = Program(self.adapter, self._script, self._options)
+        self._channel, self._terminal = self._program.channel, self._program.terminal
+        self._exchange = self._program.exchange
         self._closed = False
+        self._restarted = True
         self._last_used = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -102,41 +102,40 @@ class Session:
     @property
     def busy(self) -> bool:
         """Whether a command has not come back to a prompt."""
-        return self._line.pending is not None
+        return self._channel.pending is not None
 
     @property
     def cwd(self) -> str | None:
         """The working folder, as far as the program announces it."""
-        return self._line.cwd
+        return self._channel.cwd
 
     @property
     def announcements(self) -> int:
-        """How often the program has announced its working folder.
+        """How often the program has announced its working folder, its current prompt included.
 
-        What it says with the prompt that stands is counted: it may come behind the announcement of that prompt.
+        What comes with a prompt may follow the announcement of that prompt: it is waited for.
         """
-        if self._line.pending is None and not self._terminal.ended:
-            self._line.settle()
-            self._line.pump_for(0.0 if self._line.genuine else DRAWN)
-        return self._line.announcements
+        if not self.busy and not self._terminal.ended:
+            self._channel.settle()
+            self._channel.pump_for(0.0 if self._channel.genuine else DRAWN)
+        return self._channel.cwd_announcements
 
     @property
     def ready_seconds(self) -> float:
         """How long the program took from its start to its first prompt."""
-        return self._line.ready_seconds
+        return self._channel.ready_seconds
 
     def close(self) -> None:
         """End the program: its shutdown command, the grace that the adapter gives it, then by force."""
         if self._closed:
             return
         self._closed = True
-        self._life.end()
+        self._program.end()
 
     def restart(self) -> None:
-        """End the program and start it anew; what it knew is lost."""
+        """End the program and start it again; its state is lost."""
         self.close()
         self._begin()
-        self._restarted = True
 
     # commands
 
@@ -152,28 +151,26 @@ class Session:
 
         Raises:
             SessionBusy: an earlier command has not ended.
-            SessionEnded: the program is gone (and the adapter doesn't say ``restart_on: [crash]``; after a time
+            SessionEnded: the program is gone (and the adapter doesn't have ``restart_on: [crash]``; after a time
                 without commands, ``restart_on: [idle_timeout]``).
             IncompleteInput: brackets are open; nothing was sent.
             LineTooLong: the terminal would cut a line, and the adapter has no other way in.
         """
-        self._usable()
+        self._ensure_usable()
         refuse_incomplete(self.adapter, command)
-        exchange = self._exchange
-        self._line.settle()
-        path = self._place.new(self.adapter)
-        payload = delivery(self.adapter, command, path, limit=self._limit())
+        exchange, folder = self._exchange, self._program.folder
+        self._channel.settle()
+        path, limit = folder.new_path(self.adapter), line_limit(canonical=self._terminal.state().canonical)
+        payload = delivery(self.adapter, command, path, limit=limit)
         if payload.body is not None:
-            self._place.write(path, payload.body)
-        refuse_long(self.adapter, payload.text, self._limit())
-        state = Command(
-            command, payload, restarted=self._restarted, path=path if payload.body is not None else None
-        )
-        self._restarted = False
-        exchange.begin(state)
-        return self._finish(timeout, interrupt=interrupt)
+            folder.write(path, payload.body)
+        refuse_long(self.adapter, payload.text, limit)
+        file = path if payload.body is not None else None
+        restarted, self._restarted = self._restarted, False
+        exchange.begin(Command(command, payload, restarted=restarted, path=file))
+        return self._complete(timeout, interrupt=interrupt)
 
-    def _finish(self, timeout: float | None, *, interrupt: bool) -> Result:
+    def _complete(self, timeout: float | None, *, interrupt: bool) -> Result:
         result = self._exchange.complete(timeout, interrupt=interrupt, grace=_GRACE)
         self._last_used = time.monotonic()
         return result
@@ -184,19 +181,15 @@ class Session:
         Raises:
             SessionBusy: there is none to wait for.
         """
-        if self._line.pending is None:
+        if not self.busy:
             raise SessionBusy("no command is running\n  next: run one")
-        return self._finish(timeout, interrupt=interrupt)
-
-    def probe(self) -> bool:
-        """Whether the adapter's probe gives what it should."""
-        return self.adapter.probe is None or probe_failure(self) is None
+        return self._complete(timeout, interrupt=interrupt)
 
     def cd(self, folder: str | os.PathLike[str]) -> Result:
         """Change the program's working folder.
 
         Raises:
-            ConfigurationError: the adapter has no cd_command, or doesn't say how to quote.
+            ConfigurationError: the adapter has no cd_command, or no cd_command_quote.
         """
         command = cd_command(self.adapter, os.path.abspath(folder))
         if command is None:
@@ -205,6 +198,47 @@ class Session:
                 "  next: give it capabilities.cd_command and cd_command_quote"
             )
         return self.run(command)
+
+    # the probe
+
+    def probe(self) -> bool:
+        """Whether the adapter's probe gives what it should."""
+        return self._probe_failure() is None
+
+    def _probe_failure(self) -> str | None:
+        """Run the probe; what is wrong with its result, or None."""
+        probe = self.adapter.probe
+        if probe is None:
+            return None
+        try:
+            result = self.run(probe.eval, timeout=_PROBE_SECONDS)
+            output = plain(result.output).strip()
+            printed = f"printed: {output[-_SHOWN:]!r}"
+            if result.timed_out:
+                return f"it did not end within {_PROBE_SECONDS:g} s\n  {printed}"
+            if result.ended_by == "exit":
+                return f"the program ended with status {result.exit_code}\n  {printed}"
+            if compiled(probe.expect, dotall=True).search(output) is None:
+                return f"{printed}\n  expected: output that matches {probe.expect!r}"
+        except re.error as error:
+            return f"{probe.expect!r} is not a valid regular expression: {error}"
+        except BridgeError as error:
+            return str(error).partition("\n")[0]
+        return None
+
+    def _check_probe(self) -> None:
+        """Run the probe, hidden from the listener, and raise AdapterNotReady when it fails."""
+        listener, self._channel.listener = self._channel.listener, None
+        try:
+            failure = self._probe_failure()
+        finally:
+            self._channel.listener = listener
+        if failure is not None:
+            command = self.adapter.probe.eval.strip() if self.adapter.probe is not None else ""
+            raise AdapterNotReady(
+                f"the probe of {self.adapter.name} failed: {command}\n  {failure}\n"
+                "  next: ralph-bridge adapter test shows the same; correct the file, or start without its probe"
+            )
 
     # keys
 
@@ -216,7 +250,7 @@ class Session:
         """Press the interrupt key; whether the program is at its prompt within `timeout` seconds.
 
         Raises:
-            ConfigurationError: the adapter says that there is no safe key.
+            ConfigurationError: the adapter has no safe key.
         """
         if self.adapter.signals.interrupt is None:
             raise ConfigurationError(
@@ -239,35 +273,32 @@ class Session:
     @property
     def mode(self) -> str | None:
         """The mode that the program was in at its last prompt; None for adapters without modes."""
-        return self._line.mode.name
+        return self._channel.mode.name
 
     def enter(self, mode: str, *, timeout: float = _GRACE) -> bool:
         """Press the key that enters a mode; whether its prompt is there within `timeout` seconds.
 
         Raises:
-            ConfigurationError: there is no such mode, or the adapter gives it no `enter_key`.
+            ConfigurationError: there is no such mode, or it has no `enter_key`.
         """
-        self._usable()
+        self._ensure_usable()
         found = mode_named(self.adapter.modes, mode)
         if found is None or not found.enter_key:
-            why = "has no mode" if found is None else "gives no enter_key to mode"
+            problem = "has no mode" if found is None else "has no enter_key for mode"
             names = ", ".join(each.name for each in self.adapter.modes if each.enter_key) or "none"
             raise ConfigurationError(
-                f"adapter {self.adapter.name} {why} {mode!r}\n  modes with an enter_key: {names}"
+                f"adapter {self.adapter.name} {problem} {mode!r}\n  modes with an enter_key: {names}"
             )
-        self._line.settle()
-        return self._life.modes.switch(found.enter_key, mode, timeout)
+        self._channel.settle()
+        return self._exchange.switch(found.enter_key, mode, timeout)
 
     def leave(self, *, timeout: float = _GRACE) -> bool:
-        """Leave the mode that the program is in, by its `exit_key` or its exit commands.
+        """Leave the current mode by its `exit_key` or its exit commands, nested modes one after the other.
 
-        Modes that are nested are left one after the other. Whether the program is in its default mode in the end.
-
-        Args:
-            timeout: seconds for each step.
+        Whether the program is in its default mode in the end; `timeout` are the seconds for each step.
         """
-        self._usable()
-        return self._life.modes.leave(timeout)
+        self._ensure_usable()
+        return self._exchange.leave_modes(timeout)
 
     def collect(self, seconds: float) -> str:
         """Output that belongs to no command and comes within `seconds`."""
@@ -277,16 +308,16 @@ class Session:
         """Give the program to somebody at a terminal until it ends; its exit status.
 
         Args:
-            keyboard: descriptor that is read; it is put into raw mode meanwhile when it is a terminal.
-            screen: descriptor that is written.
+            keyboard: descriptor to read; a terminal is put into raw mode meanwhile.
+            screen: descriptor to write.
         """
         from bridge.adapters.interact import interact
 
-        return interact(self._terminal, self._life.stream, self._line.greeting, keyboard, screen)
+        return interact(self._channel, keyboard, screen)
 
     # checks
 
-    def _usable(self) -> None:
+    def _ensure_usable(self) -> None:
         if self._closed:
             raise SessionEnded(f"the session of {self.adapter.name} is closed\n  next: start a new one")
         self._exchange.look()
@@ -299,27 +330,90 @@ class Session:
                     f"{self.adapter.name} has ended (status {self._terminal.status})\n  next: restart() the session"
                 )
             self.restart()
-        if self._line.pending is not None and self._line.pending.asks:
+        if (pending := self._channel.pending) is not None and pending.asks:
             self._exchange.interrupt(_GRACE)  # nobody answered
-        stuck = self._line.pending is not None and self._line.pending.incomplete
-        if stuck and "crash" in self.adapter.lifecycle.restart_on:
+        if (pending := self._channel.pending) is not None and pending.incomplete and "crash" in restart_on:
             # Nothing runs that could be lost, and there is no way back.
-            self._life.abandon()
+            self._program.abandon()
             self._begin()
-            self._restarted = True
-        if self._line.pending is not None:
-            command = self._line.pending.command
+        if (pending := self._channel.pending) is not None:
             raise SessionBusy(
-                f"{self.adapter.name} is still busy with {short(command)}\n  next: wait() for it, or interrupt() it"
+                f"{self.adapter.name} is still busy with {first_line(pending.text)}\n"
+                "  next: wait() for it, or interrupt() it"
             )
 
     def _is_idle(self) -> bool:
         """Whether the program was left alone for too long, or has ended because it was (TMOUT of shells)."""
-        if self._line.pending is not None:
+        if self.busy:
             return False
         if self._terminal.ended:
             return self._terminal.status == 0
-        return self._idle_timeout is not None and time.monotonic() - self._last_used > self._idle_timeout
+        limit = self._options.idle_timeout
+        return limit is not None and time.monotonic() - self._last_used > limit
 
-    def _limit(self) -> int | None:
-        return line_limit(canonical=self._terminal.state().canonical)
+
+class Program:
+    """A running program with all that it needs, from its first prompt to its end."""
+
+    def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:
+        """Start it and wait until it takes commands; raises what ``Adapter.start`` raises."""
+        self.adapter = adapter
+        self.folder = SessionFolder()
+        try:
+            launch = prepare(adapter, script, self.folder, options.env or {})
+            self.terminal = Terminal(
+                launch.argv,
+                env=launch.env,
+                cwd=os.fspath(options.cwd or os.path.expanduser("~")),
+                # Line editors wrap what is longer than a line, and then move the cursor about.
+                size=(options.rows or 50, options.columns or 8192),
+                folder=self.folder.path,
+            )
+        except BaseException:
+            self.folder.remove()
+            raise
+        self.channel = Channel(
+            adapter,
+            self.terminal,
+            prompt_rules(adapter, has_script=script is not None),
+            Announcements(
+                nonce=launch.nonce, number=protocol_number(adapter.prompt.shell_integration.markers.prompt_start)
+            ),
+            Transcript(options.output_limit),
+        )
+        self.channel.listener = options.listener
+        self.exchange = Exchange(self.channel)
+        try:
+            Readiness(self.channel, options.ready_timeout).wait(launch.injection)
+        except BaseException as error:
+            self.abandon()
+            if isinstance(error, AdapterNotReady):
+                error.add_note(f"command line: {launch.argv}")
+            raise
+
+    def abandon(self) -> None:
+        """End it by force."""
+        self.terminal.close()
+        self.folder.remove()
+
+    def end(self) -> None:
+        """Lead it out of its modes, give it its shutdown command and the grace for that; then by force."""
+        shutdown, terminal = self.adapter.lifecycle.shutdown, self.terminal
+        try:
+            if shutdown.command and self._takes_commands():
+                self.exchange.leave_modes(_LEAVING)
+            if shutdown.command and self._takes_commands():
+                self.channel.type(shutdown.command)
+                terminal.wait(max(shutdown.grace_ms, 0) / 1000)
+            if not terminal.ended and shutdown.force_signal != "kill":
+                terminal.signal(_signal_number(shutdown.force_signal))
+                terminal.wait(0.5)
+        finally:
+            self.abandon()
+
+    def _takes_commands(self) -> bool:
+        return not self.terminal.ended and self.channel.pending is None
+
+
+def _signal_number(name: str) -> int:
+    return int(getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", signal.SIGKILL))

@@ -18,21 +18,20 @@ from bridge.process import guardian
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Terminal", "TtyState"]
-
 _READ = 65_536
 _ONCE = 1_048_576
-"""Bytes that are read in a row before anybody looks at them."""
+"""Bytes that are read in a row before they are handed on."""
 _TICK = 0.1
-"""How often a child is looked at where its end can't be waited for (no pidfd)."""
+"""Seconds between looks at a child whose end can't be waited for (no pidfd)."""
 
 
 class TtyState(NamedTuple):
-    """How the terminal stands. None where it can't be told.
+    """The terminal's state; None where it can't be seen.
 
-    canonical: the kernel edits lines: nobody is at a line editor's prompt.
-    echo: the kernel echoes.
-    own: the program itself is in the foreground, not a job of it.
+    Attributes:
+        canonical: the kernel edits lines: nobody is at a line editor's prompt.
+        echo: the kernel echoes.
+        own: the program itself is in the foreground, not one of its jobs.
     """
 
     canonical: bool | None = None
@@ -44,9 +43,11 @@ class Terminal:
     """One program and its terminal. Not for several threads."""
 
     def __init__(
-        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, rows: int, columns: int, folder: str = ""
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, size: tuple[int, int], folder: str = ""
     ) -> None:
-        """Start `argv` in a session of its own; when this process is killed, that ends, and `folder` goes.
+        """Start `argv` in a session of its own, on a terminal of `size` (rows, columns).
+
+        When this process is killed, the session ends and `folder` is removed.
 
         Raises:
             ProgramNotStarted: the system refused.
@@ -57,7 +58,7 @@ class Terminal:
         try:
             # Signals that we ignore would stay ignored in the program.
             self._process = PtyProcess.spawn(
-                list(argv), env=dict(env), cwd=cwd, dimensions=(rows, columns), preexec_fn=_usual_signals
+                list(argv), env=dict(env), cwd=cwd, dimensions=size, preexec_fn=_usual_signals
             )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
@@ -115,7 +116,7 @@ class Terminal:
                 if error.errno != errno.EIO:
                     raise
                 data = b""
-            if not data:  # EIO is how Linux says that nobody has the other end any more
+            if not data:  # EIO: on Linux, nobody has the other end any more
                 self._settle_end()
                 return
             self._inbox += data
@@ -158,7 +159,7 @@ class Terminal:
     # looking
 
     def state(self) -> TtyState:
-        """How the terminal stands at this moment."""
+        """The terminal's state at this moment."""
         try:
             flags = termios.tcgetattr(self.fd)[3]
             own: bool | None = os.tcgetpgrp(self.fd) == self.pid
@@ -183,10 +184,7 @@ class Terminal:
                 os.killpg(self.pid, number)
 
     def end_job(self, number: int) -> bool:
-        """Send a signal to what runs in the foreground, when that is a job of the program.
-
-        Whether there was one.
-        """
+        """Send a signal to the foreground job of the program; whether there was one."""
         try:
             group = os.tcgetpgrp(self.fd)
             if group in (self.pid, 0) or os.getsid(group) != self.pid:

@@ -1,30 +1,63 @@
-"""Runs what an adapter file says of itself: the probe, then its tests, in one session and in their order."""
+"""Runs an adapter's own tests: the probe, then the declared ones, in one session and in their order."""
 
 from __future__ import annotations
 
 import os
+import re
+import signal
 import tempfile
+import threading
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from bridge.adapters.adapter import Adapter
-from bridge.adapters.judging import AdapterReport, NotMet, Outcome, expect, judge_counter, judge_mode, matches
-from bridge.adapters.model import DeclaredTest
+from bridge.adapters.patterns import compiled
+from bridge.adapters.view import plain
 from bridge.errors import BridgeError, ProgramNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.adapters.model import SetupStep
+    from bridge.adapters.model import DeclaredTest, SetupStep
     from bridge.adapters.registry import Entry
-    from bridge.adapters.result import Result
+    from bridge.adapters.results import Result
     from bridge.adapters.session import Session
 
-__all__ = ["AdapterReport", "Outcome", "run_tests"]
-
 _OUT_OF_BAND = 2.0
-"""Seconds that output of no command may take when the test doesn't say how long to wait."""
+"""Seconds that output of no command may take when the test doesn't give a time."""
+_SEARCH = 2.0
+"""Seconds that a pattern may search."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """One test's outcome; the message says why it isn't "passed", `output` is what the program printed."""
+
+    name: str
+    outcome: Literal["passed", "failed", "skipped"]
+    message: str = ""
+    output: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterReport:
+    """All results of one adapter; `skipped` is why none of its tests could be run."""
+
+    name: str
+    path: str
+    results: tuple[CaseResult, ...]
+    skipped: str = ""
+    seconds: float = 0.0
+    ready_seconds: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether some test failed."""
+        return any(each.outcome == "failed" for each in self.results)
 
 
 def run_tests(
@@ -34,94 +67,88 @@ def run_tests(
     ready_timeout: float = 30.0,
     only: Callable[[str], bool] = lambda _name: True,
 ) -> AdapterReport:
-    """Run the probe and the tests of one adapter; never raises for what the program does, never hangs.
+    """Run the probe and those tests whose name satisfies `only`.
 
-    Args:
-        entry: the adapter.
-        timeout: seconds for each command; then it is interrupted, and a session that can't be used further is
-        replaced.
-        ready_timeout: seconds to the first prompt.
-        only: which tests are run, by name; the probe always is.
+    Never raises for what the program does, never hangs: a command that takes longer than `timeout` seconds is
+    interrupted, and a session that can't be used further is replaced.
     """
-    return _Run(entry, timeout, ready_timeout).report(only)
+    return _TestRun(entry, timeout, ready_timeout).report(only)
 
 
-class _Run:
+class ExpectationNotMet(Exception):
+    """Why a test fails, and what the program printed."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+class _TestRun:
+    session: Session
+
     def __init__(self, entry: Entry, timeout: float, ready_timeout: float) -> None:
         self.entry, self.adapter = entry, entry.adapter
         self.timeout, self.ready_timeout = timeout, ready_timeout
-        self.session: Session | None = None
         self.folder = ""
 
     def report(self, only: Callable[[str], bool]) -> AdapterReport:
         begun = time.monotonic()
-        names = [test.name for test in self.adapter.tests if only(test.name)]
-        skipped = ""
-        outcomes: list[Outcome] = []
-        ready = 0.0
+        tests = [test for test in self.adapter.tests if only(test.name)]
+        skipped, ready = "", 0.0
         with tempfile.TemporaryDirectory(prefix="ralph-bridge-test-") as spare:
             self.folder = _start_folder(spare)
             try:
                 self._start()
-                assert self.session is not None
-                ready = self.session.ready_seconds
-                outcomes = list(self._outcomes(only))
             except ProgramNotFound as error:
                 skipped = str(error).partition("\n")[0]
-                outcomes = [Outcome(name=name, outcome="skipped", message=skipped) for name in ["probe", *names]]
+                results = [_skipped(name, skipped) for name in ["probe", *(test.name for test in tests)]]
             except BridgeError as error:
-                outcomes = [Outcome(name="start", outcome="failed", message=str(error))]
-                outcomes += [Outcome(name=name, outcome="skipped", message="it did not start") for name in names]
-            finally:
-                self._stop()
+                results = [CaseResult(name="start", outcome="failed", message=str(error))]
+                results += [_skipped(test.name, "it did not start") for test in tests]
+            else:
+                ready = self.session.ready_seconds
+                results = self._results(tests)
         return AdapterReport(
             name=self.adapter.name,
             path=str(self.entry.path),
-            outcomes=tuple(outcomes),
+            results=tuple(results),
             skipped=skipped,
             seconds=time.monotonic() - begun,
             ready_seconds=ready,
         )
 
     def _start(self) -> None:
-        self.session = Adapter(self.entry).start(cwd=self.folder, ready_timeout=self.ready_timeout, probe=False)
+        start = Adapter(self.entry).start
+        self.session = start(cwd=self.folder, ready_timeout=self.ready_timeout, probe=False)
 
-    def _stop(self) -> None:
-        if self.session is not None:
+    def _results(self, tests: list[DeclaredTest]) -> list[CaseResult]:
+        results = []
+        try:
+            if self.adapter.probe is not None:
+                results.append(self._result("probe", self._probe))
+                if results[0].outcome == "failed":
+                    return results + [_skipped(test.name, "the probe failed") for test in tests]
+            results += [self._result(test.name, partial(self._test, test)) for test in tests]
+        finally:
             self.session.close()
+        return results
 
-    def _outcomes(self, only: Callable[[str], bool]) -> Iterator[Outcome]:
-        usable = True
-        if self.adapter.probe is not None:
-            outcome = self._one("probe", self._probe)
-            usable = outcome.outcome == "passed"
-            yield outcome
-        for test in self.adapter.tests:
-            if not only(test.name):
-                continue
-            if usable:
-                yield self._one(test.name, lambda test=test: self._test(test))  # type: ignore[misc]
-            else:
-                yield Outcome(name=test.name, outcome="skipped", message="the probe failed")
-
-    def _one(self, name: str, body: Callable[[], str]) -> Outcome:
+    def _result(self, name: str, body: Callable[[], str]) -> CaseResult:
         begun = time.monotonic()
         message = ""
         try:
-            self._fresh()
+            self._ensure_session()
             output = body()
-        except NotMet as failure:
+        except ExpectationNotMet as failure:
             message, output = str(failure), failure.output
         except BridgeError as error:
             message, output = str(error), ""
         seconds = time.monotonic() - begun
-        return Outcome(
-            name=name, outcome="failed" if message else "passed", message=message, output=output, seconds=seconds
-        )
+        outcome: Literal["passed", "failed"] = "failed" if message else "passed"
+        return CaseResult(name=name, outcome=outcome, message=message, output=output, seconds=seconds)
 
-    def _fresh(self) -> None:
-        """A session that is gone or stuck must not fail the tests behind it."""
-        assert self.session is not None
+    def _ensure_session(self) -> None:
+        """Replace a session that has ended or is stuck: it must not fail the tests after it."""
         if self.session.busy and self.adapter.signals.interrupt is not None:
             self.session.interrupt()
         if self.session.busy or not self.session.alive:
@@ -130,32 +157,31 @@ class _Run:
             self._start()
 
     def _run(self, command: str) -> Result:
-        assert self.session is not None
         result = self.session.run(command, timeout=self.timeout)
         if result.timed_out:
-            raise NotMet(f"{command.strip()!r} did not end within {self.timeout:g} s", result.output)
+            message = f"{command.strip()!r} did not end within {self.timeout:g} s"
+            raise ExpectationNotMet(message, result.output)
         if result.ended_by == "exit":
-            raise NotMet(f"the program ended (status {result.exit_code}) at {command.strip()!r}", result.output)
+            message = f"the program ended (status {result.exit_code}) at {command.strip()!r}"
+            raise ExpectationNotMet(message, result.output)
         return result
 
     def _probe(self) -> str:
-        probe = self.adapter.probe
-        assert probe is not None
-        result = self._run(probe.eval)
-        expect(probe.expect, result.output)
+        assert self.adapter.probe is not None
+        result = self._run(self.adapter.probe.eval)
+        _expect(self.adapter.probe.expect, result.output)
         return result.output
 
     def _test(self, test: DeclaredTest) -> str:
-        assert self.session is not None
-        place = self._place(test)
+        folder = self._working_folder(test)
         for step in test.setup_sequence:
             self._step(step)
         if test.setup is not None:
             self._run(test.setup)
         if test.eval is None:
-            self._judge_place(test, *place)
+            self._check_folder(test, *folder)
             return ""
-        place = self._place(test)
+        folder = self._working_folder(test)
         counter = self._counter() if test.expect_counter is not None else None
         result = self._run(test.eval)
         asides = [result.out_of_band]
@@ -164,84 +190,141 @@ class _Run:
         if test.then_eval is not None:
             result = self._run(test.then_eval)
             asides.append(result.out_of_band)
+        self._check(test, result, asides)
+        self._check_folder(test, *folder)
+        _check_mode(test, result)
+        if test.expect_counter is not None:
+            _check_counter(test.expect_counter, counter, result)
+        return result.output
+
+    def _check(self, test: DeclaredTest, result: Result, asides: list[str]) -> None:
         if test.expect is not None:
-            expect(test.expect, result.output)
+            _expect(test.expect, result.output)
         if test.expect_out_of_band is not None:
             found = "\n".join([*asides, result.output])
-            self._judge_aside(test.expect_out_of_band, found, waited=bool(test.wait_ms))
-        self._judge_status(test, result)
-        self._judge_place(test, *place)
-        judge_mode(test, result)
-        if test.expect_counter is not None:
-            judge_counter(test.expect_counter, counter, result)
-        return result.output
+            self._check_out_of_band(test.expect_out_of_band, found, waited=bool(test.wait_ms))
+        if test.expect_no_last_exit and result.last_exit is not None:
+            raise ExpectationNotMet(f"expected no last exit code, got {result.last_exit}", result.output)
+        if not test.exit_code_is_unreliable:
+            self._check_status(test, result)
 
     def _step(self, step: SetupStep) -> None:
         command = step.eval if step.eval is not None else step.setup
         if command is None:
             return
-        assert self.session is not None
         result = self.session.run(command, timeout=self.timeout)
         try:
-            self._judge_step(step, result)
-        except NotMet as failure:
-            raise NotMet(f"setup {command.strip()!r}: {failure}", failure.output) from None
-
-    def _judge_step(self, step: SetupStep, result: Result) -> None:
-        if step.expect is not None:
-            expect(step.expect, result.output)
-        self._judge_status(step, result)
-        judge_mode(step, result)
+            if step.expect is not None:
+                _expect(step.expect, result.output)
+            self._check_status(step, result)
+            _check_mode(step, result)
+        except ExpectationNotMet as failure:
+            raise ExpectationNotMet(f"setup {command.strip()!r}: {failure}", failure.output) from None
 
     def _counter(self) -> int | None:
         """The prompt's number before the test: that of a harmless command."""
         probe = self.adapter.probe
         return self._run(probe.eval).counter if probe is not None else None
 
-    def _judge_status(self, test: DeclaredTest | SetupStep, result: Result) -> None:
-        if isinstance(test, DeclaredTest):
-            if test.expect_no_last_exit and result.last_exit is not None:
-                raise NotMet(f"expected no last exit code, got {result.last_exit}", result.output)
-            if test.exit_code_is_unreliable:
-                return
+    def _check_status(self, test: DeclaredTest | SetupStep, result: Result) -> None:
         if test.expect_exit_code is not None and result.exit_code != test.expect_exit_code:
-            raise NotMet(f"expected exit code {test.expect_exit_code}, got {result.exit_code}", result.output)
+            message = f"expected exit code {test.expect_exit_code}, got {result.exit_code}"
+            raise ExpectationNotMet(message, result.output)
         if test.expect_error is None:
             return
         failed = result.exit_code not in (0, None)
-        if test.expect_error and not failed and (result.exit_code is None or not self._tells_errors):
-            failed = test.expect is not None  # which is all there is to see an error by
+        reliable = result.exit_code is not None and self.adapter.capabilities.exit_code == "true"
+        if test.expect_error and not failed and not reliable:
+            failed = test.expect is not None  # an error shows in nothing else
         if failed != test.expect_error:
             wanted = "an error" if test.expect_error else "no error"
-            raise NotMet(f"expected {wanted}; the exit code is {result.exit_code}", result.output)
+            raise ExpectationNotMet(f"expected {wanted}; the exit code is {result.exit_code}", result.output)
 
-    @property
-    def _tells_errors(self) -> bool:
-        return self.adapter.capabilities.exit_code == "true"
-
-    def _place(self, test: DeclaredTest) -> tuple[int, str | None]:
-        """How often the working folder was announced by now, and what it is; for tests that are about it."""
-        assert self.session is not None
+    def _working_folder(self, test: DeclaredTest) -> tuple[int, str | None]:
+        """How often the working folder was announced so far, and what it is; for tests that are about it."""
         return (0 if test.expect_cwd_update is None else self.session.announcements), self.session.cwd
 
-    def _judge_place(self, test: DeclaredTest, announced: int, before: str | None) -> None:
-        """True asks for an announcement since the last prompt, whatever it says; false for no other folder."""
-        now, cwd = self._place(test)
+    def _check_folder(self, test: DeclaredTest, announced: int, before: str | None) -> None:
+        """True demands an announcement since the last prompt, even of the same folder; false the same folder."""
+        now, cwd = self._working_folder(test)
         if test.expect_cwd_update and now == announced:
-            raise NotMet("expected the working folder to be announced; since the last prompt it was not")
+            raise ExpectationNotMet("the working folder was not announced since the last prompt")
         if test.expect_cwd_update is False and cwd != before:
-            raise NotMet(f"expected the same working folder as {before}; announced was {cwd}")
+            raise ExpectationNotMet(f"expected the working folder to stay {before}; {cwd} was announced")
 
-    def _judge_aside(self, pattern: str, found: str, *, waited: bool) -> None:
-        assert self.session is not None
+    def _check_out_of_band(self, pattern: str, found: str, *, waited: bool) -> None:
         deadline = time.monotonic() + (0 if waited else _OUT_OF_BAND)
-        while not matches(pattern, found) and time.monotonic() < deadline:
+        while not _matches(pattern, found) and time.monotonic() < deadline:
             found += "\n" + self.session.collect(0.05)
-        if not matches(pattern, found):
-            raise NotMet(f"expected output of no command that matches {pattern!r}", found)
+        if not _matches(pattern, found):
+            raise ExpectationNotMet(f"expected output of no command that matches {pattern!r}", found)
+
+
+def _skipped(name: str, message: str) -> CaseResult:
+    return CaseResult(name=name, outcome="skipped", message=message)
 
 
 def _start_folder(spare: str) -> str:
     """The home folder, unless tests that change folders would not notice there."""
     home = os.path.realpath(os.path.expanduser("~"))
     return home if os.path.isdir(home) and home not in ("/", os.path.realpath("/tmp")) else spare  # noqa: S108
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Whether `pattern` is found in `text`, without colours; ``.`` matches line ends, too."""
+    with _limited(pattern):
+        return compiled(pattern, dotall=True).search(plain(text).strip()) is not None
+
+
+@contextmanager
+def _limited(pattern: str) -> Iterator[None]:
+    """A pattern that searches for ever fails its test, where signals can be used."""
+
+    def give_up(_number: int, _frame: object) -> None:
+        raise ExpectationNotMet(
+            f"{pattern!r} searches for more than {_SEARCH:g} s\n  next: avoid nested repetitions"
+        )
+
+    free = (
+        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+    )
+    if not free or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+    signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, _SEARCH)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _expect(pattern: str, output: str) -> None:
+    try:
+        found = _matches(pattern, output)
+    except re.error as error:
+        raise ExpectationNotMet(f"{pattern!r} is not a valid regular expression: {error}") from error
+    if not found:
+        raise ExpectationNotMet(f"expected output that matches {pattern!r}", output)
+
+
+def _check_mode(test: DeclaredTest | SetupStep, result: Result) -> None:
+    if test.expect_mode is not None and result.mode != test.expect_mode:
+        raise ExpectationNotMet(f"expected mode {test.expect_mode}, got {result.mode}", result.output)
+    if test.expect_level is not None and result.level != test.expect_level:
+        raise ExpectationNotMet(f"expected level {test.expect_level}, got {result.level}", result.output)
+
+
+def _check_counter(expected: str, before: int | None, result: Result) -> None:
+    """The prompt's counter must have gone to a number, by ``+N``, or up."""
+    now = result.counter
+    text = expected.strip().lower()
+    if text in ("true", "increases", "+"):
+        good = now is not None and before is not None and now > before
+    elif text.startswith("+") and text[1:].isdigit():
+        good = now is not None and before is not None and now == before + int(text[1:])
+    else:
+        good = str(now) == text
+    if not good:
+        raise ExpectationNotMet(f"expected counter {expected}; it went from {before} to {now}", result.output)

@@ -10,9 +10,7 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-__all__ = ["CONTROL", "View", "plain", "visible"]
-
-CONTROL = re.compile(
+_CONTROL = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
     r"|\x1b\[(?P<csi>[0-?]*)[ -/]*(?P<final>[@-~])"
@@ -34,13 +32,7 @@ def plain(text: str) -> str:
 
 
 class View(NamedTuple):
-    """Text as it is seen.
-
-    Attributes:
-        text: what is left.
-        starts: where in `text` each piece of the original begins.
-        origins: where in the original that is.
-    """
+    """Visible text; each part of it begins at one of `starts` in `text`, and of `origins` in the original."""
 
     text: str
     starts: tuple[int, ...]
@@ -48,26 +40,26 @@ class View(NamedTuple):
 
     def origin(self, position: int) -> int:
         """Offset in the original of a position in `text`."""
-        piece = bisect_right(self.starts, position) - 1
-        return self.origins[piece] + position - self.starts[piece]
+        part = bisect_right(self.starts, position) - 1
+        return self.origins[part] + position - self.starts[part]
 
 
 def visible(raw: str) -> View:
     """The view of `raw`; a pure function, so that it doesn't matter in how many reads the text came."""
-    if not CONTROL.search(raw):
+    if not _CONTROL.search(raw):
         return View(raw, (0,), (0,))
     parts: list[str] = []
     starts, origins = [0], [0]
     length = position = 0
 
-    def add(piece: str, origin: int) -> None:
+    def add(part: str, origin: int) -> None:
         nonlocal length
-        parts.append(piece)
+        parts.append(part)
         starts.append(length)
         origins.append(origin)
-        length += len(piece)
+        length += len(part)
 
-    for match in CONTROL.finditer(raw):
+    for match in _CONTROL.finditer(raw):
         if match.start() > position:
             add(raw[position : match.start()], position)
         position = match.end()
@@ -78,26 +70,20 @@ def visible(raw: str) -> View:
                 parts[-1] = parts[-1][:-1]
                 length -= 1
             continue
-        if piece := _shown(match):
-            add(piece, match.start())
+        if part := _shown(match):
+            add(part, match.start())
     add(raw[position:], position)
     return View("".join(parts), tuple(starts), tuple(origins))
 
 
 def _shown(match: re.Match[str]) -> str:
-    """What stands in the view for a control sequence."""
-    if match[0] == "\r":
-        return "\n"
-    if match[0] in ("\x1bE", "\x1bD"):  # next line, which is how Haskell's editor ends one; index
-        return "\n"
+    """The text in the view for a control sequence."""
     final, parameters = match["final"], match["csi"]
     if final in ("H", "f"):
-        column = parameters.partition(";")[2].partition(";")[0]
-        return "\n" if column in ("", "0", "1") else ""
-    if final in ("G", "`"):
+        parameters = parameters.partition(";")[2].partition(";")[0]
+    if final in ("H", "f", "G", "`"):  # to a column
         return "\n" if parameters in ("", "0", "1") else ""
-    if final in ("E", "F"):
-        return "\n"
     if final == "C":
         return " " * min(int(parameters) if parameters.isdigit() and int(parameters) else 1, _WIDEST_GAP)
-    return ""
+    # Carriage return; next line, which is how Haskell's editor ends one; index; to the next or previous line.
+    return "\n" if match[0] in ("\r", "\x1bE", "\x1bD") or final in ("E", "F") else ""

@@ -1,6 +1,6 @@
 """What a program waits for, as Linux shows it: a read from its terminal, or something else.
 
-Elsewhere nothing of this can be seen, and every answer is "not known".
+Elsewhere nothing of this can be seen, and every answer is None or False.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import os
 import re
 import time
 from contextlib import suppress
-
-__all__ = ["is_computing", "reads_terminal"]
 
 _TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
 _polls = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
@@ -24,11 +22,8 @@ _MOST = 4096
 def reads_terminal(pid: int, *, canonical: bool | None) -> bool | None:
     """Whether some thread of the program waits for input from a terminal; None where that can't be seen.
 
-    Args:
-        pid: the program.
-        canonical: the kernel edits lines. Line editors turn that off, and wait in select or poll.
-
-    A program that is just being woken, or has just been started, is seen to wait nowhere: it is looked at again.
+    Line editors turn `canonical` mode, in which the kernel edits lines, off, and wait in select or poll. A program
+    that is just being woken, or has just been started, waits nowhere: it is looked at again.
     """
     for _ in range(_LOOKS if canonical else 0):
         if (found := _reads(pid, canonical=canonical)) is not None:
@@ -40,17 +35,17 @@ def reads_terminal(pid: int, *, canonical: bool | None) -> bool | None:
 def _reads(pid: int, *, canonical: bool | None) -> bool | None:
     try:
         tasks = [f"/proc/{pid}/task/{number}" for number in os.listdir(f"/proc/{pid}/task")]
-        places = {task: _text(f"{task}/wchan") for task in tasks}
+        channels = {task: _text(f"{task}/wchan") for task in tasks}
     except OSError:
         return None
-    if _TTY_READERS & set(places.values()):
+    if _TTY_READERS & set(channels.values()):
         return True
-    polling = [_polls_terminal(pid, task) for task, place in places.items() if _polls(place)]
+    polling = [_polls_terminal(pid, task) for task, channel in channels.items() if _polls(channel)]
     if True in polling:
         return True
     if canonical is False:
         return True if len(tasks) == len(polling) == 1 and polling[0] is None else None
-    return False if set(places.values()) - {"0", ""} or is_computing(pid) else None
+    return False if set(channels.values()) - {"0", ""} or is_computing(pid) else None
 
 
 def _text(path: str) -> str:
@@ -82,10 +77,10 @@ def _selected(bits: bytes, count: int) -> list[int]:
 
 
 def _polled(entries: bytes) -> list[int]:
-    pieces = (entries[at : at + 8] for at in range(0, len(entries) - 7, 8))
+    chunks = (entries[at : at + 8] for at in range(0, len(entries) - 7, 8))
     return [
         int.from_bytes(each[:4], "little", signed=True)
-        for each in pieces
+        for each in chunks
         if int.from_bytes(each[4:6], "little") & _POLLIN
     ]
 

@@ -1,14 +1,13 @@
 """The command line: the only place that prints.
 
-``--version`` answers before anything heavy is imported; each command's module is imported when it is used.
+What is called often answers before anything heavy is imported: ``--version``, the Stop hook, and a ``call`` without
+options go past click. Each command's module is imported when it is used.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-
-__all__ = ["main"]
 
 
 def _fill_the_gaps() -> None:
@@ -26,16 +25,22 @@ def main() -> None:
     """The console script. Exit codes: 0 fine, 1 violated or incomplete, 2 usage, 3 our bug, 4 environment."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _fill_the_gaps()
-    if sys.argv[1:] in (["--version"], ["-V"]):
+    command, words = sys.argv[1:2], sys.argv[2:]
+    if command in (["--version"], ["-V"]) and not words:
         from bridge._version import __version__
 
         sys.stdout.write(f"ralph-bridge {__version__}\n")
         return
-    if sys.argv[1:2] == ["stop-hook"]:
+    if command == ["stop-hook"]:
         from bridge.cli.stop_hook import answer_stop, fast
 
-        if fast(sys.argv[2:]):
-            sys.exit(answer_stop(sys.argv[2:]))
+        if fast(words):
+            sys.exit(answer_stop(words))
+    if command == ["call"] and len(words) > 1 and not any(word.startswith("-") for word in words):
+        from bridge.cli._call import Call, call_hook
+        from bridge.cli._failures import exit_code
+
+        sys.exit(exit_code(lambda: call_hook(Call(words[0], words[1], tuple(words[2:])))))
     from bridge.cli.app import run_app
 
     sys.exit(run_app(sys.argv[1:]))

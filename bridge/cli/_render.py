@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
 
-__all__ = ["Renderer"]
 
 _A_DAY = 86_400
 

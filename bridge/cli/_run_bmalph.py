@@ -8,8 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bridge.cli._ignored import note_unignored
-from bridge.cli._terminal import AT_OPEN_BREAKER, say
-from bridge.cli.common import shell_line, write
+from bridge.cli._terminal import AT_OPEN_BREAKER, say, shell_line, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -66,45 +65,44 @@ def stand_in(folder: Folder, wanted: Wanted) -> int:
         bridge.errors.BridgeError: it did not start, or the environment failed it.
     """
     from bridge.cli._flow import Page, flows
-    from bridge.cli._mouth import Mouth
     from bridge.cli._summary import SoFar
-    from bridge.cli._terminal import Style
+    from bridge.cli._terminal import LossyWriter, Style
     from bridge.loop.events import DenialHelp, OutputText
     from bridge.setups.bmalph.opening import open_loop
     from bridge.setups.unserved import refuse
 
     refuse(folder.project, os.environ, given=wanted.extra)
-    out, err = Mouth(sys.stdout), Mouth(sys.stderr)
-    page = Page(sys.stdout, out.say) if flows(sys.stdout) else None
+    out, err = LossyWriter(sys.stdout), LossyWriter(sys.stderr)
+    page = Page(sys.stdout, out.write) if flows(sys.stdout) else None
     style = Style(sys.stderr)
     colours = {"ERROR": "red", "WARN": "yellow", "SUCCESS": "green", "LOOP": "cyan"}
-    with open_loop(folder, wanted, lambda line: err.say(f"Warning: {line}\n")) as opened:
+    with open_loop(folder, wanted, lambda line: err.write(f"Warning: {line}\n")) as opened:
 
         def on_log(level: str, line: str) -> None:
             if page is not None:
                 page.end()
             colour = colours.get(level)
-            err.say((style(line, colour) if colour else line) + "\n")
+            err.write((style(line, colour) if colour else line) + "\n")
 
         so_far = SoFar()
 
         def show(event: LoopEvent) -> None:
             so_far.take(event)
             if isinstance(event, OutputText) and wanted.live:
-                (page.write if page is not None else out.say)(event.text)
+                (page.write if page is not None else out.write)(event.text)
             elif isinstance(event, DenialHelp) and event.text:
                 if page is not None:
                     page.end()
-                out.say(event.text + "\n")
+                out.write(event.text + "\n")
 
-        err.say(_first_line(opened) + "\n")
+        err.write(_first_line(opened) + "\n")
         try:
             end = _shown(opened.events(on_log), show)
         except (KeyboardInterrupt, SystemExit) as signal:
-            err.say(so_far.interrupted(style, signal) + "\n")
+            err.write(so_far.interrupted(style, signal) + "\n")
             raise
-        _explain(opened, end, lambda line: out.say(line + "\n"))
-        err.say(so_far.ended(style, end) + "\n")
+        _explain(opened, end, lambda line: out.write(line + "\n"))
+        err.write(so_far.ended(style, end) + "\n")
     return 0
 
 

@@ -7,8 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bridge.cli._ignored import note_unignored
-from bridge.cli._terminal import say
-from bridge.cli.common import shell_line, write
+from bridge.cli._terminal import say, shell_line, write
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.driver import Driver
 
-__all__ = ["driver_folders", "is_agent", "load"]
-
 
 def driver_folders() -> tuple[Path, ...]:
     """Where the project in the working folder has drivers of its own, which a name may mean."""
@@ -47,26 +45,30 @@ def is_agent(script: str) -> bool:
     return False
 
 
+def load_driver(
+    script: str, settings: Mapping[str, str] | None = None, *, timeout: float = DEFAULT_TIMEOUT, strict: bool = True
+) -> Driver:
+    """The driver that a path or a name means; a name also means one of the project's own."""
+    from bridge.driver import Driver
+
+    folders = driver_folders() if resources.is_name(script) else ()
+    return Driver.load(script, folders=folders, settings=settings, timeout=timeout, strict=strict)
+
+
 def load(
     script: str, *, settings: Mapping[str, str] | None = None, timeout: float = DEFAULT_TIMEOUT, lift: bool = True
 ) -> Driver | Agent:
     """Load it, whatever it lacks; `settings` are there after it was sourced (for an agent before, too)."""
+    loaded: Driver | Agent
     if is_agent(script):
         from bridge.agent import Agent
 
-        agent = Agent.load(script, strict=False, timeout=timeout, settings=settings, lift=lift)
-        try:
-            agent.shell.update(settings or {})
-        except BaseException:
-            agent.close()
-            raise
-        return agent
-    from bridge.driver import Driver
-
-    driver = Driver.load(script, folders=driver_folders(), strict=False, timeout=timeout)
+        loaded = Agent.load(script, strict=False, timeout=timeout, settings=settings, lift=lift)
+    else:
+        loaded = load_driver(script, timeout=timeout, strict=False)
     try:
-        driver.shell.update(settings or {})
+        loaded.shell.update(settings or {})
     except BaseException:
-        driver.close()
+        loaded.close()
         raise
-    return driver
+    return loaded

@@ -1,17 +1,22 @@
-"""What the commands share: colours, plain text for people, signals that end a process in order."""
+"""What the commands share: results and messages, colours, signals that end a process in order.
+
+Without click: what answers without it prints as well.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["AT_OPEN_BREAKER", "Style", "duration", "guarded", "say", "show", "sign", "tame"]
+    from bridge.shell import Value
+
 
 AT_OPEN_BREAKER = "next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown"
 """What can be done when a circuit breaker has ended a loop."""
@@ -41,6 +46,43 @@ class Style:
         return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
 
 
+def write(text: str | bytes) -> None:
+    """Write a result to stdout exactly: text that came from bytes goes out as those bytes."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def print_json(document: Mapping[str, object]) -> None:
+    """Print a document with its schema number; bytes that are not UTF-8 appear as lone surrogates (\\udcXX)."""
+    import json
+
+    write(json.dumps({"schema": 1, **document}, indent=2) + "\n")
+
+
+def shell_line(argv: Sequence[str], stdin: bytes | None) -> bytes:
+    """A command as a line that bash would run, with what it reads on stdin."""
+    line = os.fsencode(_quoted(argv)) + b"\n"
+    return line if stdin is None else b"printf %s " + os.fsencode(_quoted([os.fsdecode(stdin)])) + b" | " + line
+
+
+def as_shell(name: str, value: Value | None) -> str:
+    """A variable as a line that bash would read."""
+    if value is None:
+        return f"unset {name}"
+    if isinstance(value, str):
+        return f"{name}={_quoted([value])}"
+    if isinstance(value, dict):
+        return f"{name}=({' '.join(f'[{_quoted([k])}]={_quoted([v])}' for k, v in value.items())})"
+    return f"{name}=({_quoted(value)})"
+
+
+def _quoted(words: Iterable[str]) -> str:
+    import shlex
+
+    return shlex.join(words)
+
+
 def say(text: str) -> None:
     """Print one line on stderr, at once."""
     sys.stderr.write(text + "\n")
@@ -65,9 +107,7 @@ def tame(text: str, keep: str = "") -> str:
 def sign(status: str, style: Style) -> str:
     """The mark in front of a finding, in colour; in letters where stdout's encoding has no such signs.
 
-    Args:
-        status: ``passed``, ``limit``, ``warning``, ``failed`` or ``skipped``.
-        style: of stdout.
+    status: ``passed``, ``limit``, ``warning``, ``failed`` or ``skipped``.
     """
     mark, plain, colour = _SIGNS[status]
     try:
@@ -92,26 +132,25 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def guarded(told: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
+def guarded(message: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
     """End the block in order when a signal comes, or the reader of our output leaves.
 
     TERM and HUP end the process the way Ctrl-C does: everything that was started goes first. Where the caller has
     them ignored, as nohup does with HUP, they stay ignored.
 
-    Args:
-        told: what people are told after Ctrl-C.
+    message: for people, after Ctrl-C.
     """
 
     def leave(number: int, _frame: Any) -> None:
         raise SystemExit(128 + number)
 
-    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, leave) for number in heard}
+    caught = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, leave) for number in caught}
     try:
         yield
     except KeyboardInterrupt:
         with suppress(OSError):
-            say(told)
+            say(message)
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not try to flush to them at its exit.
@@ -120,3 +159,39 @@ def guarded(told: str = "interrupted: the CLI and everything it had started were
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+_ATOMIC = 4096  # what a pipe takes whole when poll says that it takes something
+_PATIENCE = 1000  # milliseconds, the first time
+
+
+class LossyWriter:
+    """Output that never holds a loop up: a pipe that nobody reads, or that has gone, costs lines, not the night.
+
+    The original's dashboard gives the loop pipes and never reads them: after some dozen loops a write would block
+    for ever. Whatever is dropped here stands in ``ralph.log``.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._descriptor = -1
+        self._patience = _PATIENCE
+        if stream is not None:
+            stream.flush()
+            self._descriptor = stream.fileno()
+            self._poller = select.poll()
+            self._poller.register(self._descriptor, select.POLLOUT)
+
+    def write(self, text: str) -> None:
+        """Write a text, or as much of it as goes. Never raises, never waits for longer than a second."""
+        data = text.encode("utf-8", "replace")
+        while data and self._descriptor >= 0:
+            try:
+                if not self._poller.poll(self._patience):
+                    self._patience = 0  # nobody reads; once somebody does, lines come through again
+                    return
+                written = os.write(self._descriptor, data[:_ATOMIC])
+            except OSError:
+                self._descriptor = -1
+                return
+            self._patience = _PATIENCE
+            data = data[written:]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.loop.policy import LoopState
 
-__all__ = ["Bottom", "view"]
 
 _TICK = 0.25  # seconds between two looks of the lines' clocks
 _MOST = 4096  # of the agent's text: its last sentence is shown

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from bridge.cli._standing import Rows
     from bridge.setups.wiggum.checkpoints import Checkpoint
 
-__all__ = ["checkpoint_lines", "loop_rows"]
-
 
 def loop_rows(seen: dict[str, Any]) -> Rows:
     """Say what a wiggum loop is at, a fact per row, behind the rows that every loop has."""

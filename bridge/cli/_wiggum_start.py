@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, say
-from bridge.cli.common import os_text, print_json
+from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, print_json, say
 from bridge.loop.turn_records import NO_TURNS
-from bridge.resources import as_given
+from bridge.resources import as_given, os_text
 
 if TYPE_CHECKING:
     from bridge.git.work import Probe
     from bridge.loop.turn_records import Totals
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, TurnEnded
     from bridge.setups.wiggum.start import Prepared, Request
     from bridge.setups.wiggum.state import State
     from bridge.setups.wiggum.tools import AgentTool, DriverTool
 
-__all__ = ["run_start"]
 
 _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
@@ -36,9 +34,8 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     from bridge.loop.lock import one_loop
     from bridge.setups.places import other_folders
     from bridge.setups.unserved import refuse
-    from bridge.setups.wiggum.files import usable
-    from bridge.setups.wiggum.layout import FILES
-    from bridge.setups.wiggum.overview import overview
+    from bridge.setups.wiggum.controls import overview
+    from bridge.setups.wiggum.files import FILES, usable
     from bridge.setups.wiggum.start import prepare
 
     _check(given)
@@ -74,7 +71,7 @@ def _check(given: dict[str, Any]) -> None:
 
 def _request(given: dict[str, Any]) -> Request:
     from bridge.setups.wiggum.breaker import BreakerSettings
-    from bridge.setups.wiggum.opening import limits_of
+    from bridge.setups.wiggum.opening import environment_defaults
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import Checkpointing
 
@@ -95,7 +92,7 @@ def _request(given: dict[str, Any]) -> Request:
         mode=given["mode"],
         promise=None if promise is None else os_text(promise),
         max_iterations=most,
-        environment=limits_of(most, promise),
+        environment=environment_defaults(most, promise),
         max_minutes=given["max_minutes"],
         breaker=BreakerSettings(**limits) if limits else None,
         checkpoints=Checkpointing(
@@ -130,15 +127,15 @@ def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
 
 
 def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> State:
-    from bridge.setups.wiggum.files import cancelled
-    from bridge.setups.wiggum.opening import Wanted, open_outer
+    from bridge.setups.wiggum.controls import close_interrupted
+    from bridge.setups.wiggum.files import is_cancelled
+    from bridge.setups.wiggum.opening import ToolOptions, open_outer
     from bridge.setups.wiggum.outer import RETRY_DELAY, Ended
-    from bridge.setups.wiggum.stopping import ended_at_once
     from bridge.setups.wiggum.tools import TURN_MINUTES
 
     began = time.monotonic()
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    wanted = Wanted(
+    wanted = ToolOptions(
         live=given["live"],
         timeout=(given["timeout"] or TURN_MINUTES) * 60,
         retry_delay=RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"],
@@ -157,10 +154,10 @@ def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]
                         state = event.state
             except (KeyboardInterrupt, SystemExit) as signal:
                 events.close()  # the agent ends before its work is looked at
-                if isinstance(signal, KeyboardInterrupt) or not cancelled(layout):
+                if isinstance(signal, KeyboardInterrupt) or not is_cancelled(layout):
                     view.interrupted(time.monotonic() - began, signal)
                     raise
-                state = ended_at_once(layout, probe, datetime.now(UTC))
+                state = close_interrupted(layout, probe, datetime.now(UTC))
                 opened.active.over("cancelled")
                 view.show(Ended(state, time.monotonic() - began, view.totals))
     return state

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, guarded
-from bridge.cli.common import os_text, print_json, write
+from bridge.cli._terminal import Style, guarded, print_json, write
 from bridge.errors import ConfigurationError, ProgramNotFound
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.adapters.problems import Problem
     from bridge.adapters.registry import Entry, Registry
-    from bridge.adapters.result import Result
-
-__all__ = ["adapter", "show_result"]
+    from bridge.adapters.results import Result
 
 _seconds = click.FloatRange(min=0, min_open=True)
 
@@ -63,8 +61,7 @@ def list_(as_json: bool) -> int:
 
 
 def _row(entry: Entry) -> dict[str, object]:
-    from bridge.adapters.adapter import Adapter
-    from bridge.adapters.vocabulary import words
+    from bridge.adapters.adapter import Adapter, vocabulary
 
     found = entry.adapter
     try:
@@ -89,7 +86,7 @@ def _row(entry: Entry) -> dict[str, object]:
         "commands": {
             "prefix": found.commands.prefix,
             "scope": list(found.commands.scope),
-            "words": words(found),
+            "words": vocabulary(found),
             "about": {each.name: each.description for each in found.commands.builtin if each.description},
         },
     }
@@ -213,7 +210,7 @@ def schema() -> None:
     """Print the JSON Schema of adapter files, for editors."""
     import json
 
-    from bridge.adapters.jsonschema import json_schema
+    from bridge.adapters.schema import json_schema
 
     write(json.dumps(json_schema(), indent=2) + "\n")
 
@@ -323,6 +320,7 @@ def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: flo
     import os
 
     from bridge.adapters.adapter import Adapter
+    from bridge.cli._adapter_session import show_result
 
     if not commands:
         commands = [sys.stdin.read()]
@@ -342,27 +340,6 @@ def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: flo
     return 0 if all(each.ok for each in results) else 1
 
 
-def show_result(result: Result) -> None:
-    """Print what a command printed, and on stderr how it ended when that wasn't at a prompt."""
-    from bridge.adapters.spill import shorten, spill
-    from bridge.adapters.view import plain
-
-    output = result.output if Style(sys.stdout).on else plain(result.output)
-    short = shorten(output) if sys.stdout.isatty() else None
-    if short is not None:
-        output = short.text(spill(output))
-    if output:
-        write(output + "\n")
-    if result.ended_by in ("timeout", "incomplete", "input", "exit"):
-        told = {
-            "timeout": "it did not end in time" + (" and was interrupted" if result.recovered else ""),
-            "incomplete": "the command is incomplete" + ("; it was interrupted" if result.recovered else ""),
-            "input": "the program waits for input",
-            "exit": f"the program ended with status {result.exit_code}",
-        }[result.ended_by]
-        click.echo(f"ralph-bridge: {told}", err=True)
-
-
 def _document(result: Result) -> dict[str, object]:
     from bridge.adapters.view import plain
 
@@ -379,8 +356,7 @@ def repl(name: str, cwd: str) -> int:
 
     When stdin is no terminal, each of its lines is run as one command.
     """
-    from bridge.cli._repl import on_lines, on_terminal
+    from bridge.cli._adapter_session import repl_on_lines, repl_on_terminal
 
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        return on_terminal(name, cwd)
-    return on_lines(name, cwd)
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return (repl_on_terminal if on_terminal else repl_on_lines)(name, cwd)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._setups import choose, setup_option
-from bridge.cli.common import project_folder, project_option, write
+from bridge.cli._options import project_folder, project_option, setup_option
+from bridge.cli._terminal import write
 from bridge.errors import ConfigurationError
+from bridge.setups.choosing import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,17 +8,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import guarded, say
-from bridge.cli.common import os_text, write
+from bridge.cli._terminal import guarded, say, write
 from bridge.errors import BridgeError
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.setups.bmalph.flags import Plan
     from bridge.setups.bmalph.folder import Folder
-
-__all__ = ["controller"]
 
 
 def controller(path: Path, words: Sequence[str]) -> int:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from bridge.demo.project import DemoProject
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
 
-__all__ = ["demo"]
 
 # Written out, because importing the demo for `--help` would be slow; a test compares it with DRIVERS.
 _NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._setups import choose, is_bare, setup_option
-from bridge.cli._terminal import Style, guarded, show, sign, tame
-from bridge.cli.common import print_json, project_folder, project_option
+from bridge.cli._options import project_folder, project_option, setup_option
+from bridge.cli._terminal import Style, guarded, print_json, show, sign, tame
+from bridge.setups.choosing import choose, is_bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.diagnosis import Finding
 
-__all__ = ["doctor"]
 
 _STATUSES = ("passed", "warning", "failed")
 

@@ -1,4 +1,4 @@
-"""``ralph-bridge drift``: scripts held against the CLIs that are installed here."""
+"""``ralph-bridge drift``: scripts compared with the CLIs that are installed here."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._terminal import Style, guarded, say, show, sign, tame
-from bridge.cli.common import os_text, print_json
+from bridge.cli._terminal import Style, guarded, print_json, say, show, sign, tame
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.drift import Finding, Report
-
-__all__ = ["drift", "rendered"]
+    from bridge.drift import DriftFinding, DriftReport
 
 
 @click.command()
@@ -24,29 +22,29 @@ __all__ = ["drift", "rendered"]
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.option("-q", "--quiet", is_flag=True, help="Only what did not pass.")
 def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool) -> int:
-    """Hold drivers and agents against the CLIs that are installed on this machine.
+    """Compare drivers and agents with the CLIs that are installed on this machine.
 
-    SCRIPT is a path, or the name of a driver or agent; default: all that ship with ralph-bridge. Told is
-    whether the CLI is there and new enough, and whether it knows every option that the script passes, where
-    it passes it. With --run, in namespaces without a network: whether the command lines are accepted, the
-    prompt arrives, tools work, the filter shows the text, the session id is found and resumes, and what the
-    CLI makes of odd prompts.
+    SCRIPT is a path, or the name of a driver or agent; default: all that ship with ralph-bridge. The report
+    says whether the CLI is there and new enough, and whether it knows every option that the script passes,
+    where it passes it. With --run, in namespaces without a network, it also says whether the command lines
+    are accepted, the prompt arrives, tools work, the filter shows the text, the session id is found and
+    resumes, and how the CLI deals with odd prompts.
 
     Exit status: 0 nothing failed (limits of a CLI are named and are no failure), 1 a script has to be changed,
-    2 usage, 4 a CLI is not installed, or --run can't have its namespaces.
+    2 usage, 4 a CLI is not installed, or namespaces for --run are not available.
     """
     with guarded():
         reports = _reports(scripts, run=run_it, quiet=quiet, as_json=as_json)
         if as_json:
             print_json({"run": run_it, "scripts": [each.as_data() for each in reports]})
         else:
-            show(_words(reports) + "\n")
+            show(_summary(reports) + "\n")
         return _code(reports, named=bool(scripts))
 
 
-def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool) -> list[Report]:
+def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool) -> list[DriftReport]:
     from bridge.drift import examine
-    from bridge.drift.held import locate
+    from bridge.drift.commands import locate
     from bridge.errors import SandboxUnavailable
     from bridge.rehearsal.sandbox import missing
 
@@ -75,7 +73,7 @@ def _shipped() -> list[Path]:
     ]
 
 
-def _code(reports: list[Report], *, named: bool) -> int:
+def _code(reports: list[DriftReport], *, named: bool) -> int:
     """Of all shipped scripts, most people have one CLI: only scripts that were named need theirs."""
     if any(each.failed for each in reports):
         return 1
@@ -83,17 +81,17 @@ def _code(reports: list[Report], *, named: bool) -> int:
     return 0 if all(there) or (any(there) and not named) else 4
 
 
-def _words(reports: list[Report]) -> str:
+def _summary(reports: list[DriftReport]) -> str:
     failed = sum(each.failed for each in reports)
     absent = sum(not each.installed and not each.failed for each in reports)
     good = len(reports) - failed - absent
-    told = [f"{good} in step with {'its CLI' if good == 1 else 'their CLIs'}"]
-    told += [f"{failed} drifted"] if failed else []
-    told += [f"{absent} without {'its CLI' if absent == 1 else 'their CLIs'} on this machine"] if absent else []
-    return ", ".join(told)
+    parts = [f"{good} in step with {'its CLI' if good == 1 else 'their CLIs'}"]
+    parts += [f"{failed} drifted"] if failed else []
+    parts += [f"{absent} without {'its CLI' if absent == 1 else 'their CLIs'} on this machine"] if absent else []
+    return ", ".join(parts)
 
 
-def rendered(report: Report, *, quiet: bool = False) -> str:
+def rendered(report: DriftReport, *, quiet: bool = False) -> str:
     """Give the table of one report."""
     style = Style(sys.stdout)
     cli = f"{report.cli} {report.version}".strip() if report.cli else "could not be asked"
@@ -105,7 +103,7 @@ def rendered(report: Report, *, quiet: bool = False) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _lines(finding: Finding, wide: int, style: Style) -> list[str]:
+def _lines(finding: DriftFinding, wide: int, style: Style) -> list[str]:
     number = f" ({finding.drift})" if finding.drift and finding.status.value != "passed" else ""
     lines = [f"  {sign(finding.status.value, style)} {finding.check:<{wide}}  {tame(finding.detail)}{number}"]
     if finding.hook:

@@ -1,4 +1,4 @@
-"""``ralph-bridge explain``: what a check wants, why, and how it looks wrong and right."""
+"""``ralph-bridge explain``: what a check wants, why, and how it looks wrong and right; checks by their names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._checks import all_checks, find
-from bridge.cli._terminal import Style
-from bridge.cli.common import print_json, write
+from bridge.cli._terminal import Style, print_json, write
+from bridge.errors import ConfigurationError
+from bridge.resources import likely
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from bridge.verify.registry import Check
 
 _SECTIONS = ("Bad", "Good")
@@ -30,7 +32,7 @@ def explain(code: str | None, as_json: bool) -> int:
         else:
             write("".join(f"{check.code}  {_head(check):22}  {check.title}\n" for check in checks.values()))
         return 0
-    check = find(code)
+    check = _find(code)
     if as_json:
         print_json(_fields(check))
     else:
@@ -82,3 +84,48 @@ def _parts(doc: str) -> tuple[str, dict[str, str]]:
             parts[at].append(line)
     why = "\n".join(parts.pop("")).strip("\n")
     return why, {name: textwrap.dedent("\n".join(lines)).strip("\n") for name, lines in parts.items()}
+
+
+def all_checks() -> Mapping[str, Check]:
+    """Every check by its code, in the order of the codes."""
+    from bridge.verify.checks import load
+    from bridge.verify.registry import CHECKS
+
+    load()
+    return dict(sorted(CHECKS.items()))
+
+
+def _find(code: str) -> Check:
+    """The check with this code, whatever its case.
+
+    Raises:
+        ConfigurationError: there is none; the likely meant one is named.
+    """
+    checks = all_checks()
+    if (found := checks.get(code.upper())) is not None:
+        return found
+    raise ConfigurationError(f"no check is called {code!r}.{_meant(code, checks)}")
+
+
+def matching(option: str, given: Iterable[str]) -> tuple[str, ...]:
+    """The codes that an option names by themselves or by their beginnings, separated by commas.
+
+    Raises:
+        ConfigurationError: one of them names no check.
+    """
+    wanted = [code.strip().upper() for text in given for code in text.split(",") if code.strip()]
+    if not wanted:
+        return ()
+    checks = all_checks()
+    for code in wanted:
+        if not any(known.startswith(code) for known in checks):
+            raise ConfigurationError(f"{option} {code}: there is no such check.{_meant(code, checks)}")
+    return tuple(known for known in checks if known.startswith(tuple(wanted)))
+
+
+def _meant(code: str, checks: Mapping[str, Check]) -> str:
+    # A wrong number is nobody's slip of the pen for another one, unless it has the digits of one.
+    digits = "".join(filter(str.isdigit, code))
+    guess = f"RB{digits.zfill(3)}" if digits else ""
+    meant = f" Did you mean {guess}?" if guess in checks else likely(code.upper(), checks)
+    return f"{meant}\n  next: `ralph-bridge explain` lists all checks"

@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._flow import Page, flows, steers
-from bridge.cli._terminal import Style, guarded, say
-from bridge.cli.common import os_text, write
+from bridge.cli._terminal import Style, guarded, say, write
 from bridge.errors import BridgeError, SessionRefused
+from bridge.resources import os_text
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
-from bridge.setups.ralph_loop.start import Options
+from bridge.setups.ralph_loop.settings import Options
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from bridge.setups.model import Setup
     from bridge.setups.ralph_loop.events import Ended, HookText, SessionEvent
-
-__all__ = ["controller", "run_in_setup", "start"]
 
 
 def run_in_setup(context: click.Context, setup: Setup) -> int:
@@ -100,7 +98,7 @@ def start(
         dry_run: check everything, print the first prompt, and stop.
         quiet: no lines of the log on stdout; the agent's text stays.
     """
-    from bridge.setups.ralph_loop.help import help_text, usage
+    from bridge.setups.ralph_loop.controller import help_text, usage
 
     if isinstance(request, Refusal):
         if request.message:
@@ -129,9 +127,9 @@ def start(
 
 def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool, quiet: bool) -> int:
     from bridge.cli._summary import agent_tool, first_line, last_line
-    from bridge.setups.ralph_loop.prompts import first_prompt
+    from bridge.setups.ralph_loop.opening import ready
+    from bridge.setups.ralph_loop.prompt import first_prompt
     from bridge.setups.ralph_loop.runner import run_session
-    from bridge.setups.ralph_loop.start import ready
 
     renderer = _Renderer(quiet=quiet)
     with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (
@@ -248,7 +246,7 @@ def _print(text: str, *, error: bool = False) -> None:
 
 def _leave_to_the_original(setup: Setup, mode: str, words: Sequence[str]) -> int:
     """``update`` and ``sandbox``: not ours to do. After an update the stand-in may be gone, and we say so."""
-    from bridge.setups.ralph_loop.original import run_original
+    from bridge.setups.ralph_loop.controller import run_original
 
     status, notice = run_original(setup, words, in_place=mode == "update")
     if notice:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bridge.cli._terminal import guarded, tame
-from bridge.cli.common import project_folder, project_option, write
+from bridge.cli._options import project_folder, project_option
+from bridge.cli._terminal import guarded, tame, write
 
 __all__ = ["reset"]
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._setups import choose, is_bare, refuse_options, setup_option
+from bridge.cli._options import project_folder, project_option, refuse_options, settings_option, setup_option
 from bridge.cli._terminal import guarded
-from bridge.cli.common import os_text, project_folder, project_option, settings_option
+from bridge.resources import os_text
+from bridge.setups.choosing import choose, is_bare
 
 if TYPE_CHECKING:
     from bridge.setups.model import Setup

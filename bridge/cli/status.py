@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli import _standing
-from bridge.cli._setups import choose_loop, loop_option
-from bridge.cli._terminal import Style, duration, guarded, show
-from bridge.cli.common import print_json, project_folder, project_option
+from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
+from bridge.cli._terminal import Style, duration, guarded, print_json, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable

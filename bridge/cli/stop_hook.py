@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import click
 
-__all__ = ["answer_stop", "stop_hook"]
 
 _LEGACY = "--legacy-exit-codes"
 
@@ -27,12 +26,12 @@ def answer_stop(arguments: list[str]) -> int:
     prevent the stop, each time, and give the usage to the model.
     """
     from bridge.setups.wiggum.hook import answer
-    from bridge.setups.wiggum.hook_answers import opened
+    from bridge.setups.wiggum.hook_protocol import fail_open
 
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
     legacy = _LEGACY in arguments
     if unknown := [each for each in arguments if each != _LEGACY]:
-        found = opened(f"unknown argument {unknown[0]!r}, expected nothing or {_LEGACY}", legacy=legacy)
+        found = fail_open(f"unknown argument {unknown[0]!r}, expected nothing or {_LEGACY}", legacy=legacy)
     else:
         found = answer(data, env=os.environ, cwd=_cwd(), legacy=legacy)
     if found.stderr:

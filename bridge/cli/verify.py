@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._checks import matching
-from bridge.cli._progress import Progress
-from bridge.cli._terminal import Style, guarded
+from bridge.cli._terminal import Style, duration, guarded, say
+from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
-from bridge.verify.model import RunFinished
+from bridge.resources import likely
+from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, ScriptStarted, Severity
 from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import Options
+from bridge.verify.reports.base import Options, plural, printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -27,17 +28,14 @@ _KINDS = ", ".join(FORMATS)
 
 
 def _reports(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> list[tuple[str, str]]:
-    import difflib
-
     wanted = []
     for pair in pairs:
         kind, equals, file = pair.partition("=")
         if not equals or not file:
             raise ConfigurationError(f"--report {pair!r}: expected KIND=FILE, such as junit=verify.xml")
         if kind not in FORMATS:
-            close = difflib.get_close_matches(kind, FORMATS, 1)
-            meant = f" Did you mean {close[0]}?" if close else ""
-            raise ConfigurationError(f"--report {pair!r}: {kind!r} is no format.{meant} There are: {_KINDS}")
+            meant = likely(kind, FORMATS)
+            raise ConfigurationError(f"--report {pair!r}: {kind!r} is not a format.{meant} There are: {_KINDS}")
         if not os.path.isdir(folder := os.path.dirname(file) or "."):
             raise ConfigurationError(f"--report {pair!r}: there is no folder {folder}")
         if os.path.isdir(file):
@@ -106,7 +104,7 @@ def verify(
         events = run(paths, strict=strict)
     else:
         events = _checks(paths, select, ignore, jobs or 1, static, timeout)
-    progress = Progress(off=no_progress or quiet, verbose=verbose)
+    progress = _Progress(off=no_progress or quiet, verbose=verbose)
     with guarded("interrupted: the scripts and everything that they had started were ended"):
         finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
     return 1 if finished.errors or (strict and finished.warnings) else 0
@@ -137,7 +135,7 @@ def _checks(
 
 def _consume(
     events: Generator[Event],
-    progress: Progress,
+    progress: _Progress,
     kind: str,
     reports: Sequence[tuple[str, str]],
     *,
@@ -182,3 +180,48 @@ def _save(name: str, text: str) -> None:
             write_atomic(name, text)
     except OSError as error:
         raise ProjectUnusable(f"the report {name} can't be written: {error.strerror}") from error
+
+
+_WIDTH = 24
+
+
+class _Progress:
+    """Progress on stderr: one line that is written over on a terminal; elsewhere, if asked, one per script."""
+
+    def __init__(self, *, off: bool = False, verbose: bool = False) -> None:
+        self._live = sys.stderr.isatty() and not off
+        self._lines = verbose
+        self._total = self._done = 0
+        self._drawn = False
+
+    def take(self, event: Event) -> None:
+        """Show where the run is."""
+        if isinstance(event, RunStarted):
+            self._total = len(event.scripts)
+        elif isinstance(event, ScriptStarted):
+            self._draw(printable(shown(event.path)))
+        elif isinstance(event, ScriptFinished):
+            self._done += 1
+            if self._lines:
+                errors = sum(finding.severity is Severity.ERROR for finding in event.findings)
+                name = printable(shown(event.path)).replace("\n", "\\n")
+                say(f"[{self._done}/{self._total}] {name}: {plural(errors, 'error')} in {duration(event.seconds)}")
+        elif isinstance(event, RunFinished) and self._lines:
+            say(f"{plural(event.scripts, 'script')} in {duration(event.seconds)}")
+
+    def clear(self) -> None:
+        """Take the line away, before something else is written to the same terminal."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False
+
+    def _draw(self, name: str) -> None:
+        if not self._live:
+            return
+        filled = _WIDTH * self._done // max(self._total, 1)
+        line = f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {self._done}/{self._total} {name}"
+        columns = shutil.get_terminal_size().columns
+        sys.stderr.write("\r\x1b[K" + line.replace("\n", " ")[: columns - 1])
+        sys.stderr.flush()
+        self._drawn = True

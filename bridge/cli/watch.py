@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli import _standing
-from bridge.cli._setups import choose_loop, loop_option
+from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, guarded, say, show, tame
-from bridge.cli.common import project_folder, project_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, guarded, say, show
-from bridge.cli.common import os_text, print_json, project_folder, project_option, settings_option, write
+from bridge.cli._options import project_folder, project_option, settings_option
+from bridge.cli._terminal import Style, guarded, print_json, say, show, write
 from bridge.errors import ConfigurationError
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
 
-__all__ = ["wiggum"]
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _local = click.option("--local", is_flag=True, help="In settings.local.json, which isn't shared.")
@@ -35,7 +35,7 @@ def wiggum() -> None:
 
 
 def _layout(project: str | None, *, tell: bool = False) -> Layout:
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
 
     return Layout(project_folder(project, tell=tell))
 
@@ -139,7 +139,7 @@ def status(*, project: str | None, as_json: bool) -> int:
         now, layout = time.time(), _layout(project)
         seen = overview(the_loop(layout.project, "wiggum"), now)
         if as_json:
-            state = files.last(layout)
+            state = files.latest_state(layout)
             print_json(seen | {"turn": state.turn.number if state and state.turn else None})
         else:
             show("".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout))))
@@ -158,7 +158,7 @@ def stop(*, project: str | None, as_json: bool, now: bool) -> int:
     Exit status: 0, also when there is nothing to stop.
     """
     with guarded():
-        from bridge.setups.wiggum.stopping import stop as ask
+        from bridge.setups.wiggum.controls import stop as ask
 
         told = ask(_layout(project), at_once=now)
         if as_json:
@@ -176,7 +176,7 @@ def reset(*, project: str) -> int:
     The next start goes on with the loop; the first turn with progress closes the circuit.
     """
     with guarded():
-        from bridge.setups.wiggum.stopping import reset as reset_breaker
+        from bridge.setups.wiggum.controls import reset as reset_breaker
 
         write(f"{reset_breaker(_layout(project))}\n")
         return 0
@@ -193,10 +193,10 @@ def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
         from bridge.git.repository import find_repository
         from bridge.setups.wiggum import files
         from bridge.setups.wiggum.checkpoints import listed
-        from bridge.setups.wiggum.layout import FILES
+        from bridge.setups.wiggum.files import FILES
 
         layout = _layout(project)
-        state = files.last(layout)
+        state = files.latest_state(layout)
         run = None if everything or state is None else state.run_id
         found = listed(find_repository(layout.project, FILES), run)
         if as_json:
@@ -218,9 +218,9 @@ def restore(*, number: int, project: str | None, as_json: bool, run: str | None)
     commit of its own, whose name is shown. Untracked files and progress.txt stay.
     """
     with guarded():
-        from bridge.setups.wiggum.stopping import restored
+        from bridge.setups.wiggum.controls import restore_checkpoint
 
-        done = restored(_layout(project), number, run)
+        done = restore_checkpoint(_layout(project), number, run)
         if as_json:
             document = {"checkpoint": done.checkpoint.document(), "saved": done.saved, "changed": done.changed}
             print_json(document)

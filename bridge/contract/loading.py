@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import subprocess
 from pathlib import Path
@@ -66,6 +65,8 @@ def missing_hooks(
     missing = [name for name in contract.required if name not in defined]
     if not missing and not more:
         return None
+    import difflib
+
     own = [name for name in defined if name.startswith(contract.prefix)]
     lines = [f"{path} is not {noun}: required hooks are missing" if missing else f"{path} is not {noun}"]
     for name in missing:

@@ -1,8 +1,11 @@
-"""The contracts as named tuples; `driver.yaml` and `agent.yaml` hold the data, `reading.py` checks it."""
+"""The contracts as named tuples.
+
+`driver.yaml` and `agent.yaml` hold the data and `reading.py` checks it; what is loaded is the same as JSON, which
+`make contract` writes: importing a YAML parser takes longer than all the rest of a command.
+"""
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -174,6 +177,8 @@ class Contract(NamedTuple):
     def suggest(self, name: str) -> str | None:
         """Return the hook whose name is close to `name`, which is none itself."""
         # Without the prefix, or every driver_* name would look much like every other.
+        import difflib
+
         stems = {hook.removeprefix(self.prefix): hook for hook in self.hooks}
         close = difflib.get_close_matches(name.removeprefix(self.prefix), stems, n=1, cutoff=0.7)
         return stems[close[0]] if close else None
@@ -182,13 +187,13 @@ class Contract(NamedTuple):
 @cache
 def driver_contract() -> Contract:
     """Return the contract of drivers, read once per process."""
-    return _load(_FOLDER / "driver.yaml")
+    return _load("driver")
 
 
 @cache
 def agent_contract() -> Contract:
     """Return the contract of agents, read once per process."""
-    return _load(_FOLDER / "agent.yaml")
+    return _load("agent")
 
 
 def kind_of(functions: Iterable[str]) -> Literal["driver", "agent"] | None:
@@ -210,12 +215,10 @@ def _is_meant(contract: Contract, name: str) -> bool:
     return name in contract.hooks or contract.suggest(name) is not None
 
 
-def _load(path: Path) -> Contract:
-    # Here, because they take longer than anything that only asks for a hook's name.
-    import yaml
+def _load(kind: str) -> Contract:
+    import json
 
     from bridge.contract.reading import contract_of
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    with path.open(encoding="utf-8") as file:
-        return contract_of(yaml.load(file, loader), path.name, check=False)  # noqa: S506 - both loaders are safe ones
+    data = json.loads((_FOLDER / f"{kind}.json").read_bytes())
+    return contract_of(data, f"{kind}.yaml", check=False)

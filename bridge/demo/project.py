@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["DRIVERS", "DemoProject", "make_project"]
 
 DRIVERS: Mapping[str, str] = {
     "claude-code": "claude",

@@ -1,6 +1,6 @@
-"""A script held against the CLI that is installed here: what it asks of that CLI, and what the CLI makes of it."""
+"""A script compared with the CLI that is installed here: what it asks of that CLI, and what the CLI makes of it."""
 
-from bridge.drift.model import Finding, Report, Status
-from bridge.drift.static import examine, short
+from bridge.drift.examine import examine, examine_options
+from bridge.drift.model import DriftFinding, DriftReport, DriftStatus
 
-__all__ = ["Finding", "Report", "Status", "examine", "short"]
+__all__ = ["DriftFinding", "DriftReport", "DriftStatus", "examine", "examine_options"]

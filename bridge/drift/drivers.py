@@ -6,127 +6,304 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.drift.bench import CONTEXT, PROMPT, Trial
-from bridge.drift.edges import behind, endless, prompts
-from bridge.drift.judging import tools_finding
-from bridge.drift.model import Finding, Status
-from bridge.drift.runs import DONE, SECRET
-from bridge.drift.sessions import sessions
+from bridge.drift.commands import UNKNOWN_SESSION
+from bridge.drift.model import DriftFinding, failed, limit, passed, warning
+from bridge.drift.runs import DONE, END, PROMPT, SECRET, run_cli, work_turns
 from bridge.driver import Driver
 from bridge.errors import BridgeError
+from bridge.loop.outcome import is_dead_session
+from bridge.rehearsal.scenario import ENDINGS, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.drift.runs import Model, Run
+    from bridge.drift.runs import CliRun, Model
 
-__all__ = ["try_driver"]
+_CONTEXT = "Loop #1 of a trial."
+_NEXT_CONTEXT = "The second loop of a trial: another context."
+_REVIEW = "Review findings of a trial."
+_DASH = "- [ ] a task that begins with a dash"
+_LARGE = "A line of a very large prompt.\n" * 8000
+_FEW = 3  # requests that a turn which ends by itself may take
+_PLACEHOLDER = "DeferredToolPlaceholder"  # claude's, "never call this tool"
 
 
-def try_driver(script: Path, model: Model) -> Iterator[Finding]:
-    """Run a driver's commands of every kind, and say what came of it."""
+class DriverTrial:
+    """One driver and its scripted model."""
+
+    def __init__(self, driver: Driver, model: Model) -> None:
+        self.driver = driver
+        self.model = model
+        self.context_arrives = False
+        self.prompt = Path.cwd() / ".ralph" / "PROMPT.md"
+        self.prompt.parent.mkdir(exist_ok=True)
+        driver.set("CLAUDE_OUTPUT_FORMAT", "json")
+        driver.set("CLAUDE_USE_CONTINUE", "true")
+
+    def run(
+        self,
+        prompt: str = PROMPT,
+        *,
+        context: str = _CONTEXT,
+        session: str = "",
+        live: bool = False,
+        appended: tuple[str, ...] = (),
+        turns: list[Turn] | None = None,
+    ) -> CliRun:
+        """Build a command as the loop does, and run it."""
+        self.prompt.write_text(prompt + "\n", encoding="utf-8")
+        self.driver.offer_stdin()
+        argv = self.driver.build_command(str(self.prompt), context, session)
+        if live:
+            argv = self.driver.prepare_live_command()
+        text = self.driver.command_stdin()
+        stdin = text.encode("utf-8", "surrogateescape") if text else None
+        return run_cli(self.model, [*argv, *appended], turns or work_turns(), stdin=stdin)
+
+
+def try_driver(script: Path, model: Model) -> Iterator[DriftFinding]:
+    """Run a driver's commands of every kind, and yield what is found."""
     with Driver.load(script, cwd=os.getcwd(), env=dict(os.environ)) as driver:
-        trial = Trial(driver, model)
-        first = trial.run(work=f"echo works > worked.txt; echo {SECRET}")
-        yield from starts(first)
+        trial = DriverTrial(driver, model)
+        first = trial.run(turns=work_turns(work=f"echo works > worked.txt; echo {SECRET}"))
         if not first.accepted:
+            hint = "run what `ralph-bridge command` prints by hand; it is not the CLI's command line of today"
+            yield failed("starts", first.complaint(), hint)
             return
-        yield from works(trial, first)
+        yield passed("starts", "the CLI takes its command line")
+        yield from _arrival(trial, first)
+        yield _answer(first)
         second, offered = None, first.offered()
         if driver.supports_live_output():
             second = trial.run(live=True)
-            yield from live(trial, second)
+            yield from _live(trial, second)
             offered |= second.offered()
-        yield tools_finding(driver.valid_tools(), offered, matter=driver.supports_tool_allowlist())
+        yield compare_tools(driver.valid_tools(), offered, matter=driver.supports_tool_allowlist())
         if driver.supports_sessions():
-            yield from sessions(trial, second if second is not None and second.accepted else trial.run())
-        yield from prompts(trial)
-        yield from behind(trial)
-        yield from endless(trial)
+            yield from _session(trial, second if second is not None and second.accepted else trial.run())
+        yield from _odd_prompts(trial)
+        yield _review(trial)
+        yield from _endless(trial)
 
 
-def starts(done: Run) -> Iterator[Finding]:
-    """Is the command line accepted at all?"""
-    if done.accepted:
-        yield Finding("starts", Status.PASSED, "the CLI takes its command line")
-    else:
-        hint = "run what `ralph-bridge command` prints by hand; it is not the CLI's command line of today"
-        yield Finding("starts", Status.FAILED, done.complaint(), hint)
+# -- one run -------------------------------------------------------------------------------------------------
 
 
-def works(trial: Trial, done: Run) -> Iterator[Finding]:
-    """Does the prompt arrive, do tools run, is the answer read?"""
-    if any(PROMPT in each for each in done.said):
-        yield Finding("prompt", Status.PASSED, "it arrives as it is", drift="D7")
+def _arrival(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
+    """Do prompt and context arrive, and do tools run?"""
+    if done.reached_model(PROMPT):
+        yield passed("prompt", "it arrives as it is", drift="D7")
     else:
         hint = "in an argument the CLI changes it; give it on stdin (PROMPT_ON_STDIN, see the contract)"
-        detail = "the model gets it changed" + (": quotes are escaped" if done.escaped('"task"') else "")
-        yield Finding("prompt", Status.WARNING, detail, hint, "D7")
-    trial.heard = CONTEXT in done.heard()
-    if not trial.heard:
+        escaped = ": quotes are escaped" if done.reached_model('\\"task\\"') else ""
+        yield warning("prompt", f"it reaches the model changed{escaped}", hint, "D7")
+    trial.context_arrives = _CONTEXT in done.first_request
+    if not trial.context_arrives:
         hint = "put the second argument of driver_build_command before the prompt, or into an option for it"
-        yield Finding("context", Status.WARNING, "the loop context does not reach the model", hint)
+        yield warning("context", "the loop context does not reach the model", hint)
     if Path("worked.txt").exists():
-        yield Finding("tools work", Status.PASSED, "a command was run")
+        yield passed("tools work", "a command was run")
     else:
-        detail = "the CLI refused to run a command: the loop makes no progress"
         hint = "pass the option that gives the permission, which nobody can give in a loop"
-        yield Finding("tools work", Status.FAILED, detail, hint)
+        yield failed("tools work", "the CLI refused to run a command: the loop makes no progress", hint)
+
+
+def _answer(done: CliRun) -> DriftFinding:
     answer = done.answer
-    if DONE in answer.text and answer.completed is not False and SECRET not in answer.text:
-        yield Finding("answer", Status.PASSED, f"read as {answer.family}", drift="D6")
-    elif SECRET in answer.text:
+    if SECRET in answer.text:
         detail = f"read as {answer.family}: what tools print can't be told from what the agent says"
-        yield Finding("answer", Status.WARNING, detail, "pass the option for output of the answer alone, or JSON")
-    else:
-        detail = f"read as {answer.family}, and not all of it"
-        yield Finding("answer", Status.FAILED, detail, "pass the option for an output that can be read", "D6")
+        return warning("answer", detail, "pass the option for output of the answer alone, or JSON")
+    if DONE in answer.text and answer.completed is not False:
+        return passed("answer", f"read as {answer.family}", drift="D6")
+    hint = "pass the option for an output that can be read"
+    return failed("answer", f"read as {answer.family}, and not all of it", hint, "D6")
 
 
-def live(trial: Trial, done: Run) -> Iterator[Finding]:
-    """Is the live form accepted, and does the driver's filter show what is said?"""
+def compare_tools(patterns: list[str], offered: frozenset[str], *, matter: bool) -> DriftFinding:
+    """Compare the names in an allowlist's patterns with the tools that the CLI offers; old names do no harm."""
+    names = {pattern.split("(")[0] for pattern in patterns}
+    offered -= {_PLACEHOLDER}
+    known, stale, missing = sorted(names & offered), sorted(names - offered), sorted(offered - names)
+    if not known:
+        detail = f"none of its names is known; the CLI offers {', '.join(sorted(offered))}"
+        return warning("tool names", detail, "list today's names; old ones may stay for older settings", "D13")
+    parts = [f"{len(known)} of {len(offered)} tools that the CLI offers are listed"]
+    parts += [f"not listed: {', '.join(missing)}"] if missing else []
+    parts += [f"not offered: {', '.join(stale)}"] if stale else []
+    found = warning if missing and matter else passed
+    return found(
+        "tool names", "; ".join(parts), "an allowlist with such a name is refused: list today's names", "D13"
+    )
+
+
+# -- live output ---------------------------------------------------------------------------------------------
+
+
+def _live(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
+    """Is the live form accepted, and does the driver's filter show what the agent says?"""
+    if not done.accepted:
+        yield failed("live", done.complaint(), "look at what it adds to CLAUDE_CMD_ARGS")
+        return
+    yield passed("live", "the CLI takes its live form")
+    try:
+        yield _display(trial.driver.stream_filter(), done)
+    except (ValueError, BridgeError) as error:
+        yield failed("display", f"its filter is not usable: {error}", drift="D4")
+        return
+    yield from _live_from_text(trial)
+
+
+def _display(program: str, done: CliRun) -> DriftFinding:
     from bridge.stream.jq import Filter
 
-    if not done.accepted:
-        yield Finding("live", Status.FAILED, done.complaint(), "look at what it adds to CLAUDE_CMD_ARGS")
-        return
-    yield Finding("live", Status.PASSED, "the CLI takes its live form")
-    try:
-        filtered = Filter(trial.driver.stream_filter())
-        shown = b"".join(filtered.apply(line) for line in done.lines).decode("utf-8", "replace")
-    except (ValueError, BridgeError) as error:
-        yield Finding("display", Status.FAILED, f"its filter is not usable: {error}", drift="D4")
-        return
+    filtered = Filter(program)
+    shown = b"".join(filtered.apply(line) for line in done.lines).decode("utf-8", "replace")
     if DONE not in shown:
-        detail = "its filter shows nothing of what is said" if not shown.strip() else "its filter loses text"
-        hint = f"it has to take the text of today's events: {', '.join(done.kinds())}"
-        yield Finding("display", Status.FAILED, detail, hint, "D4")
-    elif SECRET in shown or shown.count(DONE) > 1:
+        detail = "its filter shows nothing of what the agent says" if not shown.strip() else "its filter loses text"
+        return failed(
+            "display", detail, f"it has to take the text of today's events: {', '.join(done.kinds())}", "D4"
+        )
+    if SECRET in shown or shown.count(DONE) > 1:
         detail = "its filter shows the output of tools" if SECRET in shown else "its filter shows text twice"
-        yield Finding("display", Status.WARNING, detail, "let it take the agent's text alone")
-    else:
-        yield Finding("display", Status.PASSED, "its filter shows what is said, once")
-    yield from _from_text(trial)
+        return warning("display", detail, "let it take the agent's text alone")
+    return passed("display", "its filter shows what the agent says, once")
 
 
-def _from_text(trial: Trial) -> Iterator[Finding]:
+def _live_from_text(trial: DriverTrial) -> Iterator[DriftFinding]:
     """A loop may have set the text format: the live form has to make JSON of it."""
-    trial.driver.set("CLAUDE_OUTPUT_FORMAT", "text")
+
+    def built(choice: str) -> list[str]:
+        trial.driver.set("CLAUDE_OUTPUT_FORMAT", choice)
+        return trial.driver.build_command(str(trial.prompt), _CONTEXT)
+
     try:
-        if trial.driver.build_command(str(trial.prompt), CONTEXT) == _built_for_json(trial):
+        if built("json") == built("text"):
             return
         done = trial.run(live=True)
     finally:
         trial.driver.set("CLAUDE_OUTPUT_FORMAT", "json")
     if done.accepted:
-        yield Finding("live from text", Status.PASSED, "accepted", drift="D16")
+        yield passed("live from text", "accepted", drift="D16")
     else:
         hint = "set CLAUDE_OUTPUT_FORMAT to json before the live form is prepared"
-        yield Finding("live from text", Status.FAILED, done.complaint(), hint, "D16")
+        yield failed("live from text", done.complaint(), hint, "D16")
 
 
-def _built_for_json(trial: Trial) -> list[str]:
-    trial.driver.set("CLAUDE_OUTPUT_FORMAT", "json")
-    built = trial.driver.build_command(str(trial.prompt), CONTEXT)
-    trial.driver.set("CLAUDE_OUTPUT_FORMAT", "text")
-    return built
+# -- sessions ------------------------------------------------------------------------------------------------
+
+
+def _session(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
+    """Is the id found, in a project that knows another session; and does it lead back to that session?"""
+    known = done.answer.session_id
+    recovered = trial.driver.recover_session_id(done.output)
+    if known is not None and recovered == known:
+        yield _found_by_script(trial, done, known)
+    else:
+        detail = f"it finds {recovered or 'nothing'}, and the CLI prints {known or 'none that is known'}"
+        hint = "let it read the id, or let driver_supports_sessions return 1: every run begins anew as it is"
+        yield failed("session id", detail, hint, "D5")
+        if recovered is None:
+            return
+    resumed = trial.run(session=recovered or "", context=_NEXT_CONTEXT)
+    if not resumed.accepted:
+        yield failed("resume", resumed.complaint(), "look at how it passes the session's id")
+        return
+    if resumed.user_texts[0].count("In the second line, too.") < 2:
+        detail = "the CLI began a new session: nothing of the first is known"
+        yield failed("resume", detail, "look at how it passes the session's id")
+    else:
+        yield passed("resume", "the CLI goes on where it was")
+    if trial.context_arrives and _NEXT_CONTEXT not in resumed.first_request:
+        yield warning(
+            "context",
+            "when a session is resumed, the model gets the loop context of its first run instead of the new one",
+            "put the context into the prompt where a session is resumed, or on stdin (see the contract); or, from "
+            "claude 2.1.330 on, pass --system-prompt-snapshot off",
+            "D20",
+        )
+    yield _unknown_session(trial.run(session=UNKNOWN_SESSION))
+
+
+def _found_by_script(trial: DriverTrial, done: CliRun, known: str) -> DriftFinding:
+    """We read every CLI's id; a bash host has the script's own steps, and three fields of any event."""
+    driver, output = trial.driver, done.output
+    found = driver.extract_session_id(output) or _generic_id(done) or driver.fallback_session_id(output)
+    if found == known:
+        return passed("session id", "found, though the project has more than one")
+    detail = f"in a project with two sessions the script's own steps find {found or 'nothing'}; it is {known}"
+    field = done.field_of(known)
+    hint = (
+        f"it stands in .{field} of the events" if field else "driver_extract_session_id_from_output has to know it"
+    )
+    return failed("session id", f"{detail}, which ralph-bridge finds by itself", hint, "D5")
+
+
+def _generic_id(done: CliRun) -> str | None:
+    for event in done.events():
+        meta = event.get("metadata")
+        inner = meta.get("session_id") if isinstance(meta, dict) else None
+        found = event.get("sessionId") or inner or event.get("session_id") or event.get("thread_id")
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
+def _unknown_session(done: CliRun) -> DriftFinding:
+    if done.status == 0:
+        return limit("unknown session", "the CLI begins a new session instead", drift="D17")
+    if is_dead_session(f"{done.stderr}\n{b''.join(done.lines).decode('utf-8', 'replace')}"):
+        return passed("unknown session", "refused, in words that are understood", drift="D17")
+    return warning("unknown session", f"refused, in unknown words: {done.complaint()}", drift="D17")
+
+
+# -- what is out of the ordinary -----------------------------------------------------------------------------
+
+
+def _odd_prompts(trial: DriverTrial) -> Iterator[DriftFinding]:
+    done = trial.run(_DASH, context="")
+    if done.accepted and done.reached_model(_DASH):
+        yield passed("dash", "a prompt that begins with a dash arrives", drift="D15")
+    else:
+        hint = "put -- before the prompt, or join it to its option (--prompt=...), or give it on stdin"
+        yield failed("dash", done.complaint(), hint, "D15")
+    done = trial.run(_LARGE)
+    if done.accepted and any(each.count("very large prompt") >= 8000 for each in done.user_texts):
+        yield passed("large prompt", "more than 128 KiB arrive, on stdin", drift="D15")
+    else:
+        hint = "let it put the prompt into CLAUDE_CMD_STDIN (see the contract), or keep prompts short"
+        yield limit("large prompt", f"not more than 128 KiB: {done.complaint()}", hint, "D15")
+
+
+def _review(trial: DriverTrial) -> DriftFinding:
+    """The original controller appends review findings behind the prompt, as an option."""
+    done = trial.run(appended=("--append-system-prompt", _REVIEW))
+    if not done.accepted:
+        effect = f"the CLI ends the run: {done.complaint()}"
+    elif _REVIEW not in done.first_request:
+        effect = "the CLI drops it"
+    elif trial.context_arrives and _CONTEXT not in done.first_request:
+        effect = "the loop context is lost: of two such options the last one wins"
+    else:
+        return passed("review", "what is appended behind the prompt arrives", drift="D9")
+    hint = "ralph-bridge puts the review into the loop context instead; another loop has to do so, too"
+    detail = f"the original loop appends --append-system-prompt REVIEW behind the prompt, and {effect}"
+    return limit("review", detail, hint, "D9")
+
+
+def _endless(trial: DriverTrial) -> Iterator[DriftFinding]:
+    """A turn that doesn't call the tool that ends an autonomous run, and one that says all in that call."""
+    done = trial.run(turns=[Turn(text=END, finish=False)])
+    requests, tool = len(done.user_texts), next((each for each in ENDINGS if each in done.tools), "")
+    if requests > (1 if tool else _FEW):
+        yield limit(
+            "endless turns",
+            f"a turn that ends without {tool or 'the tool for it'} is repeated up to {requests - 1} times by the "
+            f"CLI itself; {requests} requests seen, each of them paid for",
+            f"tell the agent in the prompt to end with {tool or 'it'}; a lower --max-autopilot-continues costs "
+            "fewer requests, and ends long tasks sooner",
+            "D14",
+        )
+    if tool and DONE not in trial.run(turns=[Turn(text=END, finish_only=True)]).answer.text:
+        detail = f"what the agent says only in the summary of {tool} is not printed: a status block there is lost"
+        hint = "ask in the prompt for the block in the message itself; or let the CLI print JSON, which has it"
+        yield limit("summary", detail, hint, "D14")

@@ -1,4 +1,4 @@
-"""What is known about the drifts: whose they are, by the CLI's own words, and which hook a check is about. Data."""
+"""Known drifts by the CLI's own words, and the hook that each check is about. Data."""
 
 from __future__ import annotations
 
@@ -7,58 +7,51 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.drift.model import Finding, Status
+from bridge.drift.model import DriftFinding, DriftStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bridge.verify.facts import Facts
 
-__all__ = ["explained", "placed"]
 
-
-class _Known(NamedTuple):
-    """A drift that a CLI's words tell.
-
-    Attributes:
-        cli: of which CLI, or '' for any.
-        words: a pattern in what it says, or in a finding's detail.
-        drift: its number.
-        hint: what to do.
-    """
+class _KnownDrift(NamedTuple):
+    """A drift of a CLI, or of any ('') that a pattern in a finding's detail tells, and what to do."""
 
     cli: str
-    words: str
+    pattern: str
     drift: str
     hint: str
 
 
 _CONTEXT = "no option may stand behind the prompt: put the text in front of the prompt's own instead"
 _KNOWN = (
-    _Known("claude", r"cannot be used with root", "D1", "run it as another user; or, in a container, IS_SANDBOX=1"),
-    _Known("claude", r"output-format=stream-json requires --verbose", "D2", "pass --verbose with stream-json"),
-    _Known(
+    _KnownDrift(
+        "claude", r"cannot be used with root", "D1", "run it as another user, or with IS_SANDBOX=1 in a container"
+    ),
+    _KnownDrift("claude", r"output-format=stream-json requires --verbose", "D2", "pass --verbose with stream-json"),
+    _KnownDrift(
         "claude",
         r"include-partial-messages requires",
         "D16",
         "set CLAUDE_OUTPUT_FORMAT to json before the live form is prepared, or let it pass stream-json then, too",
     ),
-    _Known(
+    _KnownDrift(
         "cline",
         r"requires a prompt argument",
         "D3",
         "with --json cline looks for a prompt argument before it reads stdin: pass one (a blank will do), too",
     ),
-    _Known(
+    _KnownDrift(
         "cline",
         r"not configured|no provider|globalState",
         "D3",
         "cline 3 keeps its settings in ~/.cline/data/settings/providers.json: look there, or leave the check out",
     ),
-    _Known("cline", r"of what the agent said", "D3", "cline 3 prints agent_event and run_result, no say/ask"),
-    _Known("codex", r"--resume", "", "it is a command: codex exec OPTIONS resume ID PROMPT"),
-    _Known("codex", r"skip-git-repo-check", "D19", "run the loop in a git repository"),
-    _Known("", r"--append-system-prompt", "D9", _CONTEXT),
+    _KnownDrift("cline", r"of what the agent said", "D3", "cline 3 prints agent_event and run_result, no say/ask"),
+    _KnownDrift("codex", r"--resume", "", "it is a command: codex exec OPTIONS resume ID PROMPT"),
+    _KnownDrift("codex", r"skip-git-repo-check", "D19", "run the loop in a git repository"),
+    _KnownDrift("", r"--append-system-prompt", "D9", _CONTEXT),
 )
 _HOOKS = {
     "driver": {
@@ -94,27 +87,21 @@ _HOOKS = {
 }
 
 
-def explained(findings: Iterable[Finding], cli: str, argv: Sequence[str] = ()) -> Iterator[Finding]:
-    """Add the number of the drift and what to do, where the CLI's words tell.
-
-    Args:
-        findings: as they were made.
-        cli: the CLI's name.
-        argv: a command line that the script builds.
-    """
+def explain(findings: Iterable[DriftFinding], cli: str, argv: Sequence[str] = ()) -> Iterator[DriftFinding]:
+    """Add the number of the drift and what to do, where the CLI's words tell; `argv` is of the script's."""
     name = os.path.basename(cli)
     for finding in findings:
         known = next((each for each in _KNOWN if _fits(each, name, finding, argv)), None)
-        if known is None or finding.status is not Status.FAILED:
+        if known is None or finding.status is not DriftStatus.FAILED:
             yield finding
         else:
             yield replace(finding, drift=known.drift or finding.drift, hint=known.hint)
 
 
-def _fits(known: _Known, cli: str, finding: Finding, argv: Sequence[str]) -> bool:
+def _fits(known: _KnownDrift, cli: str, finding: DriftFinding, argv: Sequence[str]) -> bool:
     if known.cli not in ("", cli):
         return False
-    if re.search(known.words, finding.detail):
+    if re.search(known.pattern, finding.detail):
         return True
     # opencode and copilot don't name the option that they refuse.
     return (
@@ -122,12 +109,12 @@ def _fits(known: _Known, cli: str, finding: Finding, argv: Sequence[str]) -> boo
     )
 
 
-def placed(findings: Iterable[Finding], kind: str, facts: Facts) -> Iterator[Finding]:
-    """Say of what did not pass which hook of the script it is about, and in which line that begins."""
+def locate_hooks(findings: Iterable[DriftFinding], kind: str, facts: Facts) -> Iterator[DriftFinding]:
+    """Add to what did not pass the script's hook that it is about, and the line in which that begins."""
     for finding in findings:
         hook = _HOOKS[kind].get(finding.check, "")
-        told = ", line " in finding.detail  # it names the place itself
-        if finding.status in (Status.PASSED, Status.SKIPPED) or not hook or told:
+        located = ", line " in finding.detail
+        if finding.status in (DriftStatus.PASSED, DriftStatus.SKIPPED) or not hook or located:
             yield finding
         else:
             yield replace(finding, hook=hook, line=facts.line(hook))

@@ -10,15 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.drift.help import Help, plain, read_help
+from bridge.drift.options import Help, plain, read_help
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.rehearsal.homes import environment
 from bridge.rehearsal.sandbox import PORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-__all__ = ["Machine", "copilot_cache", "version_in"]
 
 _TIMEOUT = 20.0
 _MOST = 1 << 20
@@ -41,12 +39,7 @@ def copilot_cache(env: Mapping[str, str]) -> Path:
 
 
 class Machine:
-    """Asks programs about themselves, in a home of their own, and remembers what they said.
-
-    Args:
-        env: the environment whose PATH counts.
-        home: a folder to be their home.
-    """
+    """Asks the programs on a PATH about themselves, in a home of their own, and keeps the answers."""
 
     def __init__(self, env: Mapping[str, str], home: Path) -> None:
         self.env = env
@@ -74,7 +67,7 @@ class Machine:
         return shutil.which(name, path=self.env.get("PATH", os.defpath)) or ""
 
     def version(self, path: str) -> tuple[str, str]:
-        """Give its version, or ''; and then why there is none, in its own words."""
+        """Give its version and '', or else '' and the reason, in its own words."""
         status, text = self.ask(path, "--version")
         found = version_in(text) if status == 0 else ""
         if found:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-__all__ = ["Finding", "Report", "Status", "finding_of"]
+from typing import Any, Self
 
 
-class Status(StrEnum):
-    """How a check came out.
+class DriftStatus(StrEnum):
+    """How a comparison came out.
 
-    ``limit``: the CLI itself can't do it, whatever the script says; named, with what can be done, and no failure.
+    ``limit``: the CLI itself can't do it, whatever the script says; reported with what can be done, and no failure.
     """
 
     PASSED = "passed"
@@ -23,21 +21,21 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found.
+class DriftFinding:
+    """What one comparison found.
 
     Attributes:
         check: its name.
-        status: see there.
+        status: how it came out.
         detail: what was seen.
         hint: what to do about it.
         drift: the number of a known drift (ARCHITECTURE.md lists them), or ''.
-        hook: what of the script it is about, or ''.
+        hook: the script's hook that it is about, or ''.
         line: where that is defined in the script, or None.
     """
 
     check: str
-    status: Status
+    status: DriftStatus
     detail: str = ""
     hint: str = ""
     drift: str = ""
@@ -56,22 +54,40 @@ class Finding:
             "line": self.line,
         }
 
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Self:
+        """Read what :meth:`as_data` wrote."""
+        texts = {name: data[name] or "" for name in ("detail", "hint", "drift", "hook")}
+        return cls(data["check"], DriftStatus(data["status"]), **texts, line=data["line"])
 
-def finding_of(data: dict[str, Any]) -> Finding:
-    """Read what :meth:`Finding.as_data` wrote."""
-    return Finding(
-        data["check"],
-        Status(data["status"]),
-        data["detail"],
-        data["hint"],
-        data["drift"] or "",
-        data["hook"] or "",
-        data["line"],
-    )
+
+def passed(check: str, detail: str = "", hint: str = "", drift: str = "") -> DriftFinding:
+    """Make a finding that is fine."""
+    return DriftFinding(check, DriftStatus.PASSED, detail, hint, drift)
+
+
+def limit(check: str, detail: str, hint: str = "", drift: str = "") -> DriftFinding:
+    """Make a finding about what the CLI itself can't do."""
+    return DriftFinding(check, DriftStatus.LIMIT, detail, hint, drift)
+
+
+def warning(check: str, detail: str, hint: str = "", drift: str = "") -> DriftFinding:
+    """Make a finding that somebody should look at."""
+    return DriftFinding(check, DriftStatus.WARNING, detail, hint, drift)
+
+
+def failed(check: str, detail: str, hint: str = "", drift: str = "") -> DriftFinding:
+    """Make a finding for which the script has to be changed."""
+    return DriftFinding(check, DriftStatus.FAILED, detail, hint, drift)
+
+
+def skipped(check: str, detail: str, hint: str = "") -> DriftFinding:
+    """Make a finding about what could not be compared."""
+    return DriftFinding(check, DriftStatus.SKIPPED, detail, hint)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class DriftReport:
     """Everything about one script.
 
     Attributes:
@@ -79,7 +95,7 @@ class Report:
         kind: ``driver`` or ``agent``.
         cli: the program's name, '' when the script could not be asked.
         path: where that program is; '' when it isn't installed.
-        version: what it says; '' when it doesn't.
+        version: of the program; '' when it doesn't tell.
         findings: in order.
     """
 
@@ -88,17 +104,17 @@ class Report:
     cli: str = ""
     path: str = ""
     version: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DriftFinding, ...] = ()
 
     @property
     def installed(self) -> bool:
-        """Whether there is anything to hold the script against."""
+        """Whether there is a CLI to compare the script with."""
         return bool(self.path)
 
     @property
     def failed(self) -> bool:
-        """Whether something has to be changed."""
-        return any(each.status is Status.FAILED for each in self.findings)
+        """Whether the script has to be changed."""
+        return any(each.status is DriftStatus.FAILED for each in self.findings)
 
     def as_data(self) -> dict[str, Any]:
         """Give it as JSON data."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.drift.help import plain
+from bridge.drift.options import plain
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.process.program import Graces, Program
 from bridge.rehearsal.scenario import Turn, as_data
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from bridge.stream.events import Answer
 
-__all__ = ["DONE", "END", "SECRET", "Model", "Run", "run", "turns"]
-
 SECRET = "OUTPUT-OF-A-TOOL"  # noqa: S105 (nobody's)
 DONE = 'It is done: "quotes", `ticks`, 100 %.'
+PROMPT = 'Do the "task" of the plan, and say `so`: $HOME costs 100%.\nIn the second line, too.'
 END = f"{DONE}\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---\n"
 _TIMEOUT = 120.0  # a slow machine, rather than a slow CLI, takes more than a few
 
@@ -39,10 +38,10 @@ class Model:
         """Begin another scenario."""
         self._before = self._ask("POST", "/rehearsal/turns", as_data(turns))["asked"]
 
-    def asked(self) -> list[dict[str, Any]]:
-        """Give every request of an agent of a CLI since the scenario began."""
-        requests: list[dict[str, Any]] = self._ask("GET", f"/rehearsal/requests?from={self._before}")["requests"]
-        return [each for each in requests if each["tools"]]
+    def requests(self) -> list[dict[str, Any]]:
+        """Give the requests of the CLI's agent since the scenario began: those that offer tools."""
+        since: list[dict[str, Any]] = self._ask("GET", f"/rehearsal/requests?from={self._before}")["requests"]
+        return [each for each in since if each["tools"]]
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=10)
@@ -54,17 +53,17 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What a run came to.
+class CliRun:
+    """How one run of a CLI went.
 
     Attributes:
         status: exit status, minus a signal's number, or None: it took too long.
-        output: file with its stdout.
-        lines: the same.
+        output: the file with its stdout.
+        lines: the lines of that file.
         stderr: the end of it.
-        said: for each request of the agent, what it passed on as the user's words, all in one string.
-        told: what it passed on as the system's words in the first of them.
-        tools: what it offered there.
+        user_texts: of each request of the agent, all the user's words in one string.
+        system_text: the system's words in the first of them.
+        tools: those offered there.
         error: why it could not be started, or ''.
     """
 
@@ -72,15 +71,15 @@ class Run:
     output: Path
     lines: tuple[bytes, ...] = ()
     stderr: str = ""
-    said: tuple[str, ...] = ()
-    told: str = ""
+    user_texts: tuple[str, ...] = ()
+    system_text: str = ""
     tools: tuple[str, ...] = ()
     error: str = ""
 
     @property
     def accepted(self) -> bool:
         """Whether the CLI took the command line and ended well."""
-        return self.status == 0 and bool(self.said)
+        return self.status == 0 and bool(self.user_texts)
 
     @property
     def answer(self) -> Answer:
@@ -89,16 +88,17 @@ class Run:
 
         return read_output(self.lines)
 
-    def heard(self) -> str:
-        """All that the model was told in the first request, by the system and by the user."""
-        return "\n".join((self.told, *self.said[:1]))
+    @property
+    def first_request(self) -> str:
+        """All the words of the first request, the system's and the user's."""
+        return "\n".join((self.system_text, *self.user_texts[:1]))
 
-    def escaped(self, text: str) -> bool:
-        """Whether the model got that text with its quotes escaped."""
-        return any(text.replace('"', '\\"') in each for each in self.said)
+    def reached_model(self, text: str) -> bool:
+        """Whether the user's words in some request hold this text."""
+        return any(text in each for each in self.user_texts)
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """The events in its output."""
+        """Give the events in its output."""
         for line in self.lines:
             try:
                 event = json.loads(line)
@@ -108,45 +108,47 @@ class Run:
                 yield event
 
     def kinds(self) -> list[str]:
-        """The types of the events in its output, each once."""
+        """Give the types of the events in its output, each once."""
         return list(dict.fromkeys(str(event.get("type")) for event in self.events()))
 
     def offered(self) -> frozenset[str]:
-        """The tools that the CLI has: those that the model was told of, and those that its events list.
+        """Give the tools that the model was offered, and those that the CLI's events list.
 
-        claude tells the model of some only when it searches for them.
+        claude offers the model some only when it searches for them.
         """
         listed = (event.get("tools") for event in self.events() if event.get("subtype") == "init")
         names = (name for tools in listed if isinstance(tools, list) for name in tools if isinstance(name, str))
         return frozenset((*self.tools, *names))
 
     def field_of(self, value: str) -> str:
-        """The field of an event that has that value, or ''."""
+        """Give the field of an event that has that value, or ''."""
         return next((name for event in self.events() for name, each in event.items() if each == value), "")
 
     def complaint(self) -> str:
-        """Why it was not accepted, in the CLI's own words where it has any."""
+        """Say why it was not accepted, in the CLI's own words where it has any."""
         if self.error:
             return self.error
         if self.status is None:
             return f"it did not end within {_TIMEOUT:g} s"
-        text = plain(self.stderr or b"".join(self.lines).decode("utf-8", "replace"))
-        words = [line.strip() for line in text.splitlines() if line.strip()]
-        told = next(
-            (line for line in words if "error" in line.lower() and line[0] != "-"),
-            words[0] if words else "it said nothing",
-        )
-        return f"status {self.status}: {told[:240]}" if self.status else f"it never asked the model: {told[:240]}"
+        return complaint(self.status, self.stderr or b"".join(self.lines).decode("utf-8", "replace"))
 
 
-def turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[Turn]:
-    """The model does some work with the CLI's own tool, then says `text`."""
+def complaint(status: int, output: str, *, fallback: int = 0) -> str:
+    """Say how a run failed: by its status, and by the first line about an error, or else the fallback-th."""
+    lines = [line.strip() for line in plain(output).splitlines() if line.strip()]
+    otherwise = lines[fallback] if lines else "it printed nothing"
+    line = next((line for line in lines if "error" in line.lower() and line[0] != "-"), otherwise)
+    return f"status {status}: {line[:240]}" if status else f"it never asked the model: {line[:240]}"
+
+
+def work_turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[Turn]:
+    """Let the model do some work with the CLI's own tool, then say `text`."""
     return [Turn(text="I begin.", think="What is it about?", run=work), Turn(text=text)]
 
 
-def run(model: Model, argv: Sequence[str], script: Iterable[Turn], *, stdin: bytes | None = None) -> Run:
+def run_cli(model: Model, argv: Sequence[str], turns: Iterable[Turn], *, stdin: bytes | None = None) -> CliRun:
     """Run a command in the working folder, with another scenario."""
-    model.play(script)
+    model.play(turns)
     folder = Path(tempfile.mkdtemp(prefix="run-"))
     output, errors = folder / "output.log", folder / "errors.log"
     lines: list[bytes] = []
@@ -166,15 +168,15 @@ def run(model: Model, argv: Sequence[str], script: Iterable[Turn], *, stdin: byt
     except ProgramTimeout:
         pass
     except BridgeError as error:
-        return Run(None, output, error=" ".join(str(error).split("\n  next: ")[0].split()))
+        return CliRun(None, output, error=" ".join(str(error).split("\n  next: ")[0].split()))
     output.write_bytes(b"".join(lines))
-    asked = model.asked()
-    return Run(
+    requests = model.requests()
+    return CliRun(
         status,
         output,
         tuple(lines),
         errors.read_bytes()[-4000:].decode("utf-8", "replace").strip(),
-        tuple("\n".join(each["said"]) for each in asked),
-        "\n".join(asked[0]["told"]) if asked else "",
-        tuple(asked[0]["tools"]) if asked else (),
+        tuple("\n".join(each["user"]) for each in requests),
+        "\n".join(requests[0]["system"]) if requests else "",
+        tuple(requests[0]["tools"]) if requests else (),
     )

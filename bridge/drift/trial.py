@@ -1,4 +1,7 @@
-"""Trying a script on its CLI: a home, a project and a scripted model, in namespaces. This half stays outside."""
+"""Trying a script on its CLI: a home, a project and a scripted model, in namespaces.
+
+:func:`try_script` stays outside; :func:`main` runs in the namespaces, with the script and everything else of ours.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.drift.machine import copilot_cache
-from bridge.drift.model import Finding, Status, finding_of
+from bridge.drift.model import DriftFinding, DriftStatus, failed, passed, skipped, warning
+from bridge.drift.runs import Model
+from bridge.errors import BridgeError
 from bridge.git.fresh import begin_repository
 from bridge.rehearsal.homes import CLIS, environment, furnish
 from bridge.rehearsal.sandbox import PORT, rehearse
 
 if TYPE_CHECKING:
-    from bridge.drift.held import Held
+    from collections.abc import Iterator
+
+    from bridge.drift.commands import ScriptCommands
     from bridge.drift.machine import Machine
 
-__all__ = ["tried"]
-
 _TIMEOUT = 1200.0
-_MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.inside import main; main(*sys.argv[2:])"
+_MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.trial import main; main(*sys.argv[2:])"
 _ELSEWHERE = {
     "cursor-agent": "the agent loop of cursor-agent runs on its maker's servers",
     "agent": "the agent loop of cursor-agent runs on its maker's servers",
@@ -30,55 +35,64 @@ _ELSEWHERE = {
 }
 
 
-def tried(script: Path, asked: Held, machine: Machine) -> list[Finding]:
-    """Run the CLI through the script, and say what came of it.
+def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list[DriftFinding]:
+    """Run the CLI through the script.
 
     Raises:
         SandboxUnavailable: there are no namespaces here.
     """
-    name = os.path.basename(asked.cli)
-    if why := _ELSEWHERE.get(name.removesuffix(".cmd")):
-        return [Finding("run", Status.SKIPPED, why)]
-    found = _tried(script, asked, machine)
-    if name in CLIS or any(each.check == "starts" and each.status is Status.PASSED for each in found):
-        return found
+    name = os.path.basename(commands.cli)
+    if reason := _ELSEWHERE.get(name.removesuffix(".cmd")):
+        return [skipped("run", reason)]
+    findings = _rehearsed(script, commands.kind, machine)
+    if name in CLIS or any(each.check == "starts" and each.status is DriftStatus.PASSED for each in findings):
+        return findings
     # It is no wrapper of a CLI that we know: what it made of the trial says nothing about the script.
-    said = next((each.detail for each in found if each.check in ("starts", "run")), "")
-    why = f"nobody has told us how to send {name} to another server; offline, {said}"
-    return [Finding("run", Status.SKIPPED, why)]
+    detail = next((each.detail for each in findings if each.check in ("starts", "run")), "")
+    return [skipped("run", f"it is not known how to send {name} to another server; offline, {detail}")]
 
 
-def _tried(script: Path, asked: Held, machine: Machine) -> list[Finding]:
+def _rehearsed(script: Path, kind: str, machine: Machine) -> list[DriftFinding]:
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-trial-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         furnish(folder / "home", PORT, copilot_cache=copilot_cache(machine.env))
         env = dict(environment(folder / "home", PORT, path=machine.env.get("PATH", os.defpath)))
         project = folder / "project"
-        _repository(project, env)
+        project.mkdir()
+        (project / "README.md").write_text("A project to try things in.\n", encoding="utf-8")
+        begin_repository(project, env, "begin")
         done = rehearse(
-            [sys.executable, "-P", "-c", _MAIN, str(Path(__file__).resolve().parents[2]), asked.kind, str(script)],
+            [sys.executable, "-P", "-c", _MAIN, str(Path(__file__).resolve().parents[2]), kind, str(script)],
             cwd=project,
             env=env,
             folder=folder / "out",
             timeout=_TIMEOUT,
         )
     lines = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.startswith("{")]
-    findings = [finding_of(json.loads(line)) for line in lines]
+    findings = [DriftFinding.from_data(json.loads(line)) for line in lines]
     if done.status != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no words"]
-        took = "took too long" if done.status is None else f"ended with status {done.status}"
-        findings.append(Finding("run", Status.FAILED, f"the trial {took}: {said[0][:300]}"))
-    return [*findings, _nothing_left(done.left)]
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no words"]
+        ended = "took too long" if done.status is None else f"ended with status {done.status}"
+        findings.append(failed("run", f"the trial {ended}: {last[0][:300]}"))
+    if done.leftovers:
+        findings.append(warning("leftovers", f"processes outlive a run: {'; '.join(done.leftovers)[:300]}"))
+    else:
+        findings.append(passed("leftovers", "no process outlives a run"))
+    return findings
 
 
-def _nothing_left(left: object) -> Finding:
-    commands = list(left) if isinstance(left, list | tuple) else []
-    if commands:
-        return Finding("leftovers", Status.WARNING, f"processes outlive a run: {'; '.join(commands)[:300]}")
-    return Finding("leftovers", Status.PASSED, "no process outlives a run")
+def main(kind: str, script: str) -> None:
+    """Try the script in the working folder; one line of JSON on stdout per finding."""
+    for finding in _findings(kind, Path(script)):
+        os.write(1, (json.dumps(finding.as_data()) + "\n").encode())
 
 
-def _repository(project: Path, env: dict[str, str]) -> None:
-    project.mkdir()
-    (project / "README.md").write_text("A project to try things in.\n", encoding="utf-8")
-    begin_repository(project, env, "begin")
+def _findings(kind: str, script: Path) -> Iterator[DriftFinding]:
+    from bridge.drift.agents import try_agent
+    from bridge.drift.drivers import try_driver
+
+    model = Model(PORT)
+    try:
+        yield from (try_agent if kind == "agent" else try_driver)(script, model)
+    except BridgeError as error:
+        yield failed("run", " ".join(str(error).partition("\n  next: ")[0].split())[:500])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from bridge import stamps
 from bridge.errors import BridgeError
+from bridge.files import usable
 from bridge.log import logger
 from bridge.loop import runs
 from bridge.loop.lock import one_loop
@@ -28,7 +29,7 @@ class ActiveRun:
     held, it stays what it is, and the first block that ends lets go of it.
 
     Args:
-        folder: the folder of the loop's state; it exists.
+        folder: the folder of the loop's state; made if need be.
         project: the project's folder.
         command: the command line, for whoever finds the lock held.
         tool: what it runs, such as ``driver codex``.
@@ -71,6 +72,8 @@ class ActiveRun:
         """
         if self._run is not None:
             return self
+        with usable("the folder for logs"):
+            self._folder.mkdir(parents=True, exist_ok=True)
         self._renew = self._held.enter_context(one_loop(self._folder, self._project, others=self._others))
         try:
             before = self.before = runs.read_run(self._folder)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["CLIS", "environment", "furnish"]
-
 CLIS = ("claude", "codex", "opencode", "copilot", "cline")
 """The CLIs that can be rehearsed. cursor-agent and amp can't: their agent loop runs on their makers' servers."""
 
@@ -40,12 +38,9 @@ _GIT = "[user]\n\tname = Rehearsal\n\temail = rehearsal@localhost\n[init]\n\tdef
 
 
 def furnish(home: Path, port: int, *, copilot_cache: Path | None = None) -> None:
-    """Write the configuration files of all CLIs into `home`.
+    """Write the configuration files of all CLIs into `home`, where there are none yet.
 
-    Args:
-        home: an empty folder, or one that was furnished before.
-        port: of the server.
-        copilot_cache: a ``.cache/copilot`` where copilot has unpacked itself already, which spares it 235 MB.
+    `copilot_cache` is a folder where copilot has unpacked itself already, which saves it 235 MB.
     """
     url = f"http://127.0.0.1:{port}/v1"
     (home / "tmp").mkdir(parents=True, exist_ok=True)
@@ -62,12 +57,8 @@ def furnish(home: Path, port: int, *, copilot_cache: Path | None = None) -> None
 def environment(home: Path, port: int, *, path: str, subscription: bool = False) -> Mapping[str, str]:
     """Give the whole environment for a CLI in that home.
 
-    Args:
-        home: see :func:`furnish`.
-        port: of the server.
-        path: PATH.
-        subscription: claude is logged in to a subscription instead of having a key; only then do limits look as
-            they do for most people.
+    With `subscription` claude is logged in to one instead of having a key; only then do limits look as they do for
+    most people.
     """
     root = f"http://127.0.0.1:{port}"
     claude = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-" + _KEY} if subscription else {"ANTHROPIC_API_KEY": _KEY}

@@ -17,11 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bridge.rehearsal.sandbox import PORT, Spec
+from bridge.rehearsal.sandbox import PORT, RehearsalSpec
 from bridge.rehearsal.scenario import turns_of
 from bridge.rehearsal.server import Server
-
-__all__ = ["main"]
 
 _IFF_UP, _SIOCGIFFLAGS, _SIOCSIFFLAGS = 1, 0x8913, 0x8914
 _PATIENCE = 2.0
@@ -30,7 +28,7 @@ _LOOK = 0.02
 
 def main(path: str) -> None:
     """Do what the spec in that file says, and write ``report.json`` beside its outputs."""
-    spec = Spec(**json.loads(Path(path).read_text(encoding="utf-8")))
+    spec = RehearsalSpec(**json.loads(Path(path).read_text(encoding="utf-8")))
     threading.Thread(target=_end_with_the_host, daemon=True).start()
     _loopback_up()
     _private_folder(Path(f"/tmp/codex-daemon-{os.getuid()}"))  # noqa: S108 (codex will have it there)
@@ -39,16 +37,16 @@ def main(path: str) -> None:
         began = time.monotonic()
         status = _run(spec, folder)
         seconds = time.monotonic() - began
-        strangers = _strangers()
-        left = _left_behind()
+        outside = _outside_addresses()
+        leftovers = _leftovers()
         requests = server.requests
     report: dict[str, Any] = {
         "status": status,
         "seconds": seconds,
         "requests": requests,
-        "left": left,
+        "leftovers": leftovers,
         "interfaces": [name for _, name in socket.if_nameindex()],
-        "strangers": strangers,
+        "outside": outside,
     }
     unfinished = folder / "report.json.part"
     unfinished.write_text(json.dumps(report), encoding="utf-8")
@@ -56,7 +54,7 @@ def main(path: str) -> None:
     os._exit(0)  # threads of the server may hang with a CLI; the kernel ends every other process now
 
 
-def _run(spec: Spec, folder: Path) -> int | None:
+def _run(spec: RehearsalSpec, folder: Path) -> int | None:
     with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
         process = subprocess.Popen(
             spec.argv,
@@ -97,7 +95,7 @@ def _private_folder(path: Path) -> None:
         libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, b"mode=0700")
 
 
-def _left_behind() -> list[str]:
+def _leftovers() -> list[str]:
     """Command lines of the processes that are still there, after a little patience; the dead are reaped."""
     deadline = time.monotonic() + _PATIENCE
     while True:
@@ -117,7 +115,7 @@ def _command(pid: int) -> str:
     return ""
 
 
-def _strangers() -> list[str]:
+def _outside_addresses() -> list[str]:
     """Remote addresses outside of loopback in this namespace's tables of connections."""
     found = set()
     for table in ("tcp", "tcp6", "udp", "udp6"):

@@ -22,8 +22,6 @@ from bridge.rehearsal.scenario import Turn, as_data
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PORT", "Rehearsed", "Spec", "missing", "rehearse"]
-
 PORT = 18_484
 """Where the server listens. In a network namespace of its own every port is free."""
 
@@ -31,17 +29,8 @@ _GRACE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
-    """What is to be run in the namespaces.
-
-    Attributes:
-        argv: the program and its arguments.
-        cwd: its folder.
-        env: its environment, whole.
-        turns: what the model says, as data.
-        timeout: seconds that it may take.
-        folder: where its outputs and the report go.
-    """
+class RehearsalSpec:
+    """A program with its whole environment, the turns as data, and the folder for outputs and the report."""
 
     argv: Sequence[str]
     cwd: str
@@ -52,18 +41,15 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """What came of it.
+class RehearsalResult:
+    """How a program fared.
 
     Attributes:
-        status: exit status, or minus the number of the signal that ended it; None: its time was up.
-        stdout: all of it.
-        stderr: likewise.
-        seconds: how long it took.
-        requests: what the model was asked, as :class:`bridge.rehearsal.server.Server` notes it.
-        left: command lines of processes that were still there two seconds after it had ended.
+        status: exit status, or minus the number of the signal that ended it; None: it reached its deadline.
+        requests: the model's, as :class:`bridge.rehearsal.server.Server` records them.
+        leftovers: command lines of processes that were still there two seconds after it had ended.
         interfaces: of the network, as it saw them.
-        strangers: addresses outside of loopback that some connection had.
+        outside: addresses outside of loopback that some connection had.
     """
 
     status: int | None
@@ -71,14 +57,14 @@ class Rehearsed:
     stderr: bytes
     seconds: float
     requests: Sequence[Mapping[str, Any]] = field(default_factory=list)
-    left: Sequence[str] = ()
+    leftovers: Sequence[str] = ()
     interfaces: Sequence[str] = ()
-    strangers: Sequence[str] = ()
+    outside: Sequence[str] = ()
 
 
 @functools.cache
 def missing() -> str:
-    """Say what keeps this machine from making the namespaces, or ''."""
+    """Give the reason why this machine can't make the namespaces, or ''."""
     if not sys.platform.startswith("linux"):
         return f"{sys.platform} has no namespaces"
     if shutil.which("unshare") is None:
@@ -91,7 +77,7 @@ def missing() -> str:
         return f"unshare does not work here: {error}"
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip() or f"status {done.returncode}"
-        return f"namespaces are not to be had here: {said}"
+        return f"namespaces are not available here: {said}"
     return ""
 
 
@@ -103,30 +89,22 @@ def rehearse(
     folder: str | os.PathLike[str],
     turns: Sequence[Turn] = (),
     timeout: float = 60.0,
-) -> Rehearsed:
-    """Run a program in namespaces of its own, with the scripted server beside it.
-
-    Args:
-        argv: the program and its arguments.
-        cwd: its folder.
-        env: its environment, whole.
-        folder: where its outputs and the report are written; made when it isn't there.
-        turns: what the model says.
-        timeout: seconds that it may take.
+) -> RehearsalResult:
+    """Run a program in namespaces of its own, with the scripted server beside it; outputs are written to `folder`.
 
     Raises:
         SandboxUnavailable: there are no namespaces here; nothing was run.
     """
     if why := missing():
         raise SandboxUnavailable(f"{why}\n  next: run it as root, or where unprivileged namespaces are allowed")
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    spec = Spec(list(argv), os.fspath(cwd), dict(env), as_data(turns), timeout, str(place))
-    (place / "spec.json").write_text(json.dumps(asdict(spec)), encoding="utf-8")
-    report = place / "report.json"
+    outputs = Path(folder)
+    outputs.mkdir(parents=True, exist_ok=True)
+    spec = RehearsalSpec(list(argv), os.fspath(cwd), dict(env), as_data(turns), timeout, str(outputs))
+    (outputs / "spec.json").write_text(json.dumps(asdict(spec)), encoding="utf-8")
+    report = outputs / "report.json"
     report.unlink(missing_ok=True)
     package = Path(__file__).resolve().parents[2]
-    command = [*_unshare(), sys.executable, "-P", "-c", _INSIDE, str(package), str(place / "spec.json")]
+    command = [*_unshare(), sys.executable, "-P", "-c", _INSIDE, str(package), str(outputs / "spec.json")]
     life, end = os.pipe()  # its far end closes with this process, whatever ends that: see `inside`
     try:
         done = subprocess.run(
@@ -144,9 +122,9 @@ def rehearse(
         said = done.stderr.decode("utf-8", "replace").strip()[-2000:]
         raise SandboxUnavailable(f"the first process in the namespaces failed (status {done.returncode}): {said}")
     found = json.loads(report.read_text(encoding="utf-8"))
-    return Rehearsed(
-        stdout=(place / "stdout").read_bytes(),
-        stderr=(place / "stderr").read_bytes(),
+    return RehearsalResult(
+        stdout=(outputs / "stdout").read_bytes(),
+        stderr=(outputs / "stderr").read_bytes(),
         **found,
     )
 

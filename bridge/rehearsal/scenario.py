@@ -1,4 +1,4 @@
-"""What the scripted model says, as data. Pure.
+"""What the scripted model says: turns as data, and the message that each becomes. Pure.
 
 A scenario is a list of turns. Each request that a CLI's agent makes (it offers tools) gets the next one, the last
 one again and again; a request without tools, for a title say, gets a word and uses up no turn.
@@ -7,14 +7,31 @@ one again and again; a request without tools, for a title say, gets a word and u
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Script", "Turn", "as_data", "turns_of"]
+_SHELLS: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "Bash": lambda command: {"command": command, "description": "Do the next step"},
+    "bash": lambda command: {"command": command, "description": "Do the next step"},
+    "exec_command": lambda command: {"cmd": command},
+    "shell_command": lambda command: {"command": command},
+    "shell": lambda command: {"command": ["bash", "-c", command]},
+    "local_shell": lambda command: {"command": ["bash", "-c", command]},
+    "run_commands": lambda command: {"commands": [command]},
+    "execute_command": lambda command: {"command": command, "requires_approval": False},
+}
+"""The arguments of the tools that run a shell command, by the names that CLIs have or had for them."""
+
+ENDINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "task_complete": lambda text: {"summary": text},
+    "submit_and_exit": lambda text: {"summary": text, "verified": True},
+    "attempt_completion": lambda text: {"result": text},
+}
+"""The arguments of the tools that end an autonomous run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +98,7 @@ def as_data(turns: Iterable[Turn]) -> list[dict[str, Any]]:
     return [{key: value for key, value in asdict(turn).items() if value != usual[key]} for turn in turns]
 
 
-class Script:
+class Scenario:
     """The turns, and which is next. Not safe for threads by itself."""
 
     def __init__(self, turns: Iterable[Turn] = ()) -> None:
@@ -96,3 +113,35 @@ class Script:
             return turn
         # An error of the account is everybody's; anything else is for the agent alone.
         return turn if turn.status else _SILENCE
+
+
+class ToolCall(NamedTuple):
+    """A tool that the model calls."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+class Message(NamedTuple):
+    """What the model answers, before any API's own form."""
+
+    text: str = ""
+    think: str = ""
+    call: ToolCall | None = None
+
+
+def message_for(turn: Turn, tools: Sequence[str]) -> Message:
+    """Make the message of a turn for a CLI that offers these tools."""
+    if turn.call:
+        return Message(turn.text, turn.think, ToolCall(turn.call, dict(turn.arguments or {})))
+    if turn.run:
+        for name, arguments in _SHELLS.items():
+            if name in tools:
+                return Message(turn.text, turn.think, ToolCall(name, arguments(turn.run)))
+        return Message(f"there is no shell among the tools: {', '.join(tools)}", turn.think)
+    if turn.finish:
+        for name, arguments in ENDINGS.items():
+            if name in tools:
+                call = ToolCall(name, arguments(turn.text))
+                return Message("" if turn.finish_only else turn.text, turn.think, call)
+    return Message(turn.text, turn.think)

@@ -1,8 +1,7 @@
-"""The scripted model server: one process, three wires, on loopback.
+"""The scripted model server: one process, three APIs, on loopback.
 
 ``POST /v1/messages`` (and ``count_tokens``), ``/v1/responses``, ``/v1/chat/completions``, ``GET /v1/models``; and
-for whoever rehearses: ``POST /rehearsal/turns`` gives a new scenario, ``GET /rehearsal/requests`` tells what was
-asked.
+for the trial: ``POST /rehearsal/turns`` begins another scenario, ``GET /rehearsal/requests`` lists the requests.
 """
 
 from __future__ import annotations
@@ -18,18 +17,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.errors import ConfigurationError
-from bridge.rehearsal import anthropic, chat, responses
-from bridge.rehearsal.message import INPUT, message_for
-from bridge.rehearsal.refusals import refusal
-from bridge.rehearsal.scenario import Script, Turn, turns_of
-from bridge.rehearsal.wires import Event, Wire, encode, instructions, prompts
+from bridge.rehearsal.apis import APIS, INPUT, Api, StreamEvent, refusal, system_texts, user_texts
+from bridge.rehearsal.scenario import Scenario, Turn, message_for, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Server"]
-
-WIRES: dict[str, Wire] = {"/messages": anthropic, "/responses": responses, "/chat/completions": chat}
 _MODELS = ("scripted-model", "claude-scripted", "gpt-5.5")
 
 
@@ -37,15 +30,14 @@ class Server:
     """A server in threads of its own, as a context manager.
 
     Attributes:
-        requests: what was asked so far, as data: path, model, tools, the user's words (said), the system's (told).
-        port: where it listens.
+        requests: the requests for messages so far, as data: path, model, tools, and the texts of user and system.
     """
 
     def __init__(self, turns: Iterable[Turn] = (), *, port: int = 0) -> None:
         self._lock = threading.Lock()
-        self._script = Script(turns)
+        self._scenario = Scenario(turns)
         self.requests: list[dict[str, Any]] = []
-        handler = type("Handler", (_Handler,), {"room": self})
+        handler = type("Handler", (_Handler,), {"model": self})
         self._http = _Http(("127.0.0.1", port), handler)
         self.port: int = self._http.server_address[1]
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
@@ -53,19 +45,19 @@ class Server:
     def play(self, turns: Iterable[Turn]) -> None:
         """Begin another scenario."""
         with self._lock:
-            self._script = Script(turns)
+            self._scenario = Scenario(turns)
 
     def turn(self, request: Mapping[str, Any], path: str, tools: list[str]) -> Turn:
-        """Note a request for a message, and give the turn that answers it."""
+        """Record a request for a message, and give the turn that answers it."""
         with self._lock:
-            turn = self._script.next(tools=bool(tools))
+            turn = self._scenario.next(tools=bool(tools))
             self.requests.append(
                 {
                     "path": path,
                     "model": request.get("model"),
                     "tools": tools,
-                    "said": prompts(request),
-                    "told": instructions(request),
+                    "user": user_texts(request),
+                    "system": system_texts(request),
                 }
             )
             return turn
@@ -90,7 +82,7 @@ class _Http(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    room: Server
+    model: Server
     protocol_version = "HTTP/1.1"
     server_version = "rehearsal"
     sys_version = ""
@@ -107,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if path == "/rehearsal/requests":
             skipped = query.removeprefix("from=")
-            self._json(200, {"requests": self.room.requests[int(skipped) if skipped.isdecimal() else 0 :]})
+            self._json(200, {"requests": self.model.requests[int(skipped) if skipped.isdecimal() else 0 :]})
         elif path.endswith("/models"):
             models = [{"id": name, "object": "model", "type": "model", "owned_by": "rehearsal"} for name in _MODELS]
             self._json(200, {"object": "list", "data": models, "models": [], "has_more": False})
@@ -120,8 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             request = json.loads(self._body() or b"{}")
             if path == "/rehearsal/turns":
-                self.room.play(turns_of(request))
-                self._json(200, {"asked": len(self.room.requests)})
+                self.model.play(turns_of(request))
+                self._json(200, {"asked": len(self.model.requests)})
                 return
         except (ValueError, TypeError, AttributeError, OSError, EOFError, zlib.error, ConfigurationError) as error:
             self.close_connection = True  # where its body ends is anybody's guess
@@ -130,37 +122,37 @@ class _Handler(BaseHTTPRequestHandler):
         if path.endswith("/count_tokens"):
             self._json(200, {"input_tokens": INPUT})
             return
-        wire = next((wire for end, wire in WIRES.items() if path.endswith(end)), None)
-        if wire is None or not isinstance(request, dict):
+        api = next((api for end, api in APIS.items() if path.endswith(end)), None)
+        if api is None or not isinstance(request, dict):
             self._json(404, {"error": {"message": "not found", "type": "not_found_error"}})
             return
         with suppress(BrokenPipeError, ConnectionResetError):
-            self._answer(wire, request, path)
+            self._answer(api, request, path)
 
-    def _answer(self, wire: Wire, request: dict[str, Any], path: str) -> None:
+    def _answer(self, api: Api, request: dict[str, Any], path: str) -> None:
         try:
-            tools = wire.tools(request)
+            tools = api.tools(request)
         except (AttributeError, TypeError) as error:
             self._json(400, {"error": {"message": f"tools: {error}", "type": "invalid_request_error"}})
             return
-        turn = self.room.turn(request, path, tools)
+        turn = self.model.turn(request, path, tools)
         if turn.status:
             body, headers = refusal(turn, path, time.time())
             self._json(turn.status, body, headers)
             return
         message = message_for(turn, tools)
         if request.get("stream"):
-            self._stream(wire.events(request, message), turn)
+            self._stream(api.events(request, message), turn)
         else:
-            self._json(200, wire.document(request, message))
+            self._json(200, api.document(request, message))
 
-    def _stream(self, events: Iterator[Event], turn: Turn) -> None:
+    def _stream(self, events: Iterator[StreamEvent], turn: Turn) -> None:
         self._headers(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
         every = list(events)
         # In the middle of the text; of an answer without any, before its end.
         fault = next((at for at, event in enumerate(every) if event.text), max(len(every) - 3, 0))
         for at, event in enumerate(every):
-            self._chunk(encode(event))
+            self._chunk(event.encode())
             if event.text:
                 time.sleep(turn.delay)
             if turn.fault and at == fault:

@@ -11,7 +11,7 @@ from bridge.loop.follow import last_words
 from bridge.loop.runs import read_run
 from bridge.loop.standing import standing
 from bridge.setups.bmalph.folder import locate
-from bridge.setups.wiggum.layout import Layout
+from bridge.setups.wiggum.files import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -226,7 +226,7 @@ def _ralph_loop(loop: Loop) -> _Own:
 
 
 def _wiggum(loop: Loop) -> _Own:
-    from bridge.setups.wiggum.overview import overview as wiggum
+    from bridge.setups.wiggum.controls import overview as wiggum
 
     seen = wiggum(Layout(loop.project))
     if seen["iteration"] is None:

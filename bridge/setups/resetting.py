@@ -69,13 +69,13 @@ def _bmalph(folder: Folder) -> list[str]:
 
 
 def _wiggum(project: Path) -> list[str]:
-    from bridge.setups.wiggum import files, stopping
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum import controls, files
+    from bridge.setups.wiggum.files import Layout
 
     layout = Layout(project)
     if not (layout.state.exists() or layout.folder.is_dir()):
         return []
-    state = files.last(layout)
+    state = files.latest_state(layout)
     if state is None or not state.breaker.is_open:
         return []
-    return [f"wiggum's {stopping.reset(layout)}"]
+    return [f"wiggum's {controls.reset(layout)}"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     Commands = Mapping[str, Callable[[], Sequence[str]]]
-
-__all__ = ["provide"]
 
 
 def provide(commands: Commands, path: str, folder: str) -> frozenset[str]:
@@ -23,6 +20,8 @@ def provide(commands: Commands, path: str, folder: str) -> frozenset[str]:
         path: of the scripts, as the environment has it. `folder` belongs behind everything else on it.
         folder: made when it is needed.
     """
+    import shlex
+
     made = set()
     for name, command in commands.items():
         if shutil.which(name, path=path) is None and (words := command()):

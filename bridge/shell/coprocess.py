@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _read, _write = os.read, os.write
 _MARK = protocol.MARK
-__all__ = ["Coprocess", "Died", "Exchange", "Flooded", "TimedOut", "private"]
 
 PRELUDE = Path(__file__).with_name("prelude.bash")
 

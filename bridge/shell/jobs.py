@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bridge.errors import HookError
     from bridge.shell.place import Ends, Place
 
-__all__ = ["GRACE", "AsSource", "Job", "Tee"]
 
 GRACE = 2.0
 """Seconds that a job may take to obey INT, and then TERM, before it is killed."""

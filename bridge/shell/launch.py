@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | Job | None
     Errors: TypeAlias = int | os.PathLike[str] | IO[bytes] | None
 
-__all__ = ["start"]
-
 
 def start(
     session: Session,

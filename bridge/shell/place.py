@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bridge.shell.coprocess import Coprocess
     from bridge.shell.sources import Source
 
-__all__ = ["KILLED", "Ends", "Place", "dispose", "status_in"]
 
 KILLED = 128 + signal.SIGKILL
 """Status of a hook whose keeper didn't live to tell it."""

@@ -20,31 +20,6 @@ from bridge.errors import InvalidName, ValueNotAccepted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = [
-    "BUILTIN_BACK",
-    "INLINE_LIMIT",
-    "MARK",
-    "NOTHING",
-    "Head",
-    "assignment",
-    "call",
-    "check_name",
-    "complete",
-    "decode",
-    "drop_strangers",
-    "encode",
-    "isolated",
-    "job",
-    "names",
-    "parse",
-    "plain",
-    "quote",
-    "run",
-    "source",
-    "take_array",
-    "take_variable",
-    "want",
-]
 
 BUILTIN_BACK = '\\builtin eval "__rb_B=;$__rb_B"\n'
 """After the host's own code: a function of the script's that is called ``builtin`` comes back (see the prelude)."""

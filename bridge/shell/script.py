@@ -7,8 +7,6 @@ import stat
 
 from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable
 
-__all__ = ["absolute", "check"]
-
 _SHELLS = frozenset([b"bash", b"sh", b"dash", b"ksh", b"ash"])
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     Stdin = bytes | os.PathLike[str] | IO[bytes] | int | None
 
-__all__ = ["DEFAULT_TIMEOUT", "UNSET", "Session"]
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a call may take unless it says otherwise."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
 
-__all__ = ["DEFAULT_TIMEOUT", "Reply", "Shell"]
-
 
 _NOT_FOUND = 127
 _NONE: Mapping[str, Value | None] = MappingProxyType({})

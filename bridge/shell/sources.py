@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Item = bytes | str
 
-__all__ = ["LastLine", "Source", "pieces_of", "source_of"]
 
 _PIECE = 1 << 16
 

@@ -13,7 +13,6 @@ from bridge.errors import ValueNotAccepted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Changes", "Snapshot", "Value", "Variable", "plain", "variable"]
 
 Value = str | list[str] | dict[str, str]
 """Scalar, indexed array, associative array."""

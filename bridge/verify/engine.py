@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import BridgeError, HookTimeout
 from bridge.verify.checks import load
 from bridge.verify.folding import folded
-from bridge.verify.intake import READABLE, given_in, not_admitted, nothing_told
+from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
     CheckResult,
     Outcome,
@@ -25,8 +25,7 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
-from bridge.verify.registry import CannotTell, NotApplicable
-from bridge.verify.select import chosen
+from bridge.verify.registry import CannotTell, NotApplicable, chosen
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from bridge.verify.intake import Given
     from bridge.verify.model import Event, Finding
     from bridge.verify.registry import Check
-
-__all__ = ["DEFAULT_TIMEOUT", "verify"]
 
 DEFAULT_TIMEOUT = 30.0
 """Seconds that running one script may take, all its checks together."""
@@ -108,19 +105,19 @@ def _events(run: _Run, jobs: int) -> Iterator[Event]:
             finished = turn.finished.result()
             told = told or any(result.outcome is not Outcome.UNKNOWN for result in finished.results)
             if not told and index == len(turns) - 1:
-                finished = nothing_told(finished)
+                finished = nothing_verified(finished)
             severities.update(finding.severity for finding in finished.findings)
             unknown += sum(result.outcome is Outcome.UNKNOWN for result in finished.results)
             yield finished
             turns[index] = _Turn(Future(), Future())  # what was reported need not be kept
     except BaseException:  # an interrupt, or nobody wants the rest: what has begun must not take its whole time
         for subject in tuple(run.at_work):
-            subject.stop()
+            subject.budget.stop()
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
         if any(check.phase == "behaviour" for check in run.checks):
-            import_module("bridge.verify.probe.leftovers").end_leftovers()
+            import_module("bridge.verify.probe").end_leftovers()
     yield RunFinished(
         len(run.scripts),
         severities[Severity.ERROR],
@@ -139,7 +136,7 @@ def _take(turn: _Turn, given: Given, run: _Run) -> None:
         except Exception as error:  # a bug of ours: it costs this script and no other
             turn.started.set_result(ScriptStarted(given.path, "out-of-scope"))
             baffling = _baffling(given.path, run.checks, began, f"{type(error).__name__}: {error}")
-            turn.finished.set_result(nothing_told(baffling))
+            turn.finished.set_result(nothing_verified(baffling))
             return
         turn.started.set_result(ScriptStarted(given.path, subject.kind))
         run.at_work.add(subject)
@@ -164,15 +161,12 @@ def _examined(subject: Subject, run: _Run, began: float) -> ScriptFinished:
         if (refused := not_admitted(subject, (given.path for given in run.scripts))) is not None:
             results = [refused]
     else:
-        try:
-            results = [_result(subject, check) for check in run.checks if subject.kind in check.applies]
+        with subject:
+            results = [run_check(subject, check) for check in run.checks if subject.kind in check.applies]
             results = list(folded(results))
-        finally:
-            subject.close()
-        valid = load().get(READABLE)
-        if valid is not None and valid not in run.checks:
-            told = _result(subject, valid)  # nothing else can be told of what is not valid, so nobody may miss it
-            results[:0] = [] if told.outcome is Outcome.PASSED else [told]
+        # Nobody may miss that nothing else can be told.
+        gates = (check for check in load().values() if check.gate and check not in run.checks)
+        results[:0] = [told for gate in gates if (told := run_check(subject, gate)).outcome is not Outcome.PASSED]
     finished = ScriptFinished(
         subject.path,
         subject.kind,
@@ -183,10 +177,11 @@ def _examined(subject: Subject, run: _Run, began: float) -> ScriptFinished:
         subject.reason,
     )
     lost = all(result.outcome is Outcome.UNKNOWN and not result.findings for result in results)
-    return nothing_told(finished) if results and lost else finished
+    return nothing_verified(finished) if results and lost else finished
 
 
-def _result(subject: Subject, check: Check) -> CheckResult:
+def run_check(subject: Subject, check: Check) -> CheckResult:
+    """One check on one script; nothing that goes wrong in it is raised."""
     began = time.monotonic()
     findings: list[Finding] = []
     outcome, reason = Outcome.PASSED, ""
@@ -210,13 +205,15 @@ def _result(subject: Subject, check: Check) -> CheckResult:
 
 def _precondition(subject: Subject, check: Check) -> None:
     """What would make any answer of the check worthless."""
-    if check.code != "RB001" and subject.syntax is not None:
+    if not check.gate and subject.syntax is not None:
         raise CannotTell(f"not valid bash: line {subject.syntax[0][0]}: {subject.syntax[0][1]}")
-    if check.phase == "behaviour" and subject.refused:
+    if check.phase == "static":
+        return
+    if subject.refused:
         raise CannotTell(subject.refused)
-    # RB062 says which hook has used up the time.
-    if check.phase == "behaviour" and check.code != "RB062" and not subject.remaining:
-        raise CannotTell(f"running the script took longer than {subject.timeout:g} s")
+    subject.budget.start()
+    if not check.after_timeout and not subject.budget.remaining:
+        raise CannotTell(f"running the script took longer than {subject.budget.seconds:g} s")
 
 
 def _hook(subject: Subject, name: str) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bridge.verify.subject import Subject
 
-__all__ = ["READABLE", "Given", "given_in", "not_admitted", "nothing_told", "scripts_in"]
+__all__ = ["READABLE", "Given", "given_in", "not_admitted", "nothing_verified", "scripts_in"]
 
 READABLE, FOR_BASH, HOOKS = "RB001", "RB002", "RB005"
 
@@ -108,7 +108,7 @@ def _uses(script: Path, helper: Path) -> bool:
         return False
 
 
-def nothing_told(script: ScriptFinished) -> ScriptFinished:
+def nothing_verified(script: ScriptFinished) -> ScriptFinished:
     """A script of which nothing could be told, or the last one of such a run, with a finding that says so."""
     why = script.reason or next((result.reason for result in script.results if result.reason), "")
     message = f"nothing was verified: {why or 'no check that was chosen applies to it'}"

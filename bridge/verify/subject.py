@@ -3,38 +3,63 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-import sys
 import time
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from bridge.contract import agent_contract, driver_contract, kind_of
 from bridge.contract.loading import names_in
 from bridge.errors import BridgeError
+from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.shell import script
 from bridge.verify.facts import effects_of, facts_of
 from bridge.verify.model import Finding
 from bridge.verify.registry import CHECKS
-from bridge.verify.syntax import syntax_error
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from bridge.contract import Contract
     from bridge.verify.facts import Effects, Facts
     from bridge.verify.model import Kind, Severity
-    from bridge.verify.probe import Probe
+    from bridge.verify.probe import AgentProbe, DriverProbe
 
-__all__ = ["Subject"]
+_PATIENCE = 20.0
+_LINE = re.compile(r"line (\d+): (.*)")
+_INHERITED = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT")
+
+
+class Budget:
+    """Seconds that everything that is run of one script may take together; they count from the first use."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end: float | None = None
+
+    def start(self) -> None:
+        """Let the time run, if it doesn't yet."""
+        if self._end is None:
+            self._end = time.monotonic() + self.seconds
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left; never below 0."""
+        return self.seconds if self._end is None else max(0.0, self._end - time.monotonic())
+
+    def stop(self) -> None:
+        """Let nothing more be run. What runs now ends by its own deadline."""
+        self._end = 0.0
+
 
 _HOMES: dict[str, Kind] = {"drivers": "driver", "agents": "agent"}
 """Folders in which loops look for scripts."""
 
 
 class Subject:
-    """One script under verification.
-
-    Nothing of it runs until `probe` is asked for.
+    """One script under verification. Nothing of it runs until its probe is asked for.
 
     Args:
         path: the script.
@@ -43,9 +68,9 @@ class Subject:
         named: somebody named this file; False when it was found in a folder.
 
     Attributes:
-        path: as it was given.
         name: of the file, without ``.sh``.
         bash: path of bash.
+        budget: the time that running it may still take.
         source: the bytes of the script; empty when it can't be read.
         kind: driver, agent or out-of-scope.
         readable: False when there is no source to look at.
@@ -62,11 +87,11 @@ class Subject:
         self.named = named
         self.name = self.path.name.removesuffix(".sh")
         self.bash = bash or os.environ.get("RALPH_BRIDGE_BASH") or shutil.which("bash") or "bash"
-        self.timeout = timeout
+        self.budget = Budget(timeout)
         self.source = b""
         self.reason = ""
         self._effects: dict[str, Effects] = {}
-        self._deadline: float | None = None
+        self._probe: DriverProbe | AgentProbe | None = None
         self.readable = True
         self.refused = self._open()
         self.binary = b"\0" in self.source[:4096]
@@ -161,32 +186,45 @@ class Subject:
 
     # -- what running it tells -----------------------------------------------------------------------
 
-    @cached_property
-    def probe(self) -> Probe:
-        """What it does when it is run; made when the first check asks for it."""
-        from bridge.verify.probe import probe_for
+    @property
+    def probe(self) -> DriverProbe | AgentProbe:
+        """What it does when it is run, as a driver or as an agent; made when the first check asks for it."""
+        if self._probe is None:
+            from bridge.verify.probe import AgentProbe, DriverProbe  # looking at a script doesn't take them
 
-        _ = self.remaining
-        return probe_for(self)
+            self.budget.start()
+            kind = AgentProbe if self.kind == "agent" else DriverProbe
+            self._probe = kind(self.path, self.bash, self.budget)
+        return self._probe
 
     @property
-    def remaining(self) -> float:
-        """Seconds left of `timeout`, which begins to run when this is first asked for; never below 0."""
-        if self._deadline is None:
-            self._deadline = time.monotonic() + self.timeout
-        return max(0.0, self._deadline - time.monotonic())
+    def driver(self) -> DriverProbe:
+        """The probe of a script that is a driver."""
+        from bridge.verify.probe import DriverProbe
 
-    def stop(self) -> None:
-        """Let nothing more of it be run: its time is over. What runs now ends by its own deadline."""
-        self._deadline = 0.0
+        assert isinstance(self.probe, DriverProbe)
+        return self.probe
+
+    @property
+    def agent(self) -> AgentProbe:
+        """The probe of a script that is an agent."""
+        from bridge.verify.probe import AgentProbe
+
+        assert isinstance(self.probe, AgentProbe)
+        return self.probe
 
     def close(self) -> None:
         """End what the probe has started. May be repeated."""
-        # Checks may have asked for the probe themselves; when nothing has, its module isn't even loaded.
-        module = sys.modules.get("bridge.verify.probe")
-        if module is not None:
-            module.release(self)
-        self.__dict__.pop("probe", None)
+        if self._probe is not None:
+            self._probe.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     # -- what checks say of it -----------------------------------------------------------------------
 
@@ -214,3 +252,38 @@ class Subject:
             expected,
             hint,
         )
+
+
+def syntax_error(path: str | os.PathLike[str], bash: str) -> list[tuple[int, str]] | None:
+    """What ``bash -n`` says about a script: line and message of each complaint; None when it is valid.
+
+    Raises:
+        OSError: there is no such bash, or it does not answer.
+    """
+    complaints = _complaints(path, bash, ())
+    if complaints is not None and _extends(path):
+        # Without running the script, bash doesn't learn of `shopt -s extglob` and stumbles over !(pattern).
+        complaints = _complaints(path, bash, ("-O", "extglob"))
+    return complaints
+
+
+def _complaints(path: str | os.PathLike[str], bash: str, options: tuple[str, ...]) -> list[tuple[int, str]] | None:
+    env = {name: value for name, value in os.environ.items() if name not in _INHERITED} | {"LC_ALL": "C"}
+    argv = [bash, "--norc", *options, "-n", "--", os.path.abspath(os.fspath(path))]
+    done = ask(argv, cwd=os.getcwd(), env=env, patience=_PATIENCE)
+    if done.status in (NOT_STARTED, TOO_LONG):
+        raise OSError(done.err)
+    if done.status == 0:
+        return None
+    found: list[tuple[int, str]] = []
+    for line in done.err.splitlines():
+        match = _LINE.search(line)
+        # The second complaint about a line only repeats its source in backquotes.
+        if match and not (match[2].startswith("`") and match[2].endswith("'")) and "warning: " not in match[2]:
+            found.append((int(match[1]), match[2]))
+    return found or [(1, done.err.strip() or f"status {done.status}")]
+
+
+def _extends(path: str | os.PathLike[str]) -> bool:
+    with open(path, "rb") as file:
+        return b"extglob" in file.read()

@@ -32,7 +32,7 @@ def test_declared_tests_pass(path: Path, leaks: None) -> None:
     if report.skipped:
         pytest.skip(f"not installed: {report.skipped}")
     assert [
-        f"{each.name}: {each.message}: {each.output}" for each in report.outcomes if each.outcome != "passed"
+        f"{each.name}: {each.message}: {each.output}" for each in report.results if each.outcome != "passed"
     ] == []
 
 
@@ -55,5 +55,5 @@ def test_every_strategy_works(path: Path, tmp_path: Path, leaks: None) -> None:
     assert entry is not None, problems
     report = run_tests(entry)
     assert [
-        f"{each.name}: {each.message}: {each.output}" for each in report.outcomes if each.outcome != "passed"
+        f"{each.name}: {each.message}: {each.output}" for each in report.results if each.outcome != "passed"
     ] == []

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.adapters import model, registry
-from bridge.adapters.jsonschema import json_schema
-from bridge.adapters.keys import known_keys
-from bridge.adapters.reading import Loaded, read_adapter
-from bridge.adapters.unused import NO_EFFECT
+from bridge.adapters.reading import LoadedFile, read_adapter
+from bridge.adapters.rules import NO_EFFECT
+from bridge.adapters.schema import json_schema, keys_of
 
 if TYPE_CHECKING:
     from bridge.adapters.problems import Problem
@@ -28,11 +27,11 @@ FOREIGN = sorted((Path(__file__).parent / "foreign").glob("*.yaml"))
 SMALL = "schema: 1\nname: x\nfamily: repl\n"
 
 
-def read(text: str | bytes) -> Loaded:
+def read(text: str | bytes) -> LoadedFile:
     return read_adapter(text.encode() if isinstance(text, str) else text, "x.yaml")
 
 
-def told(loaded: Loaded, key: str) -> Problem:
+def told(loaded: LoadedFile, key: str) -> Problem:
     return next(each for each in loaded.problems if each.key == key)
 
 
@@ -107,7 +106,7 @@ def test_a_byte_that_is_not_utf8_is_told_with_its_line() -> None:
         ("process:\n  clear_line: x\n", "process.clear_line", 5, "clear_line belongs to input"),
         ("tests:\n  - name: a\n    eval: b\n    expct: c\n", "tests[0].expct", 7, "did you mean expect?"),
         ("init:\n  delivery: rcfile\n", "init.delivery", 5, "did you mean rc_file?"),
-        ("tests:\n  - { name: a, eval: b, expect: '(' }\n", "tests[0].expect", 5, "no regular expression"),
+        ("tests:\n  - { name: a, eval: b, expect: '(' }\n", "tests[0].expect", 5, "not a valid regular expression"),
     ],
 )
 def test_warnings_say_where_and_what_was_meant(text: str, key: str, line: int, words: str) -> None:
@@ -282,7 +281,7 @@ def test_what_has_no_effect_is_a_note(text: str, key: str) -> None:
 def test_the_documentation_names_every_field_and_every_note() -> None:
     text = (Path(registry.__file__).parents[2] / "docs" / "adapter-fields.md").read_text()
     assert [each.path for each in NO_EFFECT if f"| `{each.path}` |" not in text] == []
-    sections = {name for name, _ in known_keys(model.AdapterFile).items()}
+    sections = {name for name, _ in keys_of(model.AdapterFile).items()}
     assert {name for name in sections if f"`{name}`" not in text} == set()
 
 
@@ -299,16 +298,16 @@ def test_no_field_is_dead() -> None:
         f"{kind.__name__}.{name}"
         for kind in vars(model).values()
         if isinstance(kind, type) and is_dataclass(kind) and kind is not model.FieldRule
-        for name, (attribute, *_) in known_keys(kind).items()
-        if attribute not in read_there
+        for name, key in keys_of(kind).items()
+        if key.field not in read_there
     }
-    shown = {f"Debugger.{name}" for name in known_keys(model.Debugger)}  # by name, in vocabulary.py
-    shown |= {f"Capabilities.{name}" for name in known_keys(model.Capabilities)}  # whole, by adapter list --json
+    shown = {f"Debugger.{name}" for name in keys_of(model.Debugger)}  # by name, in adapter.py
+    shown |= {f"Capabilities.{name}" for name in keys_of(model.Capabilities)}  # whole, by adapter list --json
     # Of one possible value, or part of what a note is about.
     assert dead - shown == {"Process.encoding", "ShellIntegration.protocol", "Banner.reason_template"}
 
 
-def test_unknown_keys_are_warnings_even_strictly() -> None:
+def test_unkeys_of_are_warnings_even_strictly() -> None:
     assert not told(read(SMALL + "extra: 1"), "extra").is_error(strict=True)
 
 

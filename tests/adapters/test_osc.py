@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.adapters.osc import LONGEST, Mark, Osc633
-from bridge.adapters.queries import Answers
+from bridge.adapters.escapes import LONGEST, Announcements, Mark, Questions
 
 
 def parsed(*chunks: bytes, nonce: str = "") -> tuple[bytes, list[Mark]]:
-    parser = Osc633(nonce=nonce)
+    parser = Announcements(nonce=nonce)
     found = [parser.feed(chunk) for chunk in chunks]
     return b"".join(clean for clean, _ in found), [mark for _, marks in found for mark in marks]
 
@@ -45,7 +44,7 @@ def test_the_order_is_kept() -> None:
 
 
 def test_a_mark_in_two_reads() -> None:
-    parser = Osc633()
+    parser = Announcements()
     assert parser.feed(b"output \x1b]633;") == (b"output ", [])
     assert parser.feed(b"D;1\x07after") == (b"after", [Mark("D", 7, status=1)])
 
@@ -103,14 +102,14 @@ def test_any_split_into_reads_gives_the_same_marks(cuts: list[int]) -> None:
     ],
 )
 def test_the_cursor_is_told_exactly_once(chunks: list[bytes], clean: bytes, answers: int) -> None:
-    asked = Answers()
+    asked = Questions()
     found = [asked.feed(chunk) for chunk in chunks]
     assert b"".join(text for text, _ in found) == clean
     assert b"".join(answer for _, answer in found).count(b"R") == answers
 
 
 def test_the_column_is_that_of_the_current_line() -> None:
-    asked = Answers()
+    asked = Questions()
     asked.feed("line\r\n\x1b[31mé> ".encode())
     assert asked.feed(b"\x1b[6n")[1] == b"\x1b[1;4R"
 
@@ -129,7 +128,7 @@ def test_the_column_is_that_of_the_current_line() -> None:
     ],
 )
 def test_other_questions_are_answered_too(question: bytes) -> None:
-    clean, answer = Answers().feed(b"a" + question + b"b")
+    clean, answer = Questions().feed(b"a" + question + b"b")
     assert clean == b"ab"
     assert answer.startswith(b"\x1b")
 
@@ -140,8 +139,8 @@ QUESTIONS = b"a\x1b[6nb\x1b[c\x1b[K\x1b]11;?\x1b\\c\x1b]633;A\x07\x1b[?2004h> "
 @given(st.lists(st.integers(0, len(QUESTIONS)), max_size=12))
 def test_any_split_into_reads_gives_the_same_answers(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(QUESTIONS)]
-    asked = Answers()
+    asked = Questions()
     found = [asked.feed(QUESTIONS[start:end]) for start, end in pairwise(edges)]
-    assert (b"".join(text for text, _ in found), b"".join(answer for _, answer in found)) == Answers().feed(
+    assert (b"".join(text for text, _ in found), b"".join(answer for _, answer in found)) == Questions().feed(
         QUESTIONS
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.adapters.cleaning import clean
-from bridge.adapters.echo import echo_end, strip_deterministic, strip_fuzzy
+from bridge.adapters.cleaning import clean, echo_end, strip_deterministic, strip_fuzzy
 from bridge.adapters.model import AdapterFile, Mode, Output
 from bridge.adapters.modes import ModeState, detect_mode, mode_at_prompt
 from bridge.adapters.render import render, trimmed
-from bridge.adapters.spill import shorten, spill
+from bridge.cli._adapter_session import shortened
 
 E = "\x1b"
 
@@ -34,8 +35,8 @@ E = "\x1b"
     ],
 )
 def test_the_echo_is_taken_off(output: str, sent: str, left: str) -> None:
-    assert strip_deterministic(output, sent, "\r") == left
-    assert strip_fuzzy(output, sent, "\r") == left
+    assert strip_deterministic(output, sent) == left
+    assert strip_fuzzy(output, sent) == left
 
 
 def test_a_prompt_that_is_drawn_again_goes_with_the_echo() -> None:
@@ -147,12 +148,11 @@ def test_the_last_prompt_line_comes_before_what_was_printed() -> None:
 
 def test_long_output_is_cut_at_line_ends_and_kept_in_a_file(tmp_path: object) -> None:
     text = "".join(f"line {number}\n" for number in range(5_000))
-    short = shorten(text)
-    assert short is not None
-    assert short.head.endswith("\n")
-    assert text.endswith(short.tail)
-    assert len(short.head) + len(short.tail) + short.left_out == len(text)
-    path = spill(text, folder=str(tmp_path))
+    head, gap, tail = shortened(text, folder=str(tmp_path)).split("\n\n")
+    assert text.startswith(head + "\n")
+    assert text.endswith("\n" + tail)
+    count, path = re.fullmatch(r"\[(\d+) characters left out; everything is in (.*)\]", gap).groups()  # type: ignore[union-attr]
+    assert len(head) + len(tail) + int(count) + 1 == len(text)
     with open(path) as file:
         assert file.read() == text
-    assert shorten("x" * 15_000) is None
+    assert shortened("x" * 15_000) == "x" * 15_000

@@ -1,4 +1,4 @@
-"""Verdicts of the bracket counter; each row is one of its rules."""
+"""The bracket counter; each row is one of its rules."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.adapters.brackets import balance_of
 from bridge.adapters.model import BalancedParens
-from bridge.adapters.parens import judge
 
 LISP = BalancedParens(
     line_comment=";", block_comment=("#|", "|#"), char_literal_prefix="#\\", datum_comment_prefix="#;"
@@ -83,22 +83,22 @@ INCOMPLETE = [
 
 @pytest.mark.parametrize("code", COMPLETE)
 def test_complete(code: str) -> None:
-    assert judge(code, LISP) == (True, 0, "")
+    assert balance_of(code, LISP) == (True, 0, "")
 
 
 @pytest.mark.parametrize(("code", "depth"), INCOMPLETE)
 def test_incomplete_says_why(code: str, depth: int) -> None:
-    verdict = judge(code, LISP)
-    assert (verdict.complete, verdict.depth) == (False, depth)
-    assert verdict.reason
+    balance = balance_of(code, LISP)
+    assert (balance.complete, balance.depth) == (False, depth)
+    assert balance.reason
 
 
 @pytest.mark.parametrize(("code", "depth"), [("(+ 1 2)", 0), ("(+ 1", 1), ("; (", 1), ("#\\(", 1)])
 def test_without_a_language_there_are_no_comments(code: str, depth: int) -> None:
-    assert judge(code, BalancedParens()).depth == depth
+    assert balance_of(code, BalancedParens()).depth == depth
 
 
 @given(st.text(alphabet='()[]"\\;#| \na'))
-def test_any_text_gets_a_verdict(code: str) -> None:
-    verdict = judge(code, LISP)
-    assert verdict.complete == (not verdict.reason)
+def test_any_text_gets_a_balance(code: str) -> None:
+    balance = balance_of(code, LISP)
+    assert balance.complete == (not balance.reason)

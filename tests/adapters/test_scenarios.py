@@ -301,4 +301,4 @@ def _warning(world: World, line: int, text: str) -> None:
 @then(parsers.re(r'"(?P<names>.+)" (?P<outcome>passed|failed)$'))
 def _outcome(world: World, names: str, outcome: str) -> None:
     assert world.report is not None
-    assert [each.name for each in world.report.outcomes if each.outcome == outcome] == names.split(", ")
+    assert [each.name for each in world.report.results if each.outcome == outcome] == names.split(", ")

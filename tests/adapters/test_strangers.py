@@ -15,20 +15,18 @@ import psutil
 import pytest
 
 from bridge import Adapter
-from bridge.adapters.captures import captured
-from bridge.adapters.cleaning import clean
-from bridge.adapters.echo import echo_end
-from bridge.adapters.ending import Ending, Later, Signs, Watch
-from bridge.adapters.interleave import aside, placed, without_prompts
+from bridge.adapters.channel import Transcript
+from bridge.adapters.cleaning import clean, echo_end
+from bridge.adapters.ending import EndDetector, Ending, NotYet, Observation
+from bridge.adapters.escapes import Announcements, Mark, protocol_number
 from bridge.adapters.model import AdapterFile, GroupCapture, Interleave, Mode, Prompt
-from bridge.adapters.modes import ModeState, effect_of, mode_at_prompt, way_out
-from bridge.adapters.osc import Mark, Osc633, protocol_number
+from bridge.adapters.modes import ModeState, effect_of, exit_of, mode_at_prompt
 from bridge.adapters.payload import delivery
-from bridge.adapters.prompts import PromptDetector
+from bridge.adapters.prompts import PromptDetector, PromptRules
 from bridge.adapters.reading import read_adapter
 from bridge.adapters.registry import load_file
 from bridge.adapters.render import render, trimmed
-from bridge.adapters.stream import Stream
+from bridge.adapters.results import captures_of, interleaved, out_of_band_text, without_prompts
 from bridge.adapters.terminal import TtyState
 from bridge.adapters.testing import run_tests
 from bridge.adapters.view import visible
@@ -97,22 +95,13 @@ def test_blank_rows_at_the_ends_go_and_their_colours_stay() -> None:
 
 
 def test_a_gap_is_told_of_the_output_that_has_it_only() -> None:
-    class Source:
-        ended = False
-
-        def __init__(self) -> None:
-            self.pieces = [b"x" * 50, b"y" * 50, b"next"]
-
-        def read(self, _timeout: float | None) -> bytes:
-            return self.pieces.pop(0)
-
-    stream = Stream(Source(), limit=40)  # type: ignore[arg-type]
-    stream.pump(0)
-    stream.pump(0)
-    end = stream.offset
-    assert stream.between(0, end)[1]
-    stream.pump(0)
-    assert stream.between(end, stream.offset) == (b"next", False)
+    transcript = Transcript(limit=40)
+    transcript.add(b"x" * 50)
+    transcript.add(b"y" * 50)
+    end = transcript.end
+    assert transcript.between(0, end)[1]
+    transcript.add(b"next")
+    assert transcript.between(end, transcript.end) == (b"next", False)
 
 
 def test_announcements_may_have_another_number() -> None:
@@ -122,7 +111,9 @@ def test_announcements_may_have_another_number() -> None:
         "633",
         "633",
     ]
-    clean_text, marks = Osc633(number="133").feed(b"a\x1b]133;D;3\x07\x1b]633;A\x07b\x1b]133;L;4\x1b\\\\"[:-1])
+    clean_text, marks = Announcements(number="133").feed(
+        b"a\x1b]133;D;3\x07\x1b]633;A\x07b\x1b]133;L;4\x1b\\\\"[:-1]
+    )
     assert clean_text == b"a\x1b]633;A\x07b"
     assert marks == [Mark("D", 1, status=3), Mark("L", len(clean_text), status=4)]
 
@@ -131,19 +122,19 @@ def test_announcements_may_have_another_number() -> None:
 
 
 def test_a_prompt_may_end_the_line_above_the_cursor() -> None:
-    watch = Watch(offset=0, osc=False, primary=" ok$", settle=0.05)
-    watch.feed(b"1 2\r\n1 2  ok\r\n", [])
-    assert isinstance(watch.verdict(Signs(COOKED, 5.0, reading=False)), Later)  # a line of output, and it computes
-    ending = watch.verdict(Signs(COOKED, 0.0, reading=True))
+    detector = EndDetector(0, PromptRules(primary=" ok$", settle=0.05))
+    detector.feed(b"1 2\r\n1 2  ok\r\n", [])
+    assert isinstance(detector.decide(Observation(COOKED, 5.0, reading=False)), NotYet)  # it computes
+    ending = detector.decide(Observation(COOKED, 0.0, reading=True))
     assert isinstance(ending, Ending)
-    watch.feed(b"more\r\n", [])
-    assert not watch.looks_like_prompt
+    detector.feed(b"more\r\n", [])
+    assert not detector.looks_like_prompt
 
 
 def test_a_prompt_at_the_start_of_its_line_ends_no_line() -> None:
-    watch = Watch(offset=0, osc=False, primary="^ok$", settle=0.05)
-    watch.feed(b"x\r\nok\r\n", [])
-    assert not watch.looks_like_prompt
+    detector = EndDetector(0, PromptRules(primary="^ok$", settle=0.05))
+    detector.feed(b"x\r\nok\r\n", [])
+    assert not detector.looks_like_prompt
 
 
 def test_only_the_end_of_long_output_is_looked_at() -> None:
@@ -156,26 +147,26 @@ def test_only_the_end_of_long_output_is_looked_at() -> None:
 
 
 def test_a_program_on_its_way_to_its_read_is_looked_at_again_soon() -> None:
-    watch = Watch(offset=0, osc=False, primary="^> $", settle=0.05)
-    watch.feed(b"1\r\n> ", [])
-    verdict = watch.verdict(Signs(COOKED, 0.001, raw_prompt=False, reading=False))
-    assert isinstance(verdict, Later)
-    assert verdict.seconds is not None
-    assert verdict.seconds < 0.01
+    detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
+    detector.feed(b"1\r\n> ", [])
+    decision = detector.decide(Observation(COOKED, 0.001, raw_prompt=False, reading=False))
+    assert isinstance(decision, NotYet)
+    assert decision.seconds is not None
+    assert decision.seconds < 0.01
 
 
 def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> None:
-    watch = Watch(offset=0, osc=False, primary="^> $", settle=0.05)
-    watch.feed(b"1\r\n> ", [])
-    cooked = Signs(COOKED, 5.0, raw_prompt=True, reading=False, computing=True)
-    assert isinstance(watch.verdict(cooked), Later)
-    assert isinstance(watch.verdict(cooked._replace(computing=False)), Ending)
+    detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
+    detector.feed(b"1\r\n> ", [])
+    cooked = Observation(COOKED, 5.0, raw_prompt=True, reading=False, computing=True)
+    assert isinstance(detector.decide(cooked), NotYet)
+    assert isinstance(detector.decide(cooked._replace(computing=False)), Ending)
 
 
 def test_a_marker_counts_behind_an_empty_line_that_its_editor_does_not_echo() -> None:
-    watch = Watch(offset=0, osc=False, primary="^RB> $", continuation="^RB[.] $", marker=True)
-    watch.feed(b"RB. ", [])
-    ending = watch.verdict(Signs(TtyState(canonical=False, echo=False, own=True), 1.0, raw_prompt=True))
+    detector = EndDetector(0, PromptRules(primary="^RB> $", continuation="^RB[.] $", marker=True))
+    detector.feed(b"RB. ", [])
+    ending = detector.decide(Observation(TtyState(canonical=False, echo=False, own=True), 1.0, raw_prompt=True))
     assert isinstance(ending, Ending)
     assert ending.continued
 
@@ -215,10 +206,10 @@ def test_captures_have_types_and_roles_and_modes_have_their_own() -> None:
     numbered = GroupCapture(name="n", group="n", type="int", role="monotonic_counter")
     kinds = GroupCapture(name="kind", group="2", role="mode_indicator")
     given = AdapterFile(prompt=Prompt(group_captures=(numbered, kinds)), modes=(MAIN, DEBUG))
-    told = captured(given, {"n": "7", "2": "debug"}, "3> ", ModeState("debug"))
+    told = captures_of(given, {"n": "7", "2": "debug"}, "3> ", ModeState("debug"))
     assert dict(told.values) == {"n": 7, "kind": "debug", "deep": 3}
     assert (told.counter, told.level, told.mode) == (7, 3, "debug")
-    assert captured(given, {"2": "other"}, "", ModeState("main")).mode is None
+    assert captures_of(given, {"2": "other"}, "", ModeState("main")).mode is None
 
 
 def test_what_a_command_does_in_its_mode() -> None:
@@ -236,8 +227,8 @@ def test_what_a_command_does_in_its_mode() -> None:
         None,
     ]
     assert effect_of(mode.modes, "a", "n") is None
-    assert way_out(mode.modes[1]) == ("", "q")
-    assert way_out(mode.modes[0]) is None
+    assert exit_of(mode.modes[1]) == ("", "q")
+    assert exit_of(mode.modes[0]) is None
 
 
 def test_exit_detect_says_that_a_mode_was_left() -> None:
@@ -257,11 +248,11 @@ def test_exit_detect_says_that_a_mode_was_left() -> None:
     ],
 )
 def test_where_output_of_no_command_goes(strategy: str, capture_as: str, expected: tuple[str, str]) -> None:
-    assert placed("out", "a", "b", Interleave(strategy=strategy, capture_as=capture_as)) == expected
+    assert interleaved("out", "a", "b", Interleave(strategy=strategy, capture_as=capture_as)) == expected
 
 
 def test_prompts_that_were_drawn_once_more_are_no_output() -> None:
-    assert aside(b"late\r\n> ", "^> $") == "late"
+    assert out_of_band_text(b"late\r\n> ", "^> $") == "late"
     assert without_prompts("a\n> \nb> \n", "^> $") == "a\nb> \n"
 
 
@@ -272,7 +263,7 @@ def test_a_mode_is_entered_and_left_by_its_keys(start: Start, tmp_path: Path) ->
     assert (session.leave(), session.mode) == (True, "main")
     assert session.run("x").output == "julia> x"
     with pytest.raises(
-        ConfigurationError, match="gives no enter_key to mode 'debug'\n  modes with an enter_key: pkg"
+        ConfigurationError, match="has no enter_key for mode 'debug'\n  modes with an enter_key: pkg"
     ):
         session.enter("debug")
 
@@ -350,9 +341,9 @@ def test_a_removal_behind_the_block_does_not_hide_its_exit_code() -> None:
 def test_the_vocabulary_of_a_debugger() -> None:
     perldb = Adapter.load("perldb")
     assert perldb.command("print", expr="$x") == "p $x"
-    with pytest.raises(ConfigurationError, match="say what expr is"):
+    with pytest.raises(ConfigurationError, match="give a value for expr"):
         perldb.command("print")
-    with pytest.raises(ConfigurationError, match=r"names no command 'pront'; did you mean print\?"):
+    with pytest.raises(ConfigurationError, match=r"has no command 'pront'; did you mean print\?"):
         perldb.command("pront")
 
 
@@ -421,9 +412,9 @@ def _left(pid: int) -> list[str]:
 
 
 def test_no_pattern_of_a_test_searches_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bridge.adapters import judging
+    from bridge.adapters import testing
 
-    monkeypatch.setattr(judging, "_SEARCH", 0.2)
+    monkeypatch.setattr(testing, "_SEARCH", 0.2)
     path = write(
         tmp_path,
         "slow",
@@ -436,7 +427,7 @@ def test_no_pattern_of_a_test_searches_for_ever(tmp_path: Path, monkeypatch: pyt
     handler, timer = signal.getsignal(signal.SIGALRM), signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # else it is somebody's, and left to him
     try:
-        outcomes = run_tests(entry).outcomes
+        outcomes = run_tests(entry).results
     finally:
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, *timer)

@@ -12,7 +12,7 @@ import pytest
 from bridge.errors import IncompleteInput, LineTooLong, SessionBusy, SessionEnded
 
 if TYPE_CHECKING:
-    from bridge.adapters.result import Result
+    from bridge.adapters.results import Result
     from tests.adapters.conftest import Start
 
 FOREIGN = Path(__file__).parent / "foreign"

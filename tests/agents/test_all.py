@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.contract import agent_contract
-from bridge.verify.probe.families import recordings_of
-from bridge.verify.probe.pieces import BAD_LINES
+from bridge.verify.recordings import BAD_LINES, recordings_of
 from tests.agents import samples
 from tests.agents.samples import AGENTS, FOLDER
 from tests.drivers.test_all import HARD_PROMPTS, NEWER_THAN_3_2

@@ -75,7 +75,7 @@ def test_for_people(project: Project) -> None:
     assert done.returncode == 1
     assert "  name           mine (no display name)\n" in done.stdout
     assert "unknown, not found on PATH" in done.stdout
-    assert "driver_supports_session: no hook of the contract; did you mean driver_supports_sessions?" in done.stdout
+    assert "driver_supports_session: not a hook of the contract; did you mean driver_sup" in done.stdout
     assert "None" not in done.stdout
     lines = done.stdout.splitlines()
     assert {line[17:].split()[0] for line in lines[3:6]} == {"no", "yes"}, "one column"

@@ -77,7 +77,7 @@ def test_a_report_to_something_that_is_no_file(engine: Engine, capfd: pytest.Cap
         (["drivers", "--report", "junti=a"], "Did you mean junit?"),
         (["drivers", "--report", "junit=no/such/a.xml"], "there is no folder no/such"),
         (["drivers", "--report", "junit=drivers"], "is a folder"),
-        (["drivers", "--select", "RB12"], "no check is called so. Did you mean RB012?"),
+        (["drivers", "--select", "RB12"], "there is no such check. Did you mean RB012?"),
         (["drivers", "--features", "--static", "-j2"], "--static, --jobs can't be combined with --features"),
         (["drivers", "--format", "xml"], "Invalid value for '--format'"),
         ([], "Missing argument"),

@@ -34,7 +34,7 @@ def test_an_option_that_is_gone(project: Project) -> None:
     project.cli("codex", HELP.replace("  --json  Events\\n", "  --jsonl  Events\\n"))
     done = project.run("drift", "codex")
     assert (done.returncode, "1 drifted" in done.stdout) == (1, True)
-    assert "--json is no option of it: codex exec" in done.stdout
+    assert "--json is not an option of codex exec" in done.stdout
     assert "next: did you mean --jsonl?" in done.stdout
 
 
@@ -85,7 +85,7 @@ def test_an_agent_is_held_against_its_cli(project: Project) -> None:
     project.write("agent.sh", 'AGENT_CLI=codex\nAGENT_ARGS="exec --jsom"\nagent_invoke() { :; }\n'
                   "agent_extract_response() { :; }\nagent_format_display() { :; }\n")  # fmt: skip
     done = project.run("drift", "agent.sh")
-    assert (done.returncode, "--jsom is no option of it: codex exec" in done.stdout) == (1, True), done.stdout
+    assert (done.returncode, "--jsom is not an option of codex exec" in done.stdout) == (1, True), done.stdout
 
 
 AGENT = "agent_extract_response() { :; }\nagent_format_display() { :; }\n"
@@ -97,7 +97,7 @@ def test_an_agents_own_text_is_held_where_it_has_no_agent_args(project: Project)
         "agent.sh", 'AGENT_CLI=codex\nagent_invoke() {\n  timeout 9 codex exec --jsom - <"$1"\n}\n' + AGENT
     )
     done = project.run("drift", "agent.sh")
-    assert (done.returncode, "--jsom is no option of it: codex exec (agent_invoke, line 3)" in done.stdout) == (
+    assert (done.returncode, "--jsom is not an option of codex exec (agent_invoke, line 3)" in done.stdout) == (
         1,
         True,
     )
@@ -127,7 +127,7 @@ driver_build_command() {
     [
         ("timeout -k 5 600 env A=1 codex exec --json", 0, "all known"),
         ("npx --yes @openai/codex exec --json", 0, "all known"),
-        ("stdbuf -oL codex exec --jsom", 1, "--jsom is no option of it: codex exec"),
+        ("stdbuf -oL codex exec --jsom", 1, "--jsom is not an option of codex exec"),
         ("bash -c 'codex exec --jsom' x", 0, "what bash calls (new session) can't be told"),
         ("codex exec --resume sid", 1, "next: it is a command: codex exec OPTIONS resume ID PROMPT"),
         ("codex exec --append-system-prompt x", 1, "(D9)"),
@@ -153,7 +153,7 @@ def test_a_driver_without_a_command(project: Project) -> None:
     [
         (" >&2", "all known"),
         ("; (setsid sleep 20 &)", "all known"),
-        ("; exit 1", "--version does not tell it: codex-cli"),
+        ("; exit 1", "--version does not tell its version: codex-cli"),
     ],
 )
 def test_a_cli_that_answers_oddly(project: Project, odd: str, words: str) -> None:
@@ -167,7 +167,7 @@ def test_without_namespaces_nothing_is_run(project: Project) -> None:
     project.cli("unshare", "echo 'unshare: unshare failed: Operation not permitted' >&2; exit 1")
     done = project.run("drift", "--run", "codex")
     assert (done.returncode, done.stdout) == (4, "")
-    assert "namespaces are not to be had here: unshare: unshare failed: Operation not permitted" in done.stderr
+    assert "namespaces are not available here: unshare: unshare failed: Operation not permitted" in done.stderr
     assert "next: run it as root, or leave --run out" in done.stderr
 
 
@@ -198,7 +198,7 @@ def test_doctor_shows_the_short_form(project: Project) -> None:
     project.write(".ralph/@fix_plan.md", "- [ ] one\n")
     done = project.run("doctor", "--json", PLATFORM_DRIVER="codex")
     found = {each["id"]: each for each in json.loads(done.stdout)["results"]}["cli-drift"]
-    assert (found["status"], "--json is no option of it" in found["detail"]) == ("failed", True), found
+    assert (found["status"], "--json is not an option of" in found["detail"]) == ("failed", True), found
 
 
 def test_a_claude_that_is_asked_as_root_d1(project: Project) -> None:

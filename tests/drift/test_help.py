@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.drift.argv import Wrong, wrongs
-from bridge.drift.help import Help, Option, read_help
+from bridge.drift.options import Help, Option, OptionError, option_errors, read_help
 
 COMMANDER = """\
 Usage: agent [options] [command] [prompt]
@@ -154,8 +153,8 @@ HELPS = {
 }
 
 
-def wrong(*argv: str) -> list[Wrong] | None:
-    return wrongs(["agent", *argv], HELPS.get)
+def wrong(*argv: str) -> list[OptionError] | None:
+    return option_errors(["agent", *argv], HELPS.get)
 
 
 @pytest.mark.parametrize(
@@ -176,24 +175,24 @@ def test_what_is_known_where_it_stands(argv: tuple[str, ...]) -> None:
 def test_an_option_of_another_command_is_none_here() -> None:
     found = wrong("--json", "exec", "do it")
     assert found is not None
-    assert [(each.word, each.where) for each in found] == [("--json", "agent")]
+    assert [(each.option, each.command) for each in found] == [("--json", "agent")]
 
 
 def test_an_unknown_option_is_named_with_the_likely_one() -> None:
     assert wrong("exec", "--sandboxes", "x") == [
-        Wrong("--sandboxes", "agent exec", "is no option of it", "did you mean --sandbox?")
+        OptionError("--sandboxes", "agent exec", "is not an option of", "did you mean --sandbox?")
     ]
 
 
 def test_a_value_that_is_not_among_the_choices() -> None:
     found = wrong("exec", "--sandbox", "full", "do it")
     assert found == [
-        Wrong("--sandbox", "agent exec", "does not accept 'full'", "it takes read-only, workspace-write")
+        OptionError("--sandbox", "agent exec", "does not accept 'full' in", "it takes read-only, workspace-write")
     ]
 
 
 def test_a_value_that_looks_like_an_option_is_a_value() -> None:
-    found = wrongs(["a", "--say", "--nothing", "x"], lambda _: Help({"--say": Option("value")}))
+    found = option_errors(["a", "--say", "--nothing", "x"], lambda _: Help({"--say": Option("value")}))
     assert found == []
 
 
@@ -206,9 +205,9 @@ LETTERS = Help({"-v": Option(), "-q": Option(), "-m": Option("value"), "-long": 
      ("-z", "-z"), ("-zv", "-zv"), ("-h", None), ("--help", None), ("--version", None)],
 )  # fmt: skip
 def test_letters_in_one_word(word: str, unknown: str | None) -> None:
-    found = wrongs(["a", word], lambda _: LETTERS)
+    found = option_errors(["a", word], lambda _: LETTERS)
     assert found is not None
-    assert [each.word for each in found] == ([unknown] if unknown else [])
+    assert [each.option for each in found] == ([unknown] if unknown else [])
 
 
 def test_an_option_that_became_a_command() -> None:
@@ -219,9 +218,9 @@ def test_an_option_that_became_a_command() -> None:
 
 def test_behind_a_command_without_help_nothing_can_be_told() -> None:
     helps: dict[tuple[str, ...], Help] = {("a",): Help({"--x": Option()}, {"go": "go"})}
-    assert wrongs(["a", "--x", "go", "--unknown"], helps.get) == []
+    assert option_errors(["a", "--x", "go", "--unknown"], helps.get) == []
 
 
 def test_without_any_help_nothing_can_be_told() -> None:
-    assert wrongs(["other", "--x"], lambda _: None) is None
-    assert wrongs(["other", "--x"], lambda _: Help()) is None
+    assert option_errors(["other", "--x"], lambda _: None) is None
+    assert option_errors(["other", "--x"], lambda _: Help()) is None

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bridge.drift.judging import tools_finding
-from bridge.drift.model import Status
-from bridge.drift.runs import Run
+from bridge.drift.drivers import compare_tools
+from bridge.drift.model import DriftStatus
+from bridge.drift.runs import CliRun
 
 
-def run(*events: object, tools: tuple[str, ...] = ()) -> Run:
-    return Run(0, Path("x"), tuple(json.dumps(event).encode() + b"\n" for event in events), tools=tools)
+def run(*events: object, tools: tuple[str, ...] = ()) -> CliRun:
+    return CliRun(0, Path("x"), tuple(json.dumps(event).encode() + b"\n" for event in events), tools=tools)
 
 
 def test_g_tools_that_the_model_has_to_search_for_are_offered_d13() -> None:
@@ -24,11 +24,11 @@ def test_g_tools_that_the_model_has_to_search_for_are_offered_d13() -> None:
         {"type": "assistant", "tools": ["Never"]},
         tools=("Bash", "Agent", "DeferredToolPlaceholder"),
     )
-    finding = tools_finding(["Agent", "Bash(git *)"], done.offered(), matter=True)
-    assert (finding.status, finding.drift) == (Status.WARNING, "D13")
+    finding = compare_tools(["Agent", "Bash(git *)"], done.offered(), matter=True)
+    assert (finding.status, finding.drift) == (DriftStatus.WARNING, "D13")
     assert finding.detail == "2 of 3 tools that the CLI offers are listed; not listed: Monitor"
 
 
-@pytest.mark.parametrize(("names", "status"), [(["Bash"], Status.PASSED), (["Shell"], Status.WARNING)])
-def test_names_of_old_do_no_harm_but_none_of_today_does(names: list[str], status: Status) -> None:
-    assert tools_finding([*names, "Older"], run(tools=("Bash",)).offered(), matter=True).status is status
+@pytest.mark.parametrize(("names", "status"), [(["Bash"], DriftStatus.PASSED), (["Shell"], DriftStatus.WARNING)])
+def test_names_of_old_do_no_harm_but_none_of_today_does(names: list[str], status: DriftStatus) -> None:
+    assert compare_tools([*names, "Older"], run(tools=("Bash",)).offered(), matter=True).status is status

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.drift.invoked import invoked
-from bridge.drift.launchers import program_in
+from bridge.drift.command_lines import commands_in_text, program_in
 from bridge.verify.facts import facts_of
 
 OWN = ["claude", "-p", "do it"]
@@ -61,9 +60,9 @@ GLOBALS: dict[str, str | list[str]] = {
 )
 def test_a_call_in_the_text_is_read_as_far_as_it_can_be_told(call: str, argv: list[str]) -> None:
     facts = facts_of(f"agent_invoke() {{\n    {call}\n}}\n".encode())
-    assert invoked(facts, "agent", GLOBALS.get) == {"agent_invoke, line 2": argv}
+    assert commands_in_text(facts, "agent", GLOBALS.get) == {"agent_invoke, line 2": argv}
 
 
 def test_what_only_names_the_cli_is_no_call() -> None:
     script = b'command -v agent >/dev/null\ntype agent\necho agent --nothing\nlog "agent --nothing"\n'
-    assert invoked(facts_of(script), "agent", GLOBALS.get) == {}
+    assert commands_in_text(facts_of(script), "agent", GLOBALS.get) == {}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.rehearsal.homes import environment, furnish
-from bridge.rehearsal.sandbox import PORT, Rehearsed, missing, rehearse
+from bridge.rehearsal.sandbox import PORT, RehearsalResult, missing, rehearse
 from bridge.rehearsal.scenario import Turn
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Stage:
         timeout: float = PATIENCE,
         subscription: bool = False,
         env: dict[str, str] | None = None,
-    ) -> Rehearsed:
+    ) -> RehearsalResult:
         """Run ralph-bridge in the project."""
         argv = [sys.executable, "-P", "-c", MAIN, str(ROOT), *words]
         return self.run(*argv, turns=turns, timeout=timeout, subscription=subscription, env=env)
@@ -150,7 +150,7 @@ class Stage:
         turns: Iterable[Turn] = (),
         timeout: float = PATIENCE,
         subscription: bool = False,
-    ) -> Rehearsed:
+    ) -> RehearsalResult:
         return self.bridge(
             "run", "--driver", driver, *words, turns=turns, timeout=timeout, subscription=subscription
         )
@@ -162,7 +162,7 @@ class Stage:
         timeout: float = PATIENCE,
         subscription: bool = False,
         env: dict[str, str] | None = None,
-    ) -> Rehearsed:
+    ) -> RehearsalResult:
         """Run a program in the project; whatever it is, it leaves no process and no connection behind."""
         done = rehearse(
             argv,
@@ -172,8 +172,8 @@ class Stage:
             turns=list(turns),
             timeout=timeout,
         )
-        assert list(done.left) == [], "processes were left"
-        assert (list(done.interfaces), list(done.strangers)) == (["lo"], [])
+        assert list(done.leftovers) == [], "processes were left"
+        assert (list(done.interfaces), list(done.outside)) == (["lo"], [])
         return done
 
 
@@ -182,16 +182,16 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
-def told(done: Rehearsed) -> str:
+def told(done: RehearsalResult) -> str:
     """What it told people."""
     return done.stderr.decode()
 
 
-def shown(done: Rehearsed) -> str:
+def shown(done: RehearsalResult) -> str:
     """What it printed."""
     return done.stdout.decode()
 
 
-def asked(done: Rehearsed) -> list[str]:
+def asked(done: RehearsalResult) -> list[str]:
     """What the agent was told in each request of its own, all in one string."""
-    return ["\n".join(each["said"]) for each in done.requests if each["tools"]]
+    return ["\n".join(each["user"]) for each in done.requests if each["tools"]]

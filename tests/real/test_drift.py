@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bridge.cli.drift import rendered
-from bridge.drift.model import Report, finding_of
+from bridge.drift.model import DriftFinding, DriftReport
 from bridge.resources import shipped
 from tests.real.conftest import AGENTS, DRIVERS, MAIN, ROOT, Stage
 
@@ -37,8 +37,8 @@ def drift(stage: Stage, *scripts: str) -> tuple[int | None, list[dict[str, Any]]
 
 def table(script: dict[str, Any]) -> str:
     """What people read of a report."""
-    findings = tuple(finding_of(each) for each in script["findings"])
-    return rendered(Report(script["script"], script["kind"], script["cli"], findings=findings))
+    findings = tuple(DriftFinding.from_data(each) for each in script["findings"])
+    return rendered(DriftReport(script["script"], script["kind"], script["cli"], findings=findings))
 
 
 def found(script: dict[str, Any], status: str) -> dict[str, str]:

@@ -48,7 +48,7 @@ def test_each_run_of_a_session_is_told_its_own_context_d20(stage: Stage, driver:
     stage.write("PROMPT.md", f"Do the next task of the plan{'.' * length}\n")
     done = stage.loop(driver, turns=both_tasks())
     assert done.status == 0, told(done)
-    first, *_, last = ("\n".join((*each["told"], *each["said"])) for each in done.requests if each["tools"])
+    first, *_, last = ("\n".join((*each["system"], *each["user"])) for each in done.requests if each["tools"])
     assert ("Loop #1." in first, "Loop #2." in first) == (True, False)
     assert last.count("Loop #2.") == 1
 

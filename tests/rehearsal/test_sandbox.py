@@ -15,7 +15,7 @@ import pytest
 
 from bridge.errors import SandboxUnavailable
 from bridge.rehearsal import sandbox
-from bridge.rehearsal.sandbox import PORT, Rehearsed, missing, rehearse
+from bridge.rehearsal.sandbox import PORT, RehearsalResult, missing, rehearse
 from bridge.rehearsal.scenario import Turn
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ for address in (("1.1.1.1", 53), ("8.8.8.8", 443), ("2606:4700:4700::1111", 443)
 """
 
 
-def run(tmp_path: Path, *argv: str, turns: tuple[Turn, ...] = (), timeout: float = 20) -> Rehearsed:
+def run(tmp_path: Path, *argv: str, turns: tuple[Turn, ...] = (), timeout: float = 20) -> RehearsalResult:
     env = {"PATH": os.environ["PATH"]}
     return rehearse(argv, cwd=tmp_path, env=env, folder=tmp_path / "out", turns=turns, timeout=timeout)
 
@@ -47,7 +47,7 @@ def test_nothing_but_loopback_can_be_reached(tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, "-c", REACH_OUT)
     assert (done.status, done.stderr) == (0, b"")
     assert len(done.stdout.split()) == 3
-    assert (list(done.interfaces), list(done.strangers)) == (["lo"], [])
+    assert (list(done.interfaces), list(done.outside)) == (["lo"], [])
 
 
 @needs_namespaces
@@ -66,7 +66,7 @@ def test_what_is_left_is_named_and_ended(tmp_path: Path) -> None:
     word = f"30{os.getpid()}"  # seconds that nobody else sleeps
     done = run(tmp_path, "bash", "-c", f"setsid sleep {word} & exit 3")
     assert done.status == 3
-    assert [each.split(" ", 1)[1] for each in done.left] == [f"sleep {word}"]
+    assert [each.split(" ", 1)[1] for each in done.leftovers] == [f"sleep {word}"]
     running = [path for path in os.listdir("/proc") if path.isdecimal() and word in _command(path)]
     assert running == []
 
@@ -74,12 +74,12 @@ def test_what_is_left_is_named_and_ended(tmp_path: Path) -> None:
 @needs_namespaces
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     done = run(tmp_path, "bash", "-c", "echo begun; sleep 60", timeout=0.5)
-    assert (done.status, done.stdout, list(done.left)) == (None, b"begun\n", [])
+    assert (done.status, done.stdout, list(done.leftovers)) == (None, b"begun\n", [])
 
 
 @needs_namespaces
 def test_the_dead_are_no_leftovers(tmp_path: Path) -> None:
-    assert run(tmp_path, "bash", "-c", "(sleep 0.01 & exec true) & exit 0").left == []
+    assert run(tmp_path, "bash", "-c", "(sleep 0.01 & exec true) & exit 0").leftovers == []
 
 
 HOST = """
@@ -141,7 +141,7 @@ def test_a_daemon_that_forks_twice_is_found_and_ended(tmp_path: Path) -> None:
     done = run(
         tmp_path, "bash", "-c", f"(setsid bash -c 'exec sleep {word}' </dev/null >/dev/null 2>&1 &) & exit 0"
     )
-    assert [each.split(" ", 1)[1] for each in done.left] == [f"sleep {word}"]
+    assert [each.split(" ", 1)[1] for each in done.leftovers] == [f"sleep {word}"]
     assert not running(f"sleep\0{word}")
 
 

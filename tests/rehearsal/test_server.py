@@ -109,7 +109,7 @@ def test_what_was_asked_is_told(server: Server) -> None:
     for path, body in WIRES.items():
         ask(server, path, body)
     told = json.loads(ask(server, "/rehearsal/requests", method="GET")[2])["requests"]
-    assert [(each["path"], each["said"]) for each in told] == [(path, ["do it"]) for path in WIRES]
+    assert [(each["path"], each["user"]) for each in told] == [(path, ["do it"]) for path in WIRES]
     assert [each["tools"] for each in told] == [["Bash"], ["bash"], ["exec_command"]]
 
 
@@ -197,7 +197,7 @@ def test_bodies_of_megabytes_many_at_a_time(server: Server) -> None:
     with ThreadPoolExecutor(8) as pool:
         said = list(pool.map(lambda _: ask(server, "/v1/messages", large)[2], range(8)))
     assert sorted(re.findall(r"<\d>", "".join(said))) == [f"<{number}>" for number in range(8)], "each turn once"
-    assert [len("".join(each["said"])) for each in server.requests] == [4_000_000] * 8
+    assert [len("".join(each["user"])) for each in server.requests] == [4_000_000] * 8
 
 
 def test_what_was_told_and_what_was_asked_since(server: Server) -> None:
@@ -208,7 +208,7 @@ def test_what_was_told_and_what_was_asked_since(server: Server) -> None:
     }
     for path, body in WIRES.items():
         ask(server, path, body | told[path])
-    assert [each["told"] for each in server.requests] == [["be brief"]] * 3
+    assert [each["system"] for each in server.requests] == [["be brief"]] * 3
     assert json.loads(ask(server, "/rehearsal/turns", [])[2]) == {"asked": 3}
     since = json.loads(ask(server, "/rehearsal/requests?from=2", method="GET")[2])["requests"]
     assert [each["path"] for each in since] == ["/v1/responses"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.verify.probe import Build, ProbeFailed, agent_probe, driver_probe, probe_for, release
-from bridge.verify.probe.families import judge, recordings, recordings_of
+from bridge.verify.probe import Build, ProbeFailed
+from bridge.verify.recordings import compare, recordings, recordings_of
 
 from .mutants import sound_scripts
 from .standin import Subject, verify
@@ -39,13 +39,13 @@ def made(tmp_path: Path) -> Iterator[object]:
 
     yield make
     for subject in subjects:
-        release(subject)
+        subject.close()
 
 
 def test_observations_are_made_once(made) -> None:  # type: ignore[no-untyped-def]
     subject = made('driver_name() { echo "$RANDOM$RANDOM"; }')
-    probe = driver_probe(subject)
-    assert probe is probe_for(subject)
+    probe = subject.driver
+    assert probe is subject.probe
     assert probe.answer("driver_name") is probe.answer("driver_name")
     assert probe.build(Build()) is probe.build(Build())
 
@@ -54,12 +54,12 @@ def test_the_person_s_home_and_programs_are_out_of_reach(made) -> None:  # type:
     subject = made('driver_display_name() { echo "$HOME|$TMPDIR|$(command -v probed)|${SECRET_OF_MINE-none}"; }')
     os.environ["SECRET_OF_MINE"] = "x"
     try:
-        answer = driver_probe(subject).answer("driver_display_name")
+        answer = subject.driver.answer("driver_display_name")
     finally:
         del os.environ["SECRET_OF_MINE"]
     assert answer is not None
     home, temporary, cli, secret = answer.text.split("|")
-    root = str(driver_probe(subject).scratch.root)
+    root = str(subject.driver.scratch.root)
     assert home.startswith(root)
     assert temporary.startswith(root)
     assert cli.startswith(root)
@@ -68,7 +68,7 @@ def test_the_person_s_home_and_programs_are_out_of_reach(made) -> None:  # type:
 
 def test_a_hook_that_hangs_is_ended_and_asked_only_once(made) -> None:  # type: ignore[no-untyped-def]
     subject = made("driver_display_name() { while :; do :; done; }")
-    probe = driver_probe(subject)
+    probe = subject.driver
     probe.deadline = 0.5
     start = time.monotonic()
     answers = [probe.call("driver_display_name") for _ in range(5)]
@@ -79,9 +79,9 @@ def test_a_hook_that_hangs_is_ended_and_asked_only_once(made) -> None:  # type: 
 
 def test_a_script_that_hangs_while_it_is_loaded_can_t_be_told(made) -> None:  # type: ignore[no-untyped-def]
     subject = made("while :; do :; done")
-    probe = driver_probe(subject)
+    probe = subject.driver
     probe.deadline = 0.5
-    assert probe.loading[0].trouble == "hung"
+    assert probe.loading().result.trouble == "hung"
     with pytest.raises(ProbeFailed, match="can't be loaded"):
         probe.answer("driver_name")
 
@@ -96,10 +96,10 @@ def test_a_broken_script_never_stops_the_rest(tmp_path: Path) -> None:
 def test_nothing_is_left_behind(leaks: None, made) -> None:  # type: ignore[no-untyped-def]
     subject = made()
     before = {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("rb-verify-")}
-    probe = driver_probe(subject)
+    probe = subject.driver
     probe.answer("driver_name")
-    release(subject)
-    release(subject)
+    subject.close()
+    subject.close()
     assert not probe.scratch.root.exists()
     after = {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("rb-verify-")}
     assert after <= before
@@ -108,7 +108,7 @@ def test_nothing_is_left_behind(leaks: None, made) -> None:  # type: ignore[no-u
 def test_the_agent_s_cli_is_a_recording(made) -> None:  # type: ignore[no-untyped-def]
     agent = 'AGENT_CLI=probed-agent\nagent_invoke() { probed-agent --json <"$1"; }\n'
     subject = made(name="probed-agent.sh", text=agent)
-    run = agent_probe(subject).invocation
+    run = subject.agent.invocation()
     assert run.started
     assert (run.prompt, run.status, run.early) == ("stdin", 7, True)
 
@@ -120,20 +120,20 @@ def test_recordings_hold_what_they_say(name: str) -> None:
     assert recordings_of(recording.clis[0])
     assert all(word in text for word in recording.never)
     assert recording.session is None or recording.session in text
-    assert not judge("\n".join(recording.texts), recording).missing
+    assert not compare("\n".join(recording.texts), recording).missing
 
 
 def test_a_verdict_tells_what_is_wrong() -> None:
     recording = recordings()["codex"]
     one, two = recording.texts
-    assert judge(f"{one}\n⚡ [command_execution]\n{two}\n", recording)._replace(notices=False) == judge(
+    assert compare(f"{one}\n⚡ [command_execution]\n{two}\n", recording)._replace(notices=False) == compare(
         one + two, recording
     )
-    assert judge(one, recording).missing == (two,)
-    assert judge(f"{one}{two}{two}", recording).repeated == (two,)
-    assert judge(one.replace("\n", " ") + two, recording).broken == (one,)
-    assert judge(f"{one}\nrb-tool-output\n{two}", recording).leaked == ("rb-tool-output",)
-    assert judge(f"{one}\nsomething\n{two}", recording).extra == "something"
+    assert compare(one, recording).missing == (two,)
+    assert compare(f"{one}{two}{two}", recording).repeated == (two,)
+    assert compare(one.replace("\n", " ") + two, recording).broken == (one,)
+    assert compare(f"{one}\nrb-tool-output\n{two}", recording).leaked == ("rb-tool-output",)
+    assert compare(f"{one}\nsomething\n{two}", recording).extra == "something"
 
 
 def test_the_shipped_drivers_are_quick() -> None:

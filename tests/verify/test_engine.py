@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +23,7 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
+from bridge.verify.probe import DriverProbe
 from bridge.verify.registry import CannotTell, Check, NotApplicable
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def test_checks_may_say_that_they_cannot_tell_or_do_not_apply(monkeypatch: pytes
 def test_a_script_that_hangs_ends_by_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     def hangs(subject: Subject) -> Iterator[Finding]:
         yield from ()
-        time.sleep(subject.remaining)
+        time.sleep(subject.budget.remaining)
         raise HookTimeout("driver_name did not end", hook="driver_name")
 
     def later(subject: Subject) -> Iterator[Finding]:
@@ -170,22 +169,20 @@ def test_a_script_that_hangs_ends_by_its_deadline(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_the_probe_of_every_script_is_released(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
-    released = []
-    probe = types.ModuleType("bridge.verify.probe")
-    probe.probe_for = lambda subject: subject.name  # type: ignore[attr-defined]
-    probe.release = lambda subject: released.append(subject.name)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "bridge.verify.probe", probe)
+def test_the_probe_of_every_script_is_closed(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
+    closed = []
+    monkeypatch.setattr(DriverProbe, "close", lambda probe: closed.append(Path(probe.script).stem))
 
     def asks(subject: Subject) -> Iterator[Finding]:
-        yield subject.finding("RB900", str(subject.probe))
+        assert subject.probe is subject.driver
+        yield subject.finding("RB900", Path(subject.probe.script).stem)
         if broken:
             raise SystemError("ours")
 
     only(monkeypatch, asks, phase="behaviour")
     events = run(DRIVERS, static_only=False, jobs=2)
     names = [event.name for event in finished(events) if event.kind == "driver"]
-    assert sorted(released) == names
+    assert sorted(closed) == names
     assert [event.findings[0].message for event in finished(events) if event.results] == names
 
 

@@ -85,12 +85,12 @@ def options(script: Path, name: str, binary: str, place: Place) -> Answer:
     Raises:
         NotLookedAt: the CLI is not installed.
     """
-    from bridge.drift import Status, short
+    from bridge.drift import DriftStatus, examine_options
 
     if find(binary, place) is None:
         raise NotLookedAt("the CLI is not on PATH")
-    findings = short(script, env=place.env)
-    wrong = [each.detail for each in findings if each.status is Status.FAILED]
+    findings = examine_options(script, env=place.env)
+    wrong = [each.detail for each in findings if each.status is DriftStatus.FAILED]
     if wrong:
         return failed("\n".join(wrong[:_MOST]), f"ralph-bridge drift --run {name}")
     return passed("; ".join(each.detail for each in findings))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
+    from bridge.loop.outcome import Outcome
     from bridge.loop.settings import LoopSettings
     from bridge.setups.plain.settings import PlainSettings
     from bridge.turn.tool import Tool
@@ -50,7 +51,6 @@ def run_plain(tool: Tool, loop: LoopSettings, *, for_agent: bool = False) -> Gen
     """
     from bridge.loop.active import ActiveRun
     from bridge.loop.night import night
-    from bridge.loop.outcome import Outcome
     from bridge.loop.policy import LoopState, PlanPolicy
     from bridge.loop.runner import run_loop
     from bridge.setups.places import other_folders

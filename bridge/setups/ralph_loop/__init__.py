@@ -1,7 +1,7 @@
 """ralph-loop setups: ``agents/*.sh`` with ``agent_*`` functions, and the bash controller ``ralph`` around them.
 
-``detect`` finds one, ``arguments`` reads its command line, ``config`` its settings, ``preflight`` does its checks,
-``templates`` and ``plan`` make its prompts; ``decide`` (pure) and ``runner`` are its loop, ``logs`` its log.
+``detect`` finds one, ``arguments`` reads its command line, ``settings`` its ``config``; ``opening`` checks and
+loads, ``prompt`` and ``plan`` make the prompts; ``policy`` (pure) and ``runner`` are the loop, ``store`` its log.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ word replaces the number of iterations, and nothing is checked until the number 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from bridge.errors import SessionRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["LOOP_MODES", "MODES", "Refusal", "Request", "integer", "parse"]
 
 LOOP_MODES = ("plan", "build", "align-specs", "prompt")
 MODES = (*LOOP_MODES, "update", "sandbox", "help")
@@ -96,13 +95,11 @@ def integer(text: str, what: str) -> int:
     Raises:
         SessionRefused: it is none. The controller would die of that, too, in the middle of its loop.
     """
-    number = _NUMBER.fullmatch(text)
-    try:
-        assert number is not None
-        digits, base = _digits(number)
-        return int(number["sign"] + digits, base)
-    except (AssertionError, ValueError):
-        raise SessionRefused(f"Error: {what} must be a whole number, not {text!r}") from None
+    with suppress(ValueError):
+        if number := _NUMBER.fullmatch(text):
+            digits, base = _digits(number)
+            return int(number["sign"] + digits, base)
+    raise SessionRefused(f"Error: {what} must be a whole number, not {text!r}")
 
 
 def _digits(number: re.Match[str]) -> tuple[str, int]:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["NAME", "at", "detect", "home_of", "missing"]
-
 NAME = "ralph-loop"
 _AGENT = re.compile(rb"^[ \t]*(?:export[ \t]+|declare[ \t]+-x[ \t]+)?AGENT=", re.MULTILINE)
 _INVOKE = re.compile(rb"^[ \t]*(?:function[ \t]+)?agent_invoke\b", re.MULTILINE)
@@ -33,9 +31,9 @@ def detect(folder: Path) -> Setup | None:
 
 
 def missing(folder: Path) -> tuple[str, ...]:
-    """What of the signature is missing, a sentence each, in the place that comes nearest; empty when none is."""
+    """What of the signature is missing where it comes nearest, a sentence each; empty when nothing is."""
     answers = [
-        tuple(f"{_seen(folder, controller.parent / name)} {what}" for name, what in _lacks(controller.parent))
+        tuple(f"{_shown(folder, controller.parent / name)} {lack}" for name, lack in _lacks(controller.parent))
         for controller in _controllers(folder)
     ]
     places = f"{folder / 'ralph'} and {folder / '.ralph' / 'ralph'}"
@@ -56,13 +54,13 @@ def at(project: Path, controller: Path) -> Setup:
     parts = [controller, home / "config", *_agents(home)]
     if (filter_script := home / "lib" / "plan-filter.sh").is_file():
         parts.append(filter_script)
-    return Setup(NAME, project, home, controller, tuple(_seen(project, part) for part in parts if part.exists()))
+    return Setup(NAME, project, home, controller, tuple(_shown(project, part) for part in parts if part.exists()))
 
 
 def _controllers(folder: Path) -> Iterator[Path]:
-    for place in (folder / "ralph", folder / ".ralph" / "ralph"):
-        if place.is_file():
-            yield place.resolve()
+    for path in (folder / "ralph", folder / ".ralph" / "ralph"):
+        if path.is_file():
+            yield path.resolve()
 
 
 def _lacks(home: Path) -> list[tuple[str, str]]:
@@ -89,6 +87,6 @@ def _read(path: Path) -> bytes:
     return b""
 
 
-def _seen(folder: Path, path: Path) -> str:
+def _shown(folder: Path, path: Path) -> str:
     real = os.path.realpath(folder)
     return os.path.relpath(path, real) if path.is_relative_to(real) else str(path)

@@ -16,9 +16,10 @@ from bridge.setups.diagnosis import Answer, Check, NotLookedAt, cli, failed, mac
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import Request
 from bridge.setups.ralph_loop.detect import NAME
+from bridge.setups.ralph_loop.opening import loaded
 from bridge.setups.ralph_loop.overview import last_session
-from bridge.setups.ralph_loop.plan import parse, plan_type
-from bridge.setups.ralph_loop.start import Options, loaded
+from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
+from bridge.setups.ralph_loop.settings import Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,7 +172,7 @@ def _prompts(case: Case) -> Answer:
 
 
 def _plan(case: Case) -> Answer:
-    path = case.home / preflight.PLAN
+    path = case.home / PLAN_FILE
     if not path.is_file():
         return passed("none yet: the first run plans")
     text = preflight.read(path)

@@ -9,15 +9,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.loop.standing import standing
-from bridge.setups.ralph_loop.plan import parse
-from bridge.setups.ralph_loop.preflight import PLAN, read
+from bridge.setups.ralph_loop.plan import PLAN_FILE, parse
+from bridge.setups.ralph_loop.preflight import read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.model import Setup
-
-__all__ = ["LastSession", "last_session", "overview"]
 
 _NAME = re.compile(r"session-(\d{8}-\d{6})-(.+)\.log")
 _ITERATION = re.compile(rb"^ITERATION (\d+) ", re.MULTILINE)
@@ -82,7 +80,7 @@ def overview(setup: Setup) -> dict[str, Any]:
             "iteration": last.iteration,
             "ending": last.ending or None,
         },
-        "plan": _plan(setup.home / PLAN),
+        "plan": _plan(setup.home / PLAN_FILE),
     }
 
 

@@ -10,22 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-__all__ = [
-    "Plan",
-    "Selection",
-    "Task",
-    "header",
-    "overview",
-    "parse",
-    "plan_command",
-    "plan_type",
-    "select",
-]
-
 _TASK = "### Task "
 _STATUS = re.compile(r"\*{0,2}Status:\*{0,2}(.*)", re.DOTALL)
-_DEPENDS = re.compile(r"\*{0,2}Depends on:\*{0,2}(.*)", re.DOTALL)
+_DEPENDS = re.compile(r"\*{0,2}Depends on:")
 _NUMBER = re.compile(r"Task ([0-9]+(?:\.[0-9]+)*)", re.ASCII)
+
+PLAN_FILE = "implementation_plan.md"
 
 _MANY = 30  # with more open tasks than that only the next sections are shown
 _SHOWN = 3
@@ -61,7 +51,7 @@ class Task:
         """Numbers of the tasks that it waits for."""
         return _NUMBER.findall(self.depends or "")
 
-    def lines(self) -> list[str]:
+    def summary(self) -> list[str]:
         """Heading, status and dependencies: what a neighbour needs to know."""
         return [self.heading, f"**Status:** {self.state}", *([self.depends] if self.depends else [])]
 
@@ -151,7 +141,7 @@ def overview(plan: Plan) -> str:
             shown += 1
             lines += [] if section.heading is None else [section.heading]
             for task in section.tasks:
-                lines += (f"  {task.line + number}:{line}" for number, line in enumerate(task.lines()))
+                lines += (f"  {task.line + number}:{line}" for number, line in enumerate(task.summary()))
     if hidden:
         lines.append(f"(+{hidden} more sections with {planned} planned tasks)")
     return _joined(lines)
@@ -167,9 +157,9 @@ def select(plan: Plan) -> Selection | None:
     section = next((section for section in plan.sections if section.open), Section(None))
     for task in section.tasks:
         if task.state == "planned" and done.issuperset(task.needs):
-            place = tasks.index(task)
-            near = tasks[max(0, place - 2) : place] + tasks[place + 1 : place + 3]
-            adjacent = "\n".join(line for other in near for line in other.lines())
+            number = tasks.index(task)
+            near = tasks[max(0, number - 2) : number] + tasks[number + 1 : number + 3]
+            adjacent = "\n".join(line for other in near for line in other.summary())
             return Selection("\n".join(task.text).rstrip("\n"), adjacent)
     return None
 
@@ -182,6 +172,51 @@ def plan_type(text: str) -> str:
 def plan_command(text: str) -> str:
     """The value of the first line with ``Plan Command:``: what makes the plan anew; empty without one."""
     return _value(text, "Plan Command:")
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """The plan for one iteration.
+
+    Attributes:
+        values: variable to text, for the template.
+        missing: there is no plan.
+        complete: there are tasks, and all are done.
+        waiting: headings of the open tasks, when none of them can be started.
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
+    missing: bool = False
+    complete: bool = False
+    waiting: tuple[str, ...] = ()
+
+
+SLICES = ("PLAN_HEADER", "TASK_OVERVIEW", "SELECTED_TASK", "ADJACENT_CONTEXT")
+"""The variables that hold them."""
+
+
+def slices(text: str, *, process: bool, strict: bool) -> Slices:
+    """Cut the plan for the next iteration.
+
+    Args:
+        text: the plan.
+        process: it is of the type ``process``, whose prompts hand out one task each.
+        strict: only such plans have a selected task, and having none is nothing special.
+    """
+    plan = parse(text)
+    values = dict.fromkeys(SLICES, "") | {
+        "PLAN_HEADER": header(text).rstrip("\n"),
+        "TASK_OVERVIEW": overview(plan).rstrip("\n") if plan.tasks else "",
+    }
+    if not plan.tasks or (strict and not process):
+        return Slices(values)
+    chosen = select(plan)
+    if chosen is not None:
+        values |= {"SELECTED_TASK": chosen.task, "ADJACENT_CONTEXT": chosen.adjacent}
+    elif process and not strict:
+        waiting = tuple(task.heading.removeprefix("### ") for task in plan.tasks if not task.complete)
+        return Slices(values, complete=plan.complete, waiting=waiting)
+    return Slices(values)
 
 
 def _value(text: str, key: str) -> str:

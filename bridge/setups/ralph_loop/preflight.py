@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import SessionRefused
 from bridge.files import usable
 from bridge.setups.ralph_loop.arguments import LOOP_MODES
-from bridge.setups.ralph_loop.decide import COMPLETE
-from bridge.setups.ralph_loop.plan import parse, plan_type
+from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
+from bridge.setups.ralph_loop.policy import COMPLETE
+from bridge.setups.ralph_loop.settings import Job
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.setups.ralph_loop.config import Config
+    from bridge.setups.ralph_loop.settings import Config
 
-__all__ = ["NO_PLAN", "PLAN", "Job", "agent_script", "default_mode", "job", "read", "repository", "specs"]
-
-PLAN = "implementation_plan.md"
 NO_PLAN = "Implementation plan not found. Run 'ralph plan' first."
 
 _COMPLETE_STATUS = re.compile(r"Status:.*complete")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a session is to do.
-
-    Attributes:
-        mode: plan, build, align-specs or prompt.
-        template: the prompt's template.
-        shown: its path as the log names it.
-        process: planning from, or building to, a process specification.
-        plan: path of the implementation plan.
-    """
-
-    mode: str
-    template: Path
-    shown: str
-    process: bool
-    plan: Path
 
 
 def agent_script(home: Path, name: str) -> Path:
@@ -56,15 +34,13 @@ def agent_script(home: Path, name: str) -> Path:
 def repository(folder: Path, *, strict: bool) -> None:
     """A git repository: `folder` is one, or lies in one; work trees and submodules (``.git`` is a file) count.
 
-    Args:
-        folder: the working folder.
-        strict: only a folder that has a directory ``.git`` counts, as in the controller.
+    Strict: only a folder that has a directory ``.git`` counts, as in the controller.
     """
     if strict:
         found = (folder / ".git").is_dir()
     else:
         real = folder.resolve()
-        found = any(_is_git(place / ".git") for place in (real, *real.parents))
+        found = any(_is_git(parent / ".git") for parent in (real, *real.parents))
     if not found:
         raise SessionRefused("Error: not a git repository (no .git directory found)")
 
@@ -84,7 +60,7 @@ def specs(folder: Path, config: Config) -> None:
 
 def default_mode(home: Path) -> str:
     """What to do when nothing is said: build when there is a plan with tasks, else plan."""
-    plan = home / PLAN
+    plan = home / PLAN_FILE
     return "build" if plan.is_file() and parse(read(plan)).tasks else "plan"
 
 
@@ -93,7 +69,7 @@ def job(home: Path, folder: Path, config: Config, *, process: bool, prompt_file:
     mode = config.mode
     if mode not in LOOP_MODES:
         raise SessionRefused(f"Error: {mode!r} is no mode; expected one of {', '.join(LOOP_MODES)}")
-    plan = home / PLAN
+    plan = home / PLAN_FILE
     if mode == "prompt":
         return Job(mode, _own_prompt(folder, prompt_file), prompt_file, False, plan)
     if mode == "plan":

@@ -17,17 +17,18 @@ from bridge.git.repository import Repository
 from bridge.loop.backoff import back_off, limit_wait
 from bridge.loop.events import IterationEnded, IterationStarted, Waiting, interruption
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import Decision, LoopState, Pauses, Verdict
+from bridge.loop.policy import Decision, LoopState, Verdict
 from bridge.loop.runs import Pause
 from bridge.loop.turn_records import Tally, TurnRecords, begun, interrupted
 from bridge.session_id import validate_session_id
-from bridge.setups.ralph_loop import decide, logs
-from bridge.setups.ralph_loop.decide import Attempt, Context, Ending
+from bridge.setups.ralph_loop import policy
+from bridge.setups.ralph_loop import store as logs
 from bridge.setups.ralph_loop.events import Display, Ended, HookText, Line, Notice
-from bridge.setups.ralph_loop.own import own_files
-from bridge.setups.ralph_loop.plan import plan_command
+from bridge.setups.ralph_loop.plan import Slices, plan_command, slices
+from bridge.setups.ralph_loop.policy import Attempt, Ending, Policy, SessionState, Step
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
-from bridge.setups.ralph_loop.prompts import Prompts, slices
+from bridge.setups.ralph_loop.prompt import Prompts
+from bridge.setups.ralph_loop.store import own_files
 from bridge.turn.agent import AgentEnd, named_when_slow, run_agent
 from bridge.turn.logs import TurnLog
 from bridge.turn.output import analyse
@@ -40,13 +41,11 @@ if TYPE_CHECKING:
     from bridge.loop.active import ActiveRun
     from bridge.loop.turn_records import Result, TurnRecord
     from bridge.setups.ralph_loop.events import SessionEvent
-    from bridge.setups.ralph_loop.session import Session
+    from bridge.setups.ralph_loop.settings import Session
     from bridge.shell import Reply
     from bridge.stream.analysis import Limit
 
     Events = Generator[SessionEvent, None, None]
-
-__all__ = ["run_session"]
 
 
 def run_session(agent: Agent, session: Session, active: ActiveRun | None = None) -> Events:
@@ -82,13 +81,14 @@ class _Run:
         self.ends_at: float | None = None
         if session.limits.max_seconds is not None:
             self.ends_at = time.monotonic() + session.limits.max_seconds
-        most = session.limits.log_bytes
+        most = session.limits.night.turn_log_bytes
         self.log = logs.SessionLog(session.home / "logs", session.job.mode, datetime.now(), max_bytes=most)
         self.began = int(time.time())
         self.started = time.monotonic()
-        self.iterations = self.successful = self.failed = 0
-        self.context = Context()
-        self.line_open = False
+        limits = session.limits
+        self.policy = Policy(limits.max_iterations, limits.max_retries, session.strict)
+        self.state = SessionState()
+        self.iterations = 0
 
     def run(self) -> Events:
         came: BaseException | None = None
@@ -123,78 +123,71 @@ class _Run:
 
     def _ended(self, ending: Ending, signal: BaseException | None = None) -> Ended:
         self._keep_interrupted(ending.reason)
-        complete = ending == decide.ENDED_COMPLETE
+        complete = ending == policy.ENDED_COMPLETE
         seconds = time.monotonic() - self.started
         return Ended(ending.code, ending.reason, complete, self.iterations, seconds, self.tally.totals, signal)
 
     # -- the loop ------------------------------------------------------------------------------------
 
     def _loop(self) -> Generator[SessionEvent, None, Ending]:
-        shell = self.agent.shell
+        session, shell = self.session, self.agent.shell
         shell.update({"SESSION_LOG": str(self.log.path), "session_start": self.began})
-        prompts = Prompts(shell, self.session)
+        prompts = Prompts(shell, session)
         told: list[str] = []
-        logs.bound_sessions(self.session.home / "logs", self.session.limits.logs_bytes, told.append)
+        logs.bound_sessions(session.home / "logs", session.limits.night.turn_logs_bytes, told.append)
         yield from self._lines(told)
-        for iteration in range(1, self.session.limits.max_iterations + 1):
-            if self.session.job.mode == "build" and (iteration == 1 or not self.session.strict):
-                ending = yield from self._cut_plan(prompts)
-                if ending is not None:
-                    return ending
-            if self._time_is_up():
-                return decide.ENDED_IN_TIME
-            self.iterations = iteration
+        while True:
+            plan = self._plan()
+            if ending := self.policy.begin(self.state, plan, time_is_up=self._time_is_up()):
+                yield from self._not_begun(ending, plan)
+                return ending
+            if plan is not None:
+                prompts.take(plan)
+            self.iterations = self.state.iteration + 1
             if self.active is not None:
                 self.active.renew()
-                self.active.turn(iteration)
+                self.active.turn(self.iterations)
             self.agent.reset_context()
-            attempt = yield from self._iterate(prompts, iteration)
-            self.successful += attempt.succeeded
-            self.failed += not attempt.succeeded
-            yield from self._count_context()
-            ending = decide.after_iteration(attempt, strict=self.session.strict)
-            if ending is decide.ENDED_FAILED and self._time_is_up():  # no retries were left to it
-                return decide.ENDED_IN_TIME
-            if ending is not None:
-                yield from self._last_words(ending)
-                return ending
-        return decide.ENDED_AT_MOST
+            step = yield from self._iterate(prompts)
+            if isinstance(step, Ending):
+                yield from self._last_words(step)
+                return step
 
-    def _cut_plan(self, prompts: Prompts) -> Generator[SessionEvent, None, Ending | None]:
-        """Give this iteration its part of the plan, or end the loop when there is none to give."""
-        job = self.session.job
+    def _plan(self) -> Slices | None:
+        """What is left of the plan; None where none is followed, or the first slices stay."""
+        job, strict = self.session.job, self.session.strict
+        if job.mode != "build" or (strict and self.state.iteration):
+            return None
         if not job.plan.is_file():
-            yield Notice(NO_PLAN)
-            return Ending(2, "implementation plan not found")
-        cut = slices(read(job.plan), process=job.process, strict=self.session.strict)
-        if cut.complete:
-            yield from self._lines(["All tasks of the implementation plan are complete."])
-            yield from self._last_words(decide.ENDED_COMPLETE)
-            return decide.ENDED_COMPLETE
-        if cut.waiting:
-            way_out = f"Run '{self._plan_command()}' to regenerate the plan, or edit it."
-            yield from self._lines([decide.blocked(cut.waiting), way_out])
-            return decide.ENDED_REPLAN
-        prompts.take(cut)
-        return None
+            return Slices(missing=True)
+        return slices(read(job.plan), process=job.process, strict=strict)
 
-    def _iterate(self, prompts: Prompts, iteration: int) -> Generator[SessionEvent, None, Attempt]:
+    def _not_begun(self, ending: Ending, plan: Slices | None) -> Events:
+        if ending is policy.ENDED_WITHOUT_PLAN:
+            yield Notice(NO_PLAN)
+        elif ending is policy.ENDED_COMPLETE:
+            yield from self._lines([logs.PLAN_DONE])
+            yield from self._last_words(ending)
+        elif ending is policy.ENDED_REPLAN and plan is not None:
+            yield from self._lines(logs.blocked(plan.waiting, self._plan_command()))
+
+    def _iterate(self, prompts: Prompts) -> Generator[SessionEvent, None, Step | Ending]:
         limits = self.session.limits
-        repeated = 0
         while True:
-            attempt = yield from self._attempt(prompts, iteration, repeated)
-            if attempt.limit is not None and not self.session.strict and not self._time_is_up():
-                # A provider's limit is no failure of the agent's: it is waited out, and costs no retry.
+            attempt = yield from self._attempt(prompts, self.iterations, self.state.retries)
+            self.state, step = self.policy.decide(self.state, attempt, time_is_up=self._time_is_up())
+            if step is Step.LIMIT:
+                assert attempt.limit is not None
                 yield from self._wait_for(attempt.limit)
-                continue
-            if not decide.retries(attempt, repeated, limits.max_retries) or self._time_is_up():
-                return attempt
-            repeated += 1
-            yield from self._lines([logs.retry(repeated, limits.max_retries)])
-            if pause := back_off(limits.retry_delay, repeated):
-                yield from self._pause(
-                    "retry", f"the agent failed, {repeated} of {limits.max_retries} retries", pause
-                )
+            elif step is Step.RETRY:
+                retries = self.state.retries
+                yield from self._lines([logs.retry(retries, limits.max_retries)])
+                if pause := back_off(limits.retry_delay, retries):
+                    detail = f"the agent failed, {retries} of {limits.max_retries} retries"
+                    yield from self._pause("retry", detail, pause)
+            else:
+                yield from self._count_context()
+                return step
 
     def _attempt(self, prompts: Prompts, iteration: int, repeated: int) -> Generator[SessionEvent, None, Attempt]:
         job, began = self.session.job, int(time.time())
@@ -233,9 +226,9 @@ class _Run:
         whole = not self.session.strict
         limits = self.session.limits
         bounds = [each for each in (limits.turn_seconds, self._left()) if each is not None]
-        most, grace = min(bounds, default=None), limits.grace_seconds
+        most, grace = min(bounds, default=None), limits.night.grace_seconds
         with usable("last_agent_output"):
-            capture = TurnLog(Path(self._capture()), limits.log_bytes)
+            capture = TurnLog(Path(self._capture()), limits.night.turn_log_bytes)
         with (
             capture as raw,
             closing(run_agent(self.agent, prompt, raw, end_line=whole, timeout=most, grace=grace)) as texts,
@@ -247,7 +240,7 @@ class _Run:
                     end: AgentEnd = stop.value
                     yield from self._lines(filter(None, [raw.notice]))
                     return end
-                self._logged(text)
+                self.log.write(text)
                 yield Display(text)
 
     def _judged(
@@ -291,14 +284,14 @@ class _Run:
 
         def say(text: str) -> None:
             told.append(text)
-            self._logged(text + "\n")
+            self.log.write(text + "\n")
 
         try:
-            with named_when_slow(hook, self.session.limits.hook_seconds, say):
+            with named_when_slow(hook, self.session.limits.night.hook_seconds, say):
                 reply = call(host_streams=True)
         except HookTimeout as error:
             yield from map(Notice, told)
-            yield Notice(f"{hook} was ended: it took longer than {self.session.limits.hook_seconds:g} s")
+            yield Notice(f"{hook} was ended: it took longer than {self.session.limits.night.hook_seconds:g} s")
             yield from self._hook_said(error.stdout, error.stderr)
             return
         yield from map(Notice, told)
@@ -320,7 +313,7 @@ class _Run:
 
     def _wait_for(self, limit: Limit) -> Events:
         limits = self.session.limits
-        seconds = limit_wait(limit, Pauses(limits.retry_delay, limit=limits.limit_seconds))
+        seconds = limit_wait(limit, limits.night.pauses)
         until = datetime.fromtimestamp(time.time() + seconds)
         said = limit.text or f"the provider's {limit.kind} limit"
         yield from self._lines([f"API limit: {said}; waiting until {until:%Y-%m-%d %H:%M:%S}"])
@@ -349,19 +342,19 @@ class _Run:
     def _count_context(self) -> Events:
         told = self.agent.context()
         percent, window = told.percent or "", told.maximum or ""
-        if self.session.strict and percent and not decide.is_integer(percent):
+        if self.session.strict and percent and not policy.is_integer(percent):
             raise HookError(f"_ITER_CONTEXT_PCT is {percent!r}, no whole number", hook="agent_post_iteration")
-        counted = decide.context(self.context, percent, window)
+        counted = self.state.context.counted(percent, window)
         if counted is None:
             yield Notice(f"_ITER_CONTEXT_PCT is {percent!r}, no number; it is left out of the summary")
         else:
-            self.context = counted
+            self.state = replace(self.state, context=counted)
 
     def _last_words(self, ending: Ending) -> Events:
         job = self.session.job
-        if ending is decide.ENDED_REPLAN:
+        if ending is policy.ENDED_REPLAN:
             yield from self._lines([logs.replan(self._plan_command())])
-        elif ending is decide.ENDED_COMPLETE and job.mode == "build" and job.process:
+        elif ending is policy.ENDED_COMPLETE and job.mode == "build" and job.process:
             yield from self._lines(logs.nudge())
 
     def _plan_command(self) -> str:
@@ -369,30 +362,19 @@ class _Run:
         return (plan_command(read(plan)) if plan.is_file() else "") or "ralph plan"
 
     def _summary(self, ending: Ending) -> list[str]:
-        return logs.summary(
-            ending,
-            iterations=self.iterations,
-            successful=self.successful,
-            failed=self.failed,
-            seconds=int(time.time()) - self.began,
-            context=self.context,
-        )
+        seconds = int(time.time()) - self.began
+        return logs.summary(self.state, ending, iterations=self.iterations, seconds=seconds)
 
     def _write_summary(self, ending: Ending) -> None:
         with suppress(BridgeError):
-            self._logged("".join(line + "\n" for line in ("", *self._summary(ending))[not self.line_open :]))
+            self.log.write("".join(line + "\n" for line in ("", *self._summary(ending))[not self.log.line_open :]))
 
     def _lines(self, lines: Iterable[str]) -> Events:
         for line in lines:
-            if self.line_open and not self.session.strict:
-                self._logged("\n")
-            self._logged(line + "\n")
+            if self.log.line_open and not self.session.strict:
+                self.log.write("\n")
+            self.log.write(line + "\n")
             yield Line(line)
-
-    def _logged(self, text: str) -> None:
-        self.log.write(text)
-        if text:
-            self.line_open = not text.endswith("\n")
 
     def _hook(self, reply: Reply | None) -> Events:
         if reply is not None:

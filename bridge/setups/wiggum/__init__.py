@@ -6,5 +6,3 @@ keeps a session going from inside. Nothing is imported here: the hook has to sta
 """
 
 from __future__ import annotations
-
-__all__: list[str] = []

@@ -12,23 +12,15 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-__all__ = [
-    "Breaker",
-    "BreakerSettings",
-    "Circuit",
-    "Evidence",
-    "Verdict",
-    "cooled_at",
-    "prepare",
-    "record",
-    "reset",
-]
+from bridge.stamps import parse_iso
 
 Reaction = Literal["off", "warn", "stop"]
 
-_RECENT = 5
-_ENOUGH = 3
-_KEPT = 10
+_LENGTHS = 5
+"""Outputs whose lengths are remembered, ..."""
+_ENOUGH_LENGTHS = 3
+"""... and how many it takes for a comparison."""
+_HASHES = 10
 
 
 class Circuit(StrEnum):
@@ -65,7 +57,6 @@ class Breaker:
     """The breaker's state.
 
     Attributes:
-        state: see :class:`Circuit`.
         opened_at: when it opened, UTC; None unless OPEN.
         reason: why it is OPEN or HALF, for people.
         trip: the condition that opened it, as an outcome of the loop; ''.
@@ -119,24 +110,27 @@ class Evidence:
     message: str = ""
 
 
-class Verdict(NamedTuple):
+class Tripped(NamedTuple):
     """What a turn means: the condition that opened the circuit (or ''), and warnings for people."""
 
-    trip: str = ""
+    condition: str = ""
     warnings: tuple[str, ...] = ()
+
+
+def timestamp(now: datetime) -> str:
+    """Write a moment as the files have it: UTC, whole seconds."""
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def cooled_at(breaker: Breaker, settings: BreakerSettings) -> datetime | None:
     """Say when an open circuit may be tried again; None when its time of opening can't be read."""
-    try:
-        opened = datetime.fromisoformat(breaker.opened_at or "")
-    except ValueError:
+    opened = parse_iso(breaker.opened_at)
+    if opened is None:
         return None
-    opened = opened if opened.tzinfo else opened.replace(tzinfo=UTC)
-    return opened + timedelta(minutes=settings.cooldown_minutes)
+    return datetime.fromtimestamp(opened, UTC) + timedelta(minutes=settings.cooldown_minutes)
 
 
-def prepare(breaker: Breaker, settings: BreakerSettings, now: datetime) -> Breaker:
+def before_start(breaker: Breaker, settings: BreakerSettings, now: datetime) -> Breaker:
     """Get ready for a start: OPEN becomes HALF when its cooldown is over.
 
     The counters stay, so that one more turn of the same kind opens it again.
@@ -157,7 +151,7 @@ def reset(breaker: Breaker) -> Breaker:
 
 def record(
     breaker: Breaker, evidence: Evidence, settings: BreakerSettings, now: datetime
-) -> tuple[Breaker, Verdict]:
+) -> tuple[Breaker, Tripped]:
     """Take in a turn."""
     counted = _counted(breaker, evidence)
     reached, warnings = _conditions(counted, evidence, settings, breaker.output_lengths)
@@ -166,15 +160,15 @@ def record(
         opened = replace(
             counted,
             state=Circuit.OPEN,
-            opened_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            opened_at=timestamp(now),
             reason=reason,
             trip=trip,
             opens=counted.opens + 1,
         )
-        return opened, Verdict(trip, warnings)
+        return opened, Tripped(trip, warnings)
     if counted.state is Circuit.HALF and evidence.changed:
         counted = replace(counted, state=Circuit.CLOSED, reason="", trip="")
-    return counted, Verdict("", warnings)
+    return counted, Tripped("", warnings)
 
 
 def _counted(breaker: Breaker, evidence: Evidence) -> Breaker:
@@ -191,12 +185,12 @@ def _counted(breaker: Breaker, evidence: Evidence) -> Breaker:
     again = breaker.same_message_count if message == breaker.message_hash else 0
     lengths = breaker.output_lengths
     if evidence.output_length is not None:
-        lengths = (*lengths, evidence.output_length)[-_RECENT:]
+        lengths = (*lengths, evidence.output_length)[-_LENGTHS:]
     return replace(
         breaker,
         no_change_count=idle,
         same_error_count=max(streaks.values(), default=0),
-        error_hashes=(*breaker.error_hashes, newest)[-_KEPT:] if newest else (),
+        error_hashes=(*breaker.error_hashes, newest)[-_HASHES:] if newest else (),
         error_streaks=streaks,
         output_lengths=lengths,
         same_message_count=again + 1 if message else 0,
@@ -238,6 +232,6 @@ def _conditions(
 def _decline(length: int | None, before: tuple[int, ...]) -> int:
     """Give by how many percent an output is shorter than those before it were on average."""
     average = sum(before) / len(before) if before else 0
-    if length is None or len(before) < _ENOUGH or average <= 0:
+    if length is None or len(before) < _ENOUGH_LENGTHS or average <= 0:
         return 0
     return max(0, int(100 * (1 - length / average)))

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from bridge.git.tree import TreeState
     from bridge.setups.wiggum.state import Checkpointing
 
-__all__ = ["Checkpoint", "Made", "Restored", "listed", "make", "restore"]
 
 _REFS = "refs/ralph/"
 Kind = Literal["commit", "agent", "snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CheckpointResult:
     """What became of a checkpoint.
 
     Attributes:
@@ -79,7 +78,7 @@ def message(iteration: int, note: str = "") -> str:
 
 def make(
     git: Repository | None, iteration: int, settings: Checkpointing, *, run: str, since: str, note: str = ""
-) -> Made:
+) -> CheckpointResult:
     """Keep the work of a turn.
 
     Args:
@@ -91,16 +90,16 @@ def make(
         note: behind the message.
     """
     if git is None or not settings.enabled:
-        return Made()
+        return CheckpointResult()
     tree = git.look()
     if tree is None:
-        return Made(warning="no checkpoint: git can't be asked about the working tree")
+        return CheckpointResult(warning="no checkpoint: git can't be asked about the working tree")
     # progress.txt alone is no work: it goes with the next that is.
     if not git.work(tree) and not settings.allow_empty:
         if tree.head and tree.head != since:
             git.keep(_ref(run, iteration), tree.head)  # the agent has committed its work itself
-            return Made(tree.head)
-        return Made()
+            return CheckpointResult(tree.head)
+        return CheckpointResult()
     busy = git.busy(tree)
     if not busy:
         done, left = git.commit(
@@ -110,17 +109,19 @@ def make(
             commit = git.head()
             git.keep(_ref(run, iteration), commit)
             lacks = _error(left)
-            return Made(commit, f"checkpoint {iteration} lacks something: {lacks}" if lacks else "")
+            return CheckpointResult(commit, f"checkpoint {iteration} lacks something: {lacks}" if lacks else "")
         why = _last_line(done.err) or _last_line(done.text) or f"git commit ended with {done.status}"
         after = git.look()
         if after is not None and not git.work(after):
-            return Made()  # nothing but what hooks or attributes make equal again
+            return CheckpointResult()  # nothing but what hooks or attributes make equal again
     else:
         why = f"{busy} under way"
     kept = git.snapshot(message(iteration, note))
     if kept and git.keep(_ref(run, iteration), kept):
-        return Made(kept, f"checkpoint {iteration} was not committed ({why}); it is kept beside the branch")
-    return Made(warning=f"checkpoint {iteration} failed: {why}")
+        return CheckpointResult(
+            kept, f"checkpoint {iteration} was not committed ({why}); it is kept beside the branch"
+        )
+    return CheckpointResult(warning=f"checkpoint {iteration} failed: {why}")
 
 
 def listed(git: Repository | None, run: str | None = None) -> list[Checkpoint]:

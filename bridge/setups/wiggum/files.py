@@ -1,74 +1,121 @@
-"""The files of a wiggum project: read, written, locked, archived."""
+"""The files of a wiggum project: where they are, and how they are read, written, locked, archived and logged to."""
 
 from __future__ import annotations
 
 import os
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BridgeError, ProjectBusy, ProjectUnusable
 from bridge.files import write_atomic
-from bridge.setups.wiggum.plan import Items, read_items
-from bridge.setups.wiggum.state import State, write_state
-from bridge.setups.wiggum.state_reading import read_state
+from bridge.git.repository import Files
+from bridge.loop.logs import append_line
+from bridge.setups.wiggum.breaker import timestamp
+from bridge.setups.wiggum.progress import Items, read_items
+from bridge.setups.wiggum.state import State, read_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.setups.wiggum.layout import Layout
+_OWN = (".claude/ralph-state.json", ".claude/ralph-loop.local.md", ".claude/ralph/", ".claude/.ralph-")
+"""What the host writes, relative to the project; the last one is temporary files. Never part of a checkpoint."""
 
-__all__ = [
-    "append_progress",
-    "cancelled",
-    "finish",
-    "last",
-    "load",
-    "locked",
-    "read_plan",
-    "read_text",
-    "save",
-    "set_aside",
-    "uncancel",
-    "usable",
-]
+_NOTES = ("progress.txt", ".progress.txt.")
+"""Not work in itself, yet part of a checkpoint."""
 
-_PATIENCE = 5.0
+LOG_BYTES = 10 * 1024 * 1024
+"""Size at which a log is put aside as ``NAME.1``; four of those are kept."""
+
+_LOCK_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a wiggum project keeps its files."""
+
+    project: Path
+
+    @property
+    def state(self) -> Path:
+        """Where the loop stands."""
+        return self.project / ".claude" / "ralph-state.json"
+
+    @property
+    def plugin(self) -> Path:
+        """The state file of the official plugin."""
+        return self.project / ".claude" / "ralph-loop.local.md"
+
+    @property
+    def folder(self) -> Path:
+        """The host's own: logs, archive, lock, the prompt of the turn."""
+        return self.project / ".claude" / "ralph"
+
+    @property
+    def logs(self) -> Path:
+        """The loop's log, and those of the turns."""
+        return self.folder / "logs"
+
+    @property
+    def log(self) -> Path:
+        """What the loop decided."""
+        return self.logs / "loop.log"
+
+    @property
+    def archive(self) -> Path:
+        """States of loops that have ended, and files that were set aside."""
+        return self.folder / "archive"
+
+    @property
+    def cancel(self) -> Path:
+        """The marker that ``wiggum stop`` leaves for a running loop."""
+        return self.folder / "cancel"
+
+    @property
+    def prompt(self) -> Path:
+        """The prompt, as people write it."""
+        return self.project / "PROMPT.md"
+
+    @property
+    def turn_prompt(self) -> Path:
+        """The prompt of the current turn, filled in."""
+        return self.folder / "prompt.md"
+
+    @property
+    def plan(self) -> Path:
+        """The list of items."""
+        return self.project / "fix_plan.md"
+
+    @property
+    def progress(self) -> Path:
+        """What each iteration did."""
+        return self.project / "progress.txt"
+
+
+def is_own(path: str) -> bool:
+    """Say whether a path, relative to the project, is the loop's own."""
+    return path.startswith(_OWN)
+
+
+FILES = Files(
+    is_own=is_own,
+    is_about_work=lambda path: path.startswith(_NOTES),
+    own=(*(path for path in _OWN if not path.endswith("-")), ".claude/.ralph-*"),
+)
+"""Which files of a project are not work."""
 
 
 @contextmanager
 def usable() -> Iterator[None]:
-    """Turn the system's refusal to read or write into an error that names the file.
-
-    Raises:
-        ProjectUnusable: the block raised an OSError.
-    """
+    """Turn an OSError of the block into a ProjectUnusable that names the file."""
     try:
         yield
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise ProjectUnusable(f"{where}{error.strerror or error}\n  next: look at its permissions") from error
-
-
-def load(layout: Layout, *, defaults: State | None = None) -> State | None:
-    """Read the state; None when there is no file.
-
-    Raises:
-        StateUnreadable: it holds no state.
-        ProjectUnusable: it can't be read.
-    """
-    text = read_text(layout.state)
-    if text is None:
-        return None
-    return read_state(text, where=str(layout.state), defaults=defaults)
-
-
-def save(layout: Layout, state: State) -> None:
-    """Write the state, so that readers see the old or the new one."""
-    with usable():
-        layout.state.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(layout.state, write_state(state))
 
 
 def read_text(path: Path) -> str | None:
@@ -97,23 +144,53 @@ def append_progress(layout: Layout, block: str) -> None:
             os.close(descriptor)
 
 
-def finish(layout: Layout, state: State) -> None:
-    """Move the state of a loop that has ended from its place into the archive.
+def log(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "INFO") -> None:
+    """Append a line to the loop's log: UTC time, level, text. In one write, so that two processes' lines don't mix.
 
-    It is saved as ended first: wherever a kill comes, the loop is told of as one that has ended.
+    What can't be written is left out: a full disk must not end a loop for the sake of its log.
+    """
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    with suppress(OSError, BridgeError):
+        append_line(layout.log, f"[{timestamp(datetime.now(UTC))}] [{level}] {line}", max_bytes=LOG_BYTES)
+
+
+# -- the state ---------------------------------------------------------------------------------------
+
+
+def load(layout: Layout, *, defaults: State | None = None) -> State | None:
+    """Read the state; None when there is no file.
+
+    Raises:
+        StateUnreadable: it holds no state.
+        ProjectUnusable: it can't be read.
+    """
+    text = read_text(layout.state)
+    return None if text is None else read_state(text, where=str(layout.state), defaults=defaults)
+
+
+def save(layout: Layout, state: State) -> None:
+    """Write the state, so that readers see the old or the new one."""
+    with usable():
+        layout.state.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(layout.state, write_state(state))
+
+
+def finish(layout: Layout, state: State) -> None:
+    """Move the state of a loop that has ended into the archive.
+
+    It is saved as ended first: wherever a kill comes, the loop is shown as one that has ended.
     """
     save(layout, state)
     with usable():
-        folder = layout.folder / "archive"
-        folder.mkdir(parents=True, exist_ok=True)
-        stamp = (state.ended_at or state.updated_at or "unknown").replace(":", "").replace("-", "")
-        name = f"{stamp}-{state.run_id or 'run'}-{state.outcome or 'left'}.json"
-        write_atomic(folder / name, write_state(state))
+        layout.archive.mkdir(parents=True, exist_ok=True)
+        ended = _compact(state.ended_at or state.updated_at or "unknown")
+        name = f"{ended}-{state.run_id or 'run'}-{state.outcome or 'left'}.json"
+        write_atomic(layout.archive / name, write_state(state))
         layout.state.unlink(missing_ok=True)
 
 
-def last(layout: Layout) -> State | None:
-    """Read the state of the loop at hand or, when there is none, of the one that ended last.
+def latest_state(layout: Layout) -> State | None:
+    """Read the state of the active loop or, when there is none, of the one that ended last.
 
     Raises:
         StateUnreadable: the active state holds no state.
@@ -124,7 +201,7 @@ def last(layout: Layout) -> State | None:
         return active
     ended = [
         (each.stat().st_mtime_ns, each)
-        for each in (layout.folder / "archive").glob("*.json")
+        for each in layout.archive.glob("*.json")
         if not each.name.endswith(f"-{layout.state.name}")  # one that was set aside has not ended
     ]
     for _, path in sorted(ended, reverse=True):
@@ -133,27 +210,30 @@ def last(layout: Layout) -> State | None:
     return None
 
 
-def set_aside(layout: Layout, path: Path, stamp: str) -> Path:
+def set_aside(layout: Layout, path: Path, at: str) -> Path:
     """Move a file into the archive; return where it went. An earlier one is never overwritten."""
     with usable():
-        folder = layout.folder / "archive"
-        folder.mkdir(parents=True, exist_ok=True)
-        name = f"{stamp.replace(':', '').replace('-', '')}-{path.name}"
-        target = folder / name
+        layout.archive.mkdir(parents=True, exist_ok=True)
+        name = f"{_compact(at)}-{path.name}"
+        target = layout.archive / name
         number = 1
         while target.exists():
             number += 1
-            target = folder / f"{name}.{number}"
+            target = layout.archive / f"{name}.{number}"
         os.replace(path, target)
         return target
 
 
-def cancelled(layout: Layout) -> bool:
-    """Say whether somebody has asked for the end."""
+def _compact(at: str) -> str:
+    return at.replace(":", "").replace("-", "")
+
+
+def is_cancelled(layout: Layout) -> bool:
+    """Say whether somebody has asked for the loop's end."""
     return layout.cancel.exists()
 
 
-def uncancel(layout: Layout) -> None:
+def clear_cancel(layout: Layout) -> None:
     """Take the marker away: it has been heeded."""
     with suppress(FileNotFoundError):
         layout.cancel.unlink()
@@ -175,7 +255,7 @@ def locked(layout: Layout) -> Iterator[None]:
         except ImportError:  # where there is no flock, writes are still whole
             yield
             return
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _LOCK_SECONDS
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

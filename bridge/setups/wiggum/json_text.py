@@ -13,8 +13,6 @@ from typing import Any
 
 from bridge.errors import ConfigurationError
 
-__all__ = ["Node", "inserted", "parsed", "removed"]
-
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\r\n]*")
 

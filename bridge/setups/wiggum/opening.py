@@ -18,12 +18,11 @@ from bridge.loop.policy import LoopState as EngineState
 from bridge.loop.turn_records import Totals, TurnRecord
 from bridge.resources import os_text
 from bridge.setups.places import other_folders
-from bridge.setups.wiggum.environment import MAX_ITERATIONS, PROMISE, read_limits
-from bridge.setups.wiggum.files import usable
-from bridge.setups.wiggum.layout import FILES
+from bridge.setups.wiggum.files import FILES, usable
 from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, Paused, TurnEnded, TurnStarted, run_outer
 from bridge.setups.wiggum.policy import EXIT_CODES
 from bridge.setups.wiggum.start import prepare
+from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, read_environment
 from bridge.setups.wiggum.store import log_names
 from bridge.setups.wiggum.tools import TURN_MINUTES
 
@@ -34,18 +33,15 @@ if TYPE_CHECKING:
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.loop.turn_records import Result
-    from bridge.setups.wiggum.environment import Limits
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.outer import OuterEvent
     from bridge.setups.wiggum.start import Request
-    from bridge.setups.wiggum.state import State
+    from bridge.setups.wiggum.state import EnvironmentDefaults, State
     from bridge.setups.wiggum.tools import AgentTool, DriverTool
-
-__all__ = ["Opened", "Wanted", "limits_of", "open_outer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ToolOptions:
     """How the tool is run.
 
     Attributes:
@@ -62,7 +58,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OuterLoop:
     """A loop that may start, or that is over because there is nothing left to do.
 
     Attributes:
@@ -98,12 +94,12 @@ class Opened:
 def open_outer(
     layout: Layout,
     request: Request,
-    wanted: Wanted,
+    wanted: ToolOptions,
     tell: Callable[[str], None],
     *,
     probe: Probe | None = None,
     command: Sequence[str] | None = None,
-) -> Iterator[Opened]:
+) -> Iterator[OuterLoop]:
     """Take the project's lock, prepare the state and load the tool, all of which is let go of when the block ends.
 
     Args:
@@ -141,24 +137,24 @@ def open_outer(
         if tool is None:
             active.uses(name)
             tool = _tool(stack, layout, name, wanted, tell)
-        yield Opened(layout, probe, active, prepared.state, name, tool, wanted.retry_delay)
+        yield OuterLoop(layout, probe, active, prepared.state, name, tool, wanted.retry_delay)
 
 
-def limits_of(most: int | None, promise: str | None) -> Limits:
+def environment_defaults(most: int | None, promise: str | None) -> EnvironmentDefaults:
     """What the environment says of those limits that nobody has given.
 
     Raises:
         ConfigurationError: it says what makes no sense.
     """
-    beside = {MAX_ITERATIONS: most, PROMISE: promise}
-    found = read_limits({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
+    beside = {ENV_MAX_ITERATIONS: most, ENV_PROMISE: promise}
+    found = read_environment({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
     if found.wrong:
         raise ConfigurationError(f"{found.wrong[0]}\n  next: put the variable right, or unset it")
     return found
 
 
 def _tool(
-    stack: ExitStack, layout: Layout, name: str, wanted: Wanted, tell: Callable[[str], None]
+    stack: ExitStack, layout: Layout, name: str, wanted: ToolOptions, tell: Callable[[str], None]
 ) -> DriverTool | AgentTool:
     from bridge.loop.night import night
     from bridge.setups.plain.opening import agent_of, driver_of

@@ -14,7 +14,7 @@ from bridge.loop.backoff import back_off
 from bridge.loop.events import IterationStarted, Notice, OutputText, Waiting, interruption
 from bridge.loop.runs import Pause
 from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord, TurnRecords, interrupted
-from bridge.setups.wiggum import files, journal, turns
+from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.policy import Decision, closed, minutes_over
 from bridge.setups.wiggum.prompt import turn_prompt
 
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from bridge.git.work import Probe
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.state import State
-
-__all__ = ["RETRY_DELAY", "Ended", "OuterEvent", "Paused", "Tool", "TurnEnded", "TurnStarted", "run_outer"]
 
 
 RETRY_DELAY = 0.5
@@ -83,7 +81,7 @@ class Tool(Protocol):
 
     def turn(
         self, layout: Layout, number: int, seconds: float | None
-    ) -> Generator[LoopEvent | turns.Limited, None, turns.Reply]:
+    ) -> Generator[LoopEvent | turns.Limited, None, turns.AgentReply]:
         """Run the agent on :attr:`Layout.turn_prompt` for so many seconds at most, yielding what it shows."""
 
 
@@ -118,14 +116,14 @@ def run_outer(
     failures = 0
     kept = _Kept(layout, probe, active)
     while state.outcome is None:
-        if files.cancelled(layout):
+        if files.is_cancelled(layout):
             state = closed(state, "cancelled", "stopped by hand", now())
-            files.uncancel(layout)
-            journal.note(layout, f"iteration {state.iteration}: the loop was stopped by hand")
+            files.clear_cancel(layout)
+            files.log(layout, f"iteration {state.iteration}: the loop was stopped by hand")
             break
         if over := minutes_over(state, time.monotonic() - began):
             state = closed(state, "max_minutes", over, now())
-            journal.note(layout, f"iteration {state.iteration}: the loop ends, max_minutes: {over}", "WARN")
+            files.log(layout, f"iteration {state.iteration}: the loop ends, max_minutes: {over}", "WARN")
             break
         state = turns.begin(layout, probe, state, now())
         _write_prompt(layout, state)
@@ -150,7 +148,7 @@ def run_outer(
         if state.max_minutes is not None:
             pause = min(pause, began + state.max_minutes * 60 - time.monotonic())
         if pause > 0:
-            journal.note(layout, f"iteration {state.iteration}: waiting {pause:.3g} s, {failures} failed in a row")
+            files.log(layout, f"iteration {state.iteration}: waiting {pause:.3g} s, {failures} failed in a row")
             if active is not None:
                 times = f"{failures} turns in a row failed" if failures > 1 else "the turn failed"
                 active.waiting(Pause("retry", times, time.time() + pause))
@@ -160,7 +158,7 @@ def run_outer(
         files.finish(layout, state)
     if active is not None:
         if groups := active.end_leftovers():
-            journal.note(layout, f"what the agent had left running was ended: {groups} process groups")
+            files.log(layout, f"what the agent had left running was ended: {groups} process groups")
         active.over(state.outcome or "ended")
     yield Ended(state, time.monotonic() - began, kept.totals)
     return state
@@ -192,7 +190,7 @@ class _Kept:
         self.under_way = True
         self._tree = self._git.look() if self._git else None
 
-    def end(self, reply: turns.Reply) -> TurnRecord | None:
+    def end(self, reply: turns.AgentReply) -> TurnRecord | None:
         """A turn is over, its checkpoint included; return its record, where there is one."""
         if reply.record is None:
             return None
@@ -222,7 +220,7 @@ class _Kept:
 
 def _turn(
     layout: Layout, state: State, tool: Tool, seconds: float | None, active: ActiveRun | None, kept: _Kept
-) -> Generator[LoopEvent, None, turns.Reply]:
+) -> Generator[LoopEvent, None, turns.AgentReply]:
     try:
         events = tool.turn(layout, state.iteration + 1, seconds)
         with closing(events):
@@ -230,7 +228,7 @@ def _turn(
                 try:
                     event = next(events)
                 except StopIteration as stop:
-                    reply: turns.Reply = stop.value
+                    reply: turns.AgentReply = stop.value
                     return reply
                 if isinstance(event, turns.Limited):
                     kept.limited(event.record)
@@ -238,27 +236,27 @@ def _turn(
                 if isinstance(event, IterationStarted | OutputText):
                     kept.under_way = True
                 if isinstance(event, Notice):
-                    journal.note(layout, f"iteration {state.iteration + 1}: {event.text}", "WARN")
+                    files.log(layout, f"iteration {state.iteration + 1}: {event.text}", "WARN")
                 if active is not None and isinstance(event, Waiting) and event.first:
                     active.waiting(Pause(event.reason, event.detail, event.until.timestamp()))
                 elif active is not None and isinstance(event, IterationStarted | OutputText):
                     active.waiting(None)
                 yield event
     except (ProgramNotFound, ProgramNotStarted, ConfigurationError) as error:
-        journal.note(layout, f"iteration {state.iteration + 1} could not begin: {error}", "ERROR")
+        files.log(layout, f"iteration {state.iteration + 1} could not begin: {error}", "ERROR")
         files.save(layout, replace(state, turn=None))  # it never began, so it doesn't count
         raise
     except (KeyboardInterrupt, SystemExit, GeneratorExit) as error:
         with suppress(BridgeError):
             kept.interrupted(state.iteration + 1, interruption(error)[1])
-        journal.note(layout, f"iteration {state.iteration + 1} is interrupted; the next start ends it", "WARN")
+        files.log(layout, f"iteration {state.iteration + 1} is interrupted; the next start ends it", "WARN")
         raise
 
 
 def _wait(layout: Layout, seconds: float) -> None:
     """Let time pass until it is over, or somebody asks for the loop's end."""
     until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0 and not files.cancelled(layout):
+    while (left := until - time.monotonic()) > 0 and not files.is_cancelled(layout):
         time.sleep(min(left, _SLICE))
 
 

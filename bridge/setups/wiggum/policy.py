@@ -7,28 +7,19 @@ the last turn is finished.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum.plan import Items
+from bridge.setups.wiggum.breaker import timestamp
+from bridge.setups.wiggum.progress import Items
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
 from bridge.stream.status import find_promise
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from bridge.setups.wiggum.state import State
 
-__all__ = [
-    "EXIT_CODES",
-    "Decision",
-    "Heard",
-    "all_done",
-    "closed",
-    "decide",
-    "minutes_over",
-    "stamp",
-    "with_items",
-]
 
 EXIT_CODES = {
     "complete": 0,
@@ -48,18 +39,18 @@ _ONE_LINE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class TurnFacts:
     """What one turn came to.
 
     Attributes:
         text: the agent's last message.
         failure: why the run of the agent failed, or None.
         changed: it changed files; None: nobody can tell.
-        items: the fix plan behind it.
+        items: the fix plan after it.
         ticked: items that it ticked.
         done: what progress.txt says that it completed; '' without an entry.
-        elapsed: seconds since the loop was started, as far as minutes are limited.
-        tool_errors: what tells the errors from others that its tools ended with.
+        elapsed: seconds since the loop was started.
+        tool_errors: what tells the errors that its tools ended with from others.
     """
 
     text: str = ""
@@ -88,78 +79,75 @@ class Decision(NamedTuple):
     failure: str | None = None
 
 
-def decide(state: State, heard: Heard, now: datetime) -> tuple[State, Decision]:
-    """Take in a turn; return the state behind it, and how to go on.
+def decide(state: State, facts: TurnFacts, now: datetime) -> tuple[State, Decision]:
+    """Return the state after a turn, and how to go on.
 
-    What a failed run says is not believed, its call for help excepted.
+    What a failed run says is not believed, except for its call for help.
     """
     evidence = breakers.Evidence(
-        changed=heard.changed,
-        error=error_in(heard.text) or error_in(f"error: {heard.failure}" if heard.failure else ""),
-        output_length=len(heard.text) if heard.failure is None else None,
-        stuck=is_stuck(heard.text),
-        # Whoever ticks an item gets somewhere, in the same words each time, and over an error by the way.
-        tool_errors=() if heard.ticked else heard.tool_errors,
-        message="" if heard.ticked else heard.text,
+        changed=facts.changed,
+        error=error_in(facts.text) or error_in(f"error: {facts.failure}" if facts.failure else ""),
+        output_length=len(facts.text) if facts.failure is None else None,
+        stuck=is_stuck(facts.text),
+        # A turn that ticks an item gets somewhere, whatever its words and whichever errors it met.
+        tool_errors=() if facts.ticked else facts.tool_errors,
+        message="" if facts.ticked else facts.text,
     )
-    breaker, verdict = breakers.record(state.breaker, evidence, state.breaker_settings, now)
-    over = all_done(state, heard.items, heard.ticked)
+    breaker, tripped = breakers.record(state.breaker, evidence, state.breaker_settings, now)
+    over = all_done(state, facts.items, facts.ticked)
     after = replace(
-        with_items(state, heard.items),
+        with_items(state, facts.items),
         iteration=state.iteration + 1,
-        updated_at=stamp(now),
-        last_action=_action(heard),
+        updated_at=timestamp(now),
+        last_action=_action(facts),
         breaker=breaker,
         turn=None,
     )
-    outcome, reason = _outcome(after, heard, verdict, over)
+    outcome, reason = _outcome(after, facts, tripped, over)
     if outcome in ("complete", "plan_complete", "fatal"):
-        # The end comes first: what the breaker would have said of this turn has no one to warn.
-        after = replace(after, breaker=replace(breaker, state=state.breaker.state) if verdict.trip else breaker)
+        # The end comes first: nobody needs the breaker's warning any more.
+        after = replace(
+            after, breaker=replace(breaker, state=state.breaker.state) if tripped.condition else breaker
+        )
     if outcome is None:
-        return after, Decision(warnings=verdict.warnings, failure=heard.failure)
-    return closed(after, outcome, reason, now), Decision(outcome, reason, verdict.warnings, heard.failure)
+        return after, Decision(warnings=tripped.warnings, failure=facts.failure)
+    return closed(after, outcome, reason, now), Decision(outcome, reason, tripped.warnings, facts.failure)
 
 
 def closed(state: State, outcome: str, reason: str, now: datetime) -> State:
-    """Write an outcome into a state."""
+    """Return the state of a loop that has ended."""
     return replace(
         state,
         outcome=outcome,
         reason=reason,
         exit_code=EXIT_CODES[outcome],
-        ended_at=stamp(now),
-        updated_at=stamp(now),
+        ended_at=timestamp(now),
+        updated_at=timestamp(now),
         turn=None,
         blocks=0,
     )
 
 
-def stamp(now: datetime) -> str:
-    """Write a moment as the files have it: UTC, whole seconds."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _outcome(after: State, heard: Heard, verdict: breakers.Verdict, over: str) -> tuple[str | None, str]:
+def _outcome(after: State, facts: TurnFacts, tripped: breakers.Tripped, over: str) -> tuple[str | None, str]:
     turns = _turns(after.iteration)
-    if heard.failure is None and find_promise(heard.text, after.completion_promise):
+    if facts.failure is None and find_promise(facts.text, after.completion_promise):
         return "complete", f"the promise {after.completion_promise!r} was given after {turns}"
-    fatal = fatal_in(heard.text)
+    fatal = fatal_in(facts.text)
     if fatal is not None:
         return "fatal", f"fatal: {fatal or 'no reason given'}"
     if over:
         return "plan_complete", f"{over} after {turns}"
-    if verdict.trip:
-        return verdict.trip, f"circuit breaker open: {after.breaker.reason}"
+    if tripped.condition:
+        return tripped.condition, f"circuit breaker open: {after.breaker.reason}"
     if 0 < after.max_iterations <= after.iteration:
         return "max_iterations", f"maximum iterations ({after.max_iterations}) reached"
-    if over := minutes_over(after, heard.elapsed):
+    if over := minutes_over(after, facts.elapsed):
         return "max_minutes", over
     return None, ""
 
 
 def all_done(state: State, items: Items, ticked: tuple[str, ...] = ()) -> str:
-    """Say that the plan is done where that completes the loop, else ''.
+    """Return the sentence that the plan is done, where that completes the loop; else ''.
 
     A plan that was done before the loop began is no end: a turn has to have `ticked` the last box. A state in the
     published schema counts the items itself: where it says that all are done, they are, unless the plan denies it.
@@ -173,14 +161,14 @@ def all_done(state: State, items: Items, ticked: tuple[str, ...] = ()) -> str:
 
 
 def with_items(state: State, items: Items) -> State:
-    """Take over how the plan stands; without one, what another writer's state says stays."""
+    """Put the plan's items into a state; without a plan, what another writer's state says stays."""
     if not items.total and not state.run_id:
         return state
     return replace(state, remaining_items=len(items.todo), total_items=items.total, completed_items=items.done)
 
 
 def minutes_over(state: State, elapsed: float) -> str:
-    """Say that no turn may be begun any more, `elapsed` seconds after the start; '' while one may."""
+    """Return the sentence that the loop's minutes are over, `elapsed` seconds after its start; else ''."""
     over = state.max_minutes is not None and elapsed >= state.max_minutes * 60
     return f"its {state.max_minutes:g} minutes are over" if over else ""
 
@@ -189,8 +177,8 @@ def _turns(count: int) -> str:
     return "1 iteration" if count == 1 else f"{count} iterations"
 
 
-def _action(heard: Heard) -> str:
-    first = next((line for line in heard.text.splitlines() if line.strip()), "")
-    said = heard.done or "; ".join(heard.ticked) or (f"failed: {heard.failure}" if heard.failure else first)
+def _action(facts: TurnFacts) -> str:
+    first = next((line for line in facts.text.splitlines() if line.strip()), "")
+    said = facts.done or "; ".join(facts.ticked) or (f"failed: {facts.failure}" if facts.failure else first)
     text = " ".join("".join(each if each.isprintable() else " " for each in said).split())
     return text if len(text) <= _ONE_LINE else text[: _ONE_LINE - 3] + "..."

@@ -1,20 +1,18 @@
-"""``progress.txt``: a block per iteration, in either of two forms. Pure.
+"""What the agent keeps about its work: ``fix_plan.md``, a list of items, and ``progress.txt``, a block per
+iteration. Pure.
 
-The long form has a level-3 heading per section and bullets below it; the short one has the text behind a colon
-in the heading's line. Agents mix them.
+A block has one of two forms. The long one has a level-3 heading per section and bullets below it; the short one has
+the text behind a colon in the heading's line. Agents mix them.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["Block", "count_blocks", "host_block", "read_blocks"]
-
+_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(
     r"^#{1,3}[ \t]*(?:\*\*)?Iteration[ \t]+#?(?P<number>\d{1,9})\b(?P<rest>[^\n]*)$", re.IGNORECASE | re.MULTILINE
 )
@@ -26,20 +24,42 @@ _SECTION = re.compile(
 _BULLET = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _NONE = re.compile(r"(?:none|nothing|n/?a|-+)\.?", re.IGNORECASE)
-AUTO = "(auto)"
-"""Marks a heading of a block that the host wrote."""
+_AUTO = "(auto)"
+"""Marks the heading of a block that the host wrote."""
+
+
+class Items(NamedTuple):
+    """The items of a plan, in order."""
+
+    done: tuple[str, ...] = ()
+    todo: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return len(self.done) + len(self.todo)
+
+    @property
+    def complete(self) -> bool:
+        """True when there are items and all are ticked."""
+        return bool(self.done) and not self.todo
+
+
+def read_items(text: str) -> Items:
+    """Read the checkboxes of a plan; examples in code fences don't count.
+
+    >>> read_items("- [x] one\\n* [ ] two\\n")
+    Items(done=('one',), todo=('two',))
+    """
+    boxes = list(_BOX.finditer(_FENCE.sub("", text)))
+    return Items(
+        tuple(each[2] for each in boxes if each[1] != " "), tuple(each[2] for each in boxes if each[1] == " ")
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One iteration's entry.
-
-    Attributes:
-        iteration: its number.
-        timestamp: as it stands there; '' without one.
-        completed, attempted, next, blockers: the sections' entries; "None" is no entry.
-        auto: the host wrote it.
-    """
+    """One iteration's entry; `timestamp` is '' without one, `auto` says that the host wrote it."""
 
     iteration: int
     timestamp: str = ""
@@ -51,7 +71,7 @@ class Block:
 
 
 def read_blocks(text: str) -> tuple[Block, ...]:
-    """Read the blocks of a file, in their order; what stands between them is passed over."""
+    """Read the blocks of a file, in their order; what stands between them is ignored."""
     headings = list(_HEADING.finditer(text))
     ends = [*(each.start() for each in headings[1:]), len(text)]
     return tuple(_block(each, text[each.end() : end]) for each, end in zip(headings, ends, strict=False))
@@ -62,23 +82,15 @@ def count_blocks(text: str, iteration: int) -> int:
     return sum(int(each["number"]) == iteration for each in _HEADING.finditer(text))
 
 
-def host_block(
-    iteration: int,
-    timestamp: str,
-    *,
-    completed: Iterable[str] = (),
-    attempted: Iterable[str] = (),
-    next_items: Iterable[str] = (),
-    blockers: Iterable[str] = (),
-) -> str:
+def host_block(block: Block) -> str:
     """Write the block that stands in for one the agent didn't write, marked as such."""
     sections = (
-        ("Completed", completed),
-        ("Attempted (failed)", attempted),
-        ("Next", next_items),
-        ("Blockers", blockers),
+        ("Completed", block.completed),
+        ("Attempted (failed)", block.attempted),
+        ("Next", block.next),
+        ("Blockers", block.blockers),
     )
-    parts = [f"## Iteration {iteration} - {timestamp} {AUTO}\n"]
+    parts = [f"## Iteration {block.iteration} - {block.timestamp} {_AUTO}\n"]
     for name, entries in sections:
         lines = [" ".join(each.split()) for each in entries]
         parts.append(f"### {name}\n" + "".join(f"- {line}\n" for line in lines or ["None"]))
@@ -103,7 +115,7 @@ def _block(heading: re.Match[str], body: str) -> Block:
         int(heading["number"]),
         time[0] if time else "",
         **{name: tuple(entries) for name, entries in sections.items()},
-        auto=AUTO in heading["rest"],
+        auto=_AUTO in heading["rest"],
     )
 
 

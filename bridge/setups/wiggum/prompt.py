@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.wiggum.state import State
 
-__all__ = ["TEMPLATES", "filled", "filled_by", "promises_in", "task_of", "template", "turn_prompt", "with_promise"]
 
 TEMPLATES = ("PROMPT.md", "fix_plan.md", "progress.txt")
 _PLACE = re.compile(r"\{(task_name|objective|iteration_count|last_action|remaining_count|completion_promise)\}")

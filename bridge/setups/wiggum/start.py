@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
 from bridge.files import write_atomic
 from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum import files, journal, turns
-from bridge.setups.wiggum.breaker import BreakerSettings, cooled_at
-from bridge.setups.wiggum.environment import Limits, is_promise
-from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed, stamp
-from bridge.setups.wiggum.state import Checkpointing, Mode, State
+from bridge.setups.wiggum import files, turns
+from bridge.setups.wiggum.breaker import BreakerSettings, cooled_at, timestamp
+from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
+from bridge.setups.wiggum.state import Checkpointing, EnvironmentDefaults, Mode, State, is_promise
 from bridge.setups.wiggum.task import Asked, Task, digest, name_of, settle, write
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from bridge.git.work import Probe
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
 
-__all__ = ["Prepared", "Request", "prepare"]
 
-_NOTHING = Limits()
+_NOTHING = EnvironmentDefaults()
 _OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
@@ -53,7 +51,7 @@ class Request:
     breaker: BreakerSettings | None = None
     checkpoints: Checkpointing | None = None
     tool: str | None = None
-    environment: Limits = _NOTHING
+    environment: EnvironmentDefaults = _NOTHING
     session_id: str | None = None
     resume: bool = False
     fresh: bool = False
@@ -81,7 +79,7 @@ def prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Pr
         return _prepare(layout, probe, request, now)
     except LoopRefused as error:
         if layout.folder.is_dir():
-            journal.note(layout, f"start is refused: {error}", "WARN")
+            files.log(layout, f"start is refused: {error}", "WARN")
         raise
 
 
@@ -99,19 +97,19 @@ def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> P
         if request.promise is None:
             request = replace(request, promise=promise)
     else:
-        state = request.environment.over(state)
+        state = request.environment.applied_to(state)
     promise = request.promise
     if promise is None and state is not None and "completion_promise" in state.by_default:
         promise = request.environment.promise
     task = settle(layout, Asked(request.description, promise, request.fresh, request.force), before, state)
     notices = []
     if state is None and layout.state.exists():
-        kept = files.set_aside(layout, layout.state, stamp(now))
+        kept = files.set_aside(layout, layout.state, timestamp(now))
         if unreadable:
             notices.append(f"{unreadable}; it is kept as {kept}, the loop begins anew")
     _ready(layout, probe)
-    files.uncancel(layout)
-    notices += write(layout, task, stamp(now))
+    files.clear_cancel(layout)
+    notices += write(layout, task, timestamp(now))
     goes_on = state is not None and before is not None
     if state is None or before is None:
         state = _new(layout, request, task, now)
@@ -143,8 +141,8 @@ def _saved(
     if state.outcome is not None:
         files.finish(layout, state)
         for notice in notices:
-            journal.note(layout, notice, "WARN")
-        journal.note(layout, f"iteration {state.iteration}: the loop ends, {state.outcome}: {state.reason}")
+            files.log(layout, notice, "WARN")
+        files.log(layout, f"iteration {state.iteration}: the loop ends, {state.outcome}: {state.reason}")
         return Prepared(state, tuple(notices), resumed)
     if 0 < state.max_iterations <= state.iteration:
         over = closed(state, "max_iterations", f"maximum iterations ({state.max_iterations}) reached", now)
@@ -157,13 +155,13 @@ def _saved(
     if probe.git is None:
         notices.append("no git repository here: no checkpoints; progress is told by the files' sizes and times")
     most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
-    journal.note(
+    files.log(
         layout,
         f"{state.mode} loop {state.run_id or '?'} starts behind iteration {state.iteration}: {most},"
         f" promise {state.completion_promise!r}, task: {state.task_name}",
     )
     for notice in notices:
-        journal.note(layout, notice, "WARN")
+        files.log(layout, notice, "WARN")
     if state.mode == "hook" and state.turn is None:
         state = turns.begin(layout, probe, state, now)  # the turn that is under way in the session
     files.save(layout, state)
@@ -196,7 +194,7 @@ def _check_task(layout: Layout, request: Request) -> None:
 def _before(layout: Layout, request: Request) -> tuple[State | None, str]:
     """Read the state at hand, or of the last loop; say why it can't be read, nobody knows whose it was."""
     try:
-        return files.last(layout), ""
+        return files.latest_state(layout), ""
     except StateUnreadable as error:
         if request.resume:
             raise
@@ -225,10 +223,10 @@ def _continued(layout: Layout, before: State, request: Request, now: datetime) -
         raise LoopRefused(
             f"this loop belongs to session {before.session_id}\n  next: --resume takes it over, --fresh begins anew"
         )
-    breaker = breakers.prepare(before.breaker, request.breaker or before.breaker_settings, now)
+    breaker = breakers.before_start(before.breaker, request.breaker or before.breaker_settings, now)
     if breaker.is_open:
         until = cooled_at(breaker, before.breaker_settings)
-        again = f"wait until {stamp(until)}, or " if until else ""
+        again = f"wait until {timestamp(until)}, or " if until else ""
         raise LoopRefused(
             f"circuit breaker OPEN since {breaker.opened_at}: {breaker.reason}\n"
             f"  next: {again}ralph-bridge reset, or --fresh to begin anew",
@@ -278,9 +276,9 @@ def _new(layout: Layout, request: Request, task: Task, now: datetime) -> State:
         task_name=name_of(request.description or task.prompt),
         task_hash=digest(request.description or task.prompt),
         prompt_hash=digest(task.prompt),
-        run_id=stamp(now).replace("-", "").replace(":", "") + "-" + os.urandom(2).hex(),
-        started_at=stamp(now),
-        updated_at=stamp(now),
+        run_id=timestamp(now).replace("-", "").replace(":", "") + "-" + os.urandom(2).hex(),
+        started_at=timestamp(now),
+        updated_at=timestamp(now),
         completion_promise=task.promise,
         by_default=unnamed,
         plan_completes=True,

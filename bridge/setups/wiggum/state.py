@@ -1,20 +1,30 @@
-"""The state of a wiggum loop: ``.claude/ralph-state.json``, typed; one schema for both modes."""
+"""The state of a wiggum loop: ``.claude/ralph-state.json``, typed; one schema for both modes. Pure.
+
+The two older schemas that were only ever published on paper are read as well: what they leave out has a default,
+numbers that they write as strings are numbers, unknown keys are kept.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bridge.setups.wiggum.breaker import Breaker, BreakerSettings
+from bridge.errors import StateUnreadable
+from bridge.setups.wiggum.breaker import Breaker, BreakerSettings, Circuit
 
-__all__ = ["MAX_ITERATIONS", "PROMISE", "SCHEMA_VERSION", "Checkpointing", "Mode", "State", "Turn", "write_state"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SCHEMA_VERSION = 1
 MAX_ITERATIONS = 50
 PROMISE = "COMPLETE"
+ENV_MAX_ITERATIONS = "RALPH_MAX_ITERATIONS"
+ENV_PROMISE = "RALPH_COMPLETION_PROMISE"
 
 Mode = Literal["outer", "hook"]
+
+_NEXT = "  next: put it right, or begin anew with: ralph-bridge wiggum start --fresh (the file is kept aside)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +48,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Checkpointing:
-    """How to make checkpoints.
-
-    Attributes:
-        enabled: make them.
-        no_verify: pass by the repository's commit hooks.
-        allow_empty: also commit when nothing changed.
-    """
+    """How to make checkpoints; `no_verify` bypasses the repository's commit hooks."""
 
     enabled: bool = True
     no_verify: bool = False
@@ -63,8 +67,7 @@ class State:
         run_id: names this run's checkpoints.
         started_at: UTC, ISO 8601; likewise `updated_at` and `ended_at`.
         iteration: turns of the agent that are over.
-        max_iterations: so many turns at most.
-        max_minutes: so many minutes at most; None: any.
+        max_minutes: None: any number.
         completion_promise: what the agent says, in ``<promise>`` tags, when all is done.
         by_default: which of `max_iterations` and `completion_promise` nobody has named.
         plan_completes: a fix plan whose last box a turn ticked completes the loop, too.
@@ -73,9 +76,6 @@ class State:
         last_action: what the last turn did, one line.
         remaining_items, total_items, completed_items: of the fix plan.
         blocks: stops in a row that the hook has prevented.
-        breaker: the circuit breaker.
-        breaker_settings: when it opens.
-        checkpoints: how to make checkpoints.
         turn: the turn that is under way, or None.
         outcome: how the loop ended; None while it goes on.
         reason: a sentence about that.
@@ -119,3 +119,213 @@ def write_state(state: State) -> str:
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **asdict(state)}
     extra = document.pop("extra")
     return json.dumps(document | extra, indent=2, ensure_ascii=False) + "\n"
+
+
+# -- what the environment says -----------------------------------------------------------------------
+
+
+class EnvironmentDefaults(NamedTuple):
+    """What stands for options that nobody gave; None where the environment says nothing.
+
+    `wrong`: messages about values that make no sense.
+    """
+
+    max_iterations: int | None = None
+    promise: str | None = None
+    wrong: tuple[str, ...] = ()
+
+    def applied_to(self, state: State) -> State:
+        """Replace those values of a state that nobody named."""
+        most = self.max_iterations if "max_iterations" in state.by_default else None
+        promise = self.promise if "completion_promise" in state.by_default else None
+        return replace(
+            state,
+            max_iterations=state.max_iterations if most is None else most,
+            completion_promise=state.completion_promise if promise is None else promise,
+        )
+
+
+def read_environment(env: Mapping[str, str]) -> EnvironmentDefaults:
+    """Read the variables; an empty one counts as missing."""
+    wrong = []
+    most, promise = env.get(ENV_MAX_ITERATIONS, "").strip(), env.get(ENV_PROMISE, "")
+    number = int(most) if most.isascii() and most.isdecimal() and len(most) < 10 else 0
+    if most and not number:
+        wrong.append(f"{ENV_MAX_ITERATIONS} is {most!r}, expected a whole number from 1")
+    if promise and not is_promise(promise):
+        wrong.append(f"{ENV_PROMISE} is {promise!r}, expected a text, such as DONE")
+        promise = ""
+    return EnvironmentDefaults(number or None, promise or None, tuple(wrong))
+
+
+def is_promise(text: str) -> bool:
+    """Say whether a text can stand in the tags of a promise."""
+    return bool(text.strip()) and "</promise>" not in text
+
+
+# -- reading -----------------------------------------------------------------------------------------
+
+
+def read_state(text: str, *, where: str = "the state file", defaults: State | None = None) -> State:
+    """Read a state file.
+
+    Args:
+        text: its contents.
+        where: its name, for errors.
+        defaults: what stands for keys that are missing, as in files of older writers.
+
+    Raises:
+        StateUnreadable: no JSON object, a value of another type than its key wants, or a later schema.
+    """
+    try:
+        found = json.loads(text.removeprefix("\ufeff"))
+    except ValueError as error:
+        raise StateUnreadable(f"{where} is no JSON: {error}\n{_NEXT}") from None
+    except RecursionError:
+        raise StateUnreadable(f"{where} is nested too deeply\n{_NEXT}") from None
+    if not isinstance(found, dict):
+        kind = "null" if found is None else f"a {type(found).__name__}"
+        raise StateUnreadable(f"{where} holds no JSON object but {kind}\n{_NEXT}")
+    reader = _Reader(dict(found), where)
+    version = reader.take("schema_version", int, SCHEMA_VERSION)
+    if version > SCHEMA_VERSION:
+        raise StateUnreadable(
+            f"{where} has schema_version {version}, this ralph-bridge knows {SCHEMA_VERSION}\n"
+            "  next: use the ralph-bridge that wrote it"
+        )
+    return _state(reader, defaults or State(), ours="schema_version" in found)
+
+
+class _Reader:
+    """Takes values out of an object, by type."""
+
+    def __init__(self, found: dict[str, Any], where: str, prefix: str = "") -> None:
+        self.rest = found
+        self._where = where
+        self._prefix = prefix
+
+    def take(self, key: str, kind: Any, default: Any) -> Any:
+        """Return a value of that type; the default when it is missing or null."""
+        value = self.rest.pop(key, None)
+        if value is None:
+            return default
+        read = _converted(value, kind)
+        if read is None:
+            raise self.wrong(key, value, _KINDS[kind])
+        return read
+
+    def word(self, key: str, words: tuple[str, ...], default: str) -> Any:
+        """Return one of the words."""
+        value: str = self.take(key, str, default)
+        if value not in words:
+            raise self.wrong(key, value, " or ".join(words))
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """Return an array's members as strings."""
+        return tuple(map(str, self.take(key, list, [])))
+
+    def by_fields(self, kind: type, *names: str, defaults: Any = None) -> dict[str, Any]:
+        """Return values for fields of a dataclass, each of its default's type."""
+        defaults = defaults or kind()
+        names = names or tuple(each.name for each in fields(kind))
+        return {name: self.take(name, type(getattr(defaults, name)), getattr(defaults, name)) for name in names}
+
+    def inner(self, key: str) -> _Reader:
+        """Return a reader of an object inside; of an empty one when it is missing."""
+        return _Reader(dict(self.take(key, dict, {})), self._where, f"{self._prefix}{key}.")
+
+    def wrong(self, key: str, value: object, expected: str) -> StateUnreadable:
+        """Make the error about a value."""
+        return StateUnreadable(f"{self._where}: {self._prefix}{key} is {value!r}, expected {expected}\n{_NEXT}")
+
+
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a string",
+    bool: "true or false",
+    dict: "an object",
+    list: "an array",
+}
+
+
+def _converted(value: object, kind: type) -> Any:
+    """Return the value as that type, or None when it isn't one; a negative number never is."""
+    if kind in (int, float) and isinstance(value, str):
+        # What `jq --arg` writes.
+        value = int(value) if value.isascii() and value.isdecimal() else value
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if kind is int:
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if kind is float:
+        return value if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, kind) else None
+
+
+def _state(reader: _Reader, defaults: State, *, ours: bool) -> State:
+    inner, settings, turn = reader.inner("breaker"), reader.inner("breaker_settings"), reader.inner("turn")
+    # The published sample hook kept its counter at the top level.
+    idle = reader.take("no_change_count", int, 0)
+    values: dict[str, Any] = {
+        "mode": reader.word("mode", ("outer", "hook"), defaults.mode),
+        "breaker": _breaker(inner, idle),
+        "breaker_settings": _settings(settings),
+        "checkpoints": Checkpointing(**reader.inner("checkpoints").by_fields(Checkpointing)),
+        "turn": _turn(turn) if turn.rest else None,
+        "completed_items": reader.strings("completed_items"),
+        "max_minutes": reader.take("max_minutes", float, None),
+        "by_default": reader.strings("by_default"),
+        # The published schema has no end but this one: that all its items are done.
+        "plan_completes": reader.take("plan_completes", bool, not ours),
+        "exit_code": reader.take("exit_code", int, None),
+    }
+    for name in ("iteration", "max_iterations", "remaining_items", "total_items", "blocks"):
+        values[name] = reader.take(name, int, getattr(defaults, name))
+    for name in _TEXTS:
+        values[name] = reader.take(name, str, getattr(defaults, name))
+    if not values["completion_promise"].strip():
+        raise reader.wrong("completion_promise", values["completion_promise"], "the text of a promise")
+    values["session_id"] = values["session_id"] or None
+    return State(**values, extra=reader.rest)
+
+
+_TEXTS = (
+    *("task_name", "task_hash", "prompt_hash", "run_id", "started_at", "updated_at", "completion_promise"),
+    *("session_id", "tool", "last_action", "outcome", "reason", "ended_at"),
+)
+
+
+def _breaker(reader: _Reader, idle: int) -> Breaker:
+    given = reader.take("state", str, "CLOSED")
+    circuit = "HALF" if given.upper() in ("HALF_OPEN", "HALF-OPEN") else given.upper()
+    if circuit not in list(Circuit):
+        raise reader.wrong("state", given, " or ".join(Circuit))
+    lengths = reader.take("output_lengths", list, [])
+    streaks = reader.take("error_streaks", dict, {})
+    counts = ("reason", "trip", "no_change_count", "same_error_count", "opens", "same_message_count")
+    return Breaker(
+        state=Circuit(circuit),
+        opened_at=reader.take("opened_at", str, None),
+        error_hashes=reader.strings("error_hashes"),
+        output_lengths=tuple(each for each in lengths if isinstance(each, int)),
+        error_streaks={error: count for error, count in streaks.items() if type(count) is int},
+        **reader.by_fields(Breaker, *counts, "message_hash", defaults=Breaker(no_change_count=idle)),
+    )
+
+
+def _settings(reader: _Reader) -> BreakerSettings:
+    base = BreakerSettings()
+    words = ("off", "warn", "stop")
+    return BreakerSettings(
+        on_output_decline=reader.word("on_output_decline", words, base.on_output_decline),
+        on_stuck=reader.word("on_stuck", words, base.on_stuck),
+        cooldown_minutes=reader.take("cooldown_minutes", float, base.cooldown_minutes),
+        **reader.by_fields(BreakerSettings, "no_change", "same_error", "output_decline"),
+    )
+
+
+def _turn(reader: _Reader) -> Turn:
+    tree = reader.take("tree", str, None)
+    return Turn(tree=tree, **reader.by_fields(Turn, "number", "started_at", "head", "blocks", defaults=Turn(0)))

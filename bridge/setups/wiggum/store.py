@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.setups.wiggum import files, journal
+from bridge.setups.wiggum import files
 from bridge.turn.logs import bound_logs, logs_of_turns, unused
 from bridge.turn.tool import TurnLogs
 
 if TYPE_CHECKING:
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
+
 
 _TURN_LOG = re.compile(r"(iteration_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 
@@ -20,7 +21,7 @@ def log_names(layout: Layout, iteration: int, max_bytes: int) -> TurnLogs:
     logs = layout.folder / "logs"
     with files.usable():
         logs.mkdir(parents=True, exist_ok=True)
-    bound_logs(logs_of_turns(logs, _TURN_LOG), max_bytes=max_bytes, say=lambda line: journal.note(layout, line))
+    bound_logs(logs_of_turns(logs, _TURN_LOG), max_bytes=max_bytes, say=lambda line: files.log(layout, line))
     name, number = f"iteration_{iteration:04d}", 1
     while not unused(logs / f"{name}.log"):
         number += 1

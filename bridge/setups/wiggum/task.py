@@ -29,10 +29,9 @@ from bridge.stream.status import find_promise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.state import State
 
-__all__ = ["Asked", "Task", "digest", "name_of", "settle", "write"]
 
 _NAME = 120
 # A prompt that hands out the items of a plan is of no task in particular.

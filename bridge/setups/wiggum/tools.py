@@ -10,16 +10,16 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.loop.backoff import limit_wait
-from bridge.loop.events import OutputText, Waiting
+from bridge.loop.events import DenialHelp, OutputText, Waiting
 from bridge.loop.logs import rotate
 from bridge.loop.night import Night
 from bridge.loop.outcome import Outcome, answer_of, build_outcome, left_session
 from bridge.loop.policy import LoopState
 from bridge.loop.turn_records import Tally, TurnRecord
-from bridge.setups.wiggum import files, journal
+from bridge.setups.wiggum import files
+from bridge.setups.wiggum.reported_errors import logged_errors
 from bridge.setups.wiggum.store import log_names
-from bridge.setups.wiggum.tool_errors import logged_errors
-from bridge.setups.wiggum.turns import Limited, Reply
+from bridge.setups.wiggum.turns import AgentReply, Limited
 from bridge.turn.agent import AgentTool as AgentTurns
 from bridge.turn.driver import DriverTool as DriverTurns
 from bridge.turn.tool import CommandBuilt, TurnRequest, TurnSettings, run_turn
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
     from bridge.loop.turn_records import Result
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
     from bridge.stream.analysis import Limit
     from bridge.turn.driver import LoopDriver
     from bridge.turn.tool import Tool, TurnLogs
@@ -58,7 +58,7 @@ class _Tool:
 
     def turn(
         self, layout: Layout, number: int, seconds: float | None
-    ) -> Generator[LoopEvent | Limited, None, Reply]:
+    ) -> Generator[LoopEvent | Limited, None, AgentReply]:
         """Run a turn. A provider's limit is waited out in it, and is no turn.
 
         Raises:
@@ -80,7 +80,7 @@ class _Tool:
             reply, limit = yield from self._run(tool, layout, number, logs, _left(until), first=failures == 0)
             failures += 1
             left = _left(until)
-            if limit is None or left == 0 or files.cancelled(layout):
+            if limit is None or left == 0 or files.is_cancelled(layout):
                 return reply
             if reply.record is not None:
                 yield Limited(reply.record)
@@ -93,7 +93,7 @@ class _Tool:
 
     def _run(
         self, tool: Tool, layout: Layout, number: int, logs: TurnLogs, seconds: float | None, *, first: bool
-    ) -> Generator[LoopEvent, None, tuple[Reply, Limit | None]]:
+    ) -> Generator[LoopEvent, None, tuple[AgentReply, Limit | None]]:
         began = time.time()
         request = TurnRequest(
             number,
@@ -118,6 +118,9 @@ class _Tool:
         outcome = replace(outcome, session_id=left_session(outcome, tool, request))
         if not result.shown and (words := answer_of(outcome)):
             yield OutputText(number, words)
+        if outcome.denied:
+            refused = outcome.analysis.denied_commands if outcome.analysis else ()
+            yield DenialHelp(number, refused, tool.denial_help())
         failure, excused = outcome.failure, outcome.timed_out or outcome.silent
         said = result.response
         if said is None:
@@ -139,7 +142,7 @@ class _Tool:
             log=os.path.relpath(logs.output, layout.project),
         )
         record = Tally().add(record, outcome.analysis.usage if outcome.analysis else None)
-        reply = Reply(said, failure, excused, record=record, tool_errors=logged_errors(logs.output))
+        reply = AgentReply(said, failure, excused, record=record, tool_errors=logged_errors(logs.output))
         return reply, limit
 
 
@@ -163,7 +166,7 @@ class AgentTool(_Tool):
     def tool(self, layout: Layout, settings: TurnSettings) -> Tool:
         """Give what runs a turn."""
         with files.usable():
-            rotate(layout.folder / "logs" / "session.log", max_bytes=journal.LOG_BYTES)
+            rotate(layout.folder / "logs" / "session.log", max_bytes=files.LOG_BYTES)
         return AgentTurns(self.agent, settings)
 
 
@@ -171,7 +174,7 @@ def waiting(layout: Layout, number: int, limit: Limit, seconds: float) -> Genera
     """Wait for the end of a provider's limit, visibly, until it is over or somebody asks for the loop's end."""
     until = datetime.now().astimezone() + timedelta(seconds=seconds)
     first = True
-    while (left := (until - datetime.now().astimezone()).total_seconds()) > 0 and not files.cancelled(layout):
+    while (left := (until - datetime.now().astimezone()).total_seconds()) > 0 and not files.is_cancelled(layout):
         yield Waiting(number - 1, "api_limit", limit.said, until, left, first, LoopState())
         first = False
         time.sleep(min(left, 1.0))
@@ -181,7 +184,7 @@ def _left(until: float | None) -> float | None:
     return None if until is None else max(0.0, until - time.monotonic())
 
 
-_CUT = Reply(failure=Outcome(timed_out=True).failure, excused=True)
+_CUT = AgentReply(failure=Outcome(timed_out=True).failure, excused=True)
 
 
 def _sooner(*seconds: float | None) -> float | None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["Said", "last_message", "printed", "read_entries", "tool_errors", "used_tools"]
 
 _PATIENCE = 2.0
 _SLICE = 0.05
@@ -127,7 +126,7 @@ def _results(data: bytes) -> list[str] | None:
 
 def tool_errors(path: Path) -> tuple[str, ...]:
     """Give what tells the errors from others that tools ended with in the last turn, as far as it is written."""
-    from bridge.setups.wiggum.tool_errors import standing_errors
+    from bridge.setups.wiggum.reported_errors import standing_errors
 
     turn: list[dict[str, Any]] = []
     for line in _backwards(path):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.git.repository import Look
-from bridge.setups.wiggum import checkpoints, files, journal, progress
-from bridge.setups.wiggum.policy import Decision, Heard, all_done, closed, decide, stamp, with_items
+from bridge.setups.wiggum import checkpoints, files, progress
+from bridge.setups.wiggum.breaker import timestamp
+from bridge.setups.wiggum.policy import Decision, TurnFacts, all_done, closed, decide, with_items
 from bridge.setups.wiggum.state import State, Turn
 
 if TYPE_CHECKING:
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
 
     from bridge.git.work import Probe
     from bridge.loop.turn_records import TurnRecord
-    from bridge.setups.wiggum.layout import Layout
-    from bridge.setups.wiggum.plan import Items
-
-__all__ = ["Limited", "Reply", "begin", "end", "recover"]
+    from bridge.setups.wiggum.files import Layout
+    from bridge.setups.wiggum.progress import Items
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class AgentReply:
     """What the agent left behind.
 
     Attributes:
@@ -61,33 +60,33 @@ def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
     number = state.iteration + 1
     blocks = progress.count_blocks(files.read_text(layout.progress) or "", number)
     items = files.read_plan(layout)
-    journal.note(layout, f"iteration {number} begins")
+    files.log(layout, f"iteration {number} begins")
     return replace(
         with_items(state, items),
-        turn=Turn(number, stamp(now), look.head, look.tree, blocks),
-        updated_at=stamp(now),
+        turn=Turn(number, timestamp(now), look.head, look.tree, blocks),
+        updated_at=timestamp(now),
     )
 
 
-def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime) -> tuple[State, Decision]:
+def end(layout: Layout, probe: Probe, state: State, reply: AgentReply, now: datetime) -> tuple[State, Decision]:
     """Take in what a turn came to: progress block, checkpoint, decision. The state is the caller's to save."""
     turn = state.turn or Turn(state.iteration + 1)
     items = files.read_plan(layout)
     changed = probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None
     excused = reply.failure and reply.excused and changed
     excuse = (f"{reply.failure}; its work counts",) if excused else ()
-    heard = Heard(
+    facts = TurnFacts(
         text=reply.text,
         failure=None if excuse else reply.failure,
         changed=changed,
         items=items,
-        ticked=_new(items, state),
-        done=_done(layout, turn),
+        ticked=_newly_ticked(items, state),
+        done=_own_entry(layout, turn),
         elapsed=reply.elapsed,
         tool_errors=reply.tool_errors,
     )
-    after, decision = decide(replace(state, iteration=turn.number - 1), heard, now)
-    _tell(layout, turn, heard, decision, now)
+    after, decision = decide(replace(state, iteration=turn.number - 1), facts, now)
+    _append_block(layout, turn, facts, decision, now)
     made = _checkpoint(probe, after, turn)
     warnings = (*excuse, *decision.warnings, *((made.warning,) if made.warning else ()))
     decision = decision._replace(warnings=warnings)
@@ -98,17 +97,17 @@ def end(layout: Layout, probe: Probe, state: State, reply: Reply, now: datetime)
 def _log(layout: Layout, state: State, decision: Decision) -> None:
     which = f"iteration {state.iteration}"
     for warning in decision.warnings:
-        journal.note(layout, f"{which}: {warning}", "WARN")
+        files.log(layout, f"{which}: {warning}", "WARN")
     if decision.failure:
-        journal.note(layout, f"{which} failed: {decision.failure}", "WARN")
+        files.log(layout, f"{which} failed: {decision.failure}", "WARN")
     else:
-        journal.note(layout, f"{which} is over: {state.last_action or 'nothing was said'}")
+        files.log(layout, f"{which} is over: {state.last_action or 'nothing was said'}")
     if decision.outcome is None:
-        journal.note(layout, f"{which}: the loop goes on; circuit breaker {state.breaker.state}")
+        files.log(layout, f"{which}: the loop goes on; circuit breaker {state.breaker.state}")
     else:
         good = state.exit_code == 0
-        told = f"{which}: the loop ends, {decision.outcome} (exit code {state.exit_code}): {decision.reason}"
-        journal.note(layout, told, "INFO" if good else "WARN")
+        ending = f"{which}: the loop ends, {decision.outcome} (exit code {state.exit_code}): {decision.reason}"
+        files.log(layout, ending, "INFO" if good else "WARN")
 
 
 def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[State, str]:
@@ -117,16 +116,18 @@ def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[
     if turn is None:
         return state, ""
     items = files.read_plan(layout)
-    heard = Heard(failure="interrupted", items=items, ticked=_new(items, state), done=_done(layout, turn))
-    _tell(layout, turn, heard, Decision(), now)
+    facts = TurnFacts(
+        failure="interrupted", items=items, ticked=_newly_ticked(items, state), done=_own_entry(layout, turn)
+    )
+    _append_block(layout, turn, facts, Decision(), now)
     made = _checkpoint(probe, state, turn, note=" (interrupted)")
-    over = all_done(state, items, heard.ticked)
+    over = all_done(state, items, facts.ticked)
     after = replace(
         with_items(state, items),
         iteration=turn.number,
         turn=None,
-        last_action=heard.done or "interrupted",
-        updated_at=stamp(now),
+        last_action=facts.done or "interrupted",
+        updated_at=timestamp(now),
     )
     if over:
         after = closed(after, "plan_complete", over, now)
@@ -134,34 +135,34 @@ def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[
     return after, "; ".join(filter(None, (told, made.warning)))
 
 
-def _checkpoint(probe: Probe, state: State, turn: Turn, note: str = "") -> checkpoints.Made:
+def _checkpoint(probe: Probe, state: State, turn: Turn, note: str = "") -> checkpoints.CheckpointResult:
     return checkpoints.make(
         probe.git, turn.number, state.checkpoints, run=state.run_id or "run", since=turn.head, note=note
     )
 
 
-def _new(items: Items, state: State) -> tuple[str, ...]:
+def _newly_ticked(items: Items, state: State) -> tuple[str, ...]:
     return tuple((Counter(items.done) - Counter(state.completed_items)).elements())
 
 
-def _done(layout: Layout, turn: Turn) -> str:
+def _own_entry(layout: Layout, turn: Turn) -> str:
     """Give what the agent's own block says that it completed; '' when it wrote none in this turn."""
     text = files.read_text(layout.progress) or ""
     own = [block for block in progress.read_blocks(text) if block.iteration == turn.number and not block.auto]
     return "; ".join(own[-1].completed) if own and progress.count_blocks(text, turn.number) > turn.blocks else ""
 
 
-def _tell(layout: Layout, turn: Turn, heard: Heard, decision: Decision, now: datetime) -> None:
+def _append_block(layout: Layout, turn: Turn, facts: TurnFacts, decision: Decision, now: datetime) -> None:
     """Append a block to progress.txt unless the agent did."""
     text = files.read_text(layout.progress) or ""
     if progress.count_blocks(text, turn.number) > turn.blocks:
         return
-    block = progress.host_block(
+    block = progress.Block(
         turn.number,
-        stamp(now),
-        completed=heard.ticked,
-        attempted=[heard.failure] if heard.failure else (),
-        next_items=heard.items.todo[:1],
-        blockers=[decision.reason] if decision.outcome not in (None, "complete", "plan_complete") else (),
+        timestamp(now),
+        completed=facts.ticked,
+        attempted=(facts.failure,) if facts.failure else (),
+        next=facts.items.todo[:1],
+        blockers=(decision.reason,) if decision.outcome not in (None, "complete", "plan_complete") else (),
     )
-    files.append_progress(layout, block)
+    files.append_progress(layout, progress.host_block(block))

@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import MISSING, Build, DriverProbe, driver_probe
+from bridge.verify.probe import MISSING, Build, DriverProbe
 from bridge.verify.probe.scratch import FILES
 from bridge.verify.registry import check
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -37,7 +38,7 @@ def prompt_text(probe: DriverProbe, case: Build) -> str:
 
 
 @check("RB100", "It builds a command", applies=DRIVER, phase="behaviour")
-def builds(subject: Any) -> Iterator[Finding]:
+def builds(subject: Subject) -> Iterator[Finding]:
     """With a prompt file that exists, the command is put into the array CLAUDE_CMD_ARGS, one element per
     argument, and the status is 0. A string is no command: the loop would look for one program of that name.
 
@@ -49,7 +50,7 @@ def builds(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.has(HOOK):
         return
     answer = probe.build(Build())
@@ -67,7 +68,7 @@ def builds(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB101", "A missing prompt is a failure", applies=DRIVER, phase="behaviour")
-def missing_prompt_fails(subject: Any) -> Iterator[Finding]:
+def missing_prompt_fails(subject: Subject) -> Iterator[Finding]:
     """The status tells the loop that there is nothing to run. Without it an agent is started, and billed, with
     an empty prompt or with the name of a file that does not exist.
 
@@ -79,7 +80,7 @@ def missing_prompt_fails(subject: Any) -> Iterator[Finding]:
 
         if [[ ! -f "$1" ]]; then echo "no prompt file: $1" >&2; return 1; fi
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.has(HOOK):
         return
     answer = probe.build(Build(prompt=MISSING))
@@ -90,7 +91,7 @@ def missing_prompt_fails(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB102", "A missing prompt is reported", applies=DRIVER, phase="behaviour", severity=Severity.INFO)
-def missing_prompt_message(subject: Any) -> Iterator[Finding]:
+def missing_prompt_message(subject: Subject) -> Iterator[Finding]:
     """A status alone leaves people to guess. One line on stderr that names the file is enough.
 
     Bad::
@@ -101,7 +102,7 @@ def missing_prompt_message(subject: Any) -> Iterator[Finding]:
 
         if [[ ! -f "$1" ]]; then echo "no prompt file: $1" >&2; return 1; fi
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.has(HOOK):
         return
     answer = probe.build(Build(prompt=MISSING))
@@ -113,7 +114,7 @@ def missing_prompt_message(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB103", "A failure leaves no command", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
-def failure_leaves_no_command(subject: Any) -> Iterator[Finding]:
+def failure_leaves_no_command(subject: Subject) -> Iterator[Finding]:
     """A host that overlooks the status runs what it finds in the array.
 
     Bad::
@@ -126,7 +127,7 @@ def failure_leaves_no_command(subject: Any) -> Iterator[Finding]:
         [[ -f "$1" ]] || return 1
         CLAUDE_CMD_ARGS=("my-cli" "--prompt" "$1")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.has(HOOK):
         return
     answer = probe.build(Build(prompt=MISSING))
@@ -140,7 +141,7 @@ def failure_leaves_no_command(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB104", "The command begins with the CLI", applies=DRIVER, phase="behaviour")
-def begins_with_cli(subject: Any) -> Iterator[Finding]:
+def begins_with_cli(subject: Subject) -> Iterator[Finding]:
     """The first element is the program that is started: what ``driver_cli_binary`` prints, or a wrapper that is
     followed by it. Anything else is not found, or is another program.
 
@@ -152,18 +153,18 @@ def begins_with_cli(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     argv = probe.argv(Build())
-    if not argv or not probe.cli:
+    if not argv or not probe.cli():
         return
-    base = os.path.basename(probe.cli)
+    base = os.path.basename(probe.cli())
     if os.path.basename(argv[0]) == base:
         return
     text = prompt_text(probe, Build())
     if re.match(r"[A-Za-z_]\w*=", argv[0]):
         yield subject.finding(
             "RB104", f"it begins with {said(argv[0])}, which is no program", hook=HOOK,
-            expected=f"env {said(argv[0])} {probe.cli}, or the setting exported",
+            expected=f"env {said(argv[0])} {probe.cli()}, or the setting exported",
         )  # fmt: skip
         return
     followed = any(os.path.basename(a) == base for a in argv[1:] if text not in a)
@@ -174,12 +175,12 @@ def begins_with_cli(subject: Any) -> Iterator[Finding]:
             "RB104",
             f"it begins with {said(argv[0])}",
             hook=HOOK,
-            expected=f"{probe.cli}, or a wrapper followed by it",
+            expected=f"{probe.cli()}, or a wrapper followed by it",
         )
     elif os.path.basename(argv[0]) in _HARMLESS and not probe.arrives(argv, text, Build().prompt):
         yield subject.finding(
-            "RB104", f"{said(shlex.join(argv[:3]))} does not start {probe.cli}, or not with the prompt", hook=HOOK,
-            hint='in `sh -c CODE`, what follows is $0, $1 and so on',
+            "RB104", f"{said(shlex.join(argv[:3]))} does not start {probe.cli()}, or not with the prompt",
+            hook=HOOK, hint='in `sh -c CODE`, what follows is $0, $1 and so on',
         )  # fmt: skip
     elif shutil.which(argv[0], path=probe.scratch.path) is None:
         yield subject.finding(

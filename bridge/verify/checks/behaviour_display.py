@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_agent import AGENT, DISPLAY
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import agent_probe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
-__all__: list[str] = []
+AGENT_OPTIONAL = ("agent_post_iteration", "agent_pre_iteration")
 
 
 @check("RB181", "The display shows what the assistant says", applies=AGENT, phase="behaviour")
-def display_shows(subject: Any) -> Iterator[Finding]:
+def display_shows(subject: Subject) -> Iterator[Finding]:
     """People follow a run by it. Thoughts and tools may be shown as well; the text must be.
 
     Bad::
@@ -31,7 +31,7 @@ def display_shows(subject: Any) -> Iterator[Finding]:
 
         ... | jq -r 'select(.type=="assistant") | .message.content[] | if .type=="text" then .text else empty end'
     """
-    shown = agent_probe(subject).display_clean
+    shown = subject.agent.display_clean()
     if shown is None:
         return
     if not shown.first or not shown.last:
@@ -40,7 +40,7 @@ def display_shows(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB182", "The display is line-buffered", applies=AGENT, phase="behaviour")
-def display_is_live(subject: Any) -> Iterator[Finding]:
+def display_is_live(subject: Subject) -> Iterator[Finding]:
     """Each line has to be shown before the next one comes. jq, sed and grep write in blocks when they write into
     a pipe, so the display stands still for minutes.
 
@@ -54,13 +54,13 @@ def display_is_live(subject: Any) -> Iterator[Finding]:
             while IFS= read -r line; do printf '%s\\n' "$line" | jq -r '...' 2>/dev/null || true; done
         }
     """
-    shown = agent_probe(subject).display_clean
+    shown = subject.agent.display_clean()
     if shown is not None and shown.first and not shown.early:
         yield subject.finding("RB182", "text appears only when the output has ended", hook=DISPLAY)
 
 
 @check("RB183", "The display goes on after a bad line", applies=AGENT, phase="behaviour")
-def display_goes_on(subject: Any) -> Iterator[Finding]:
+def display_goes_on(subject: Subject) -> Iterator[Finding]:
     """The display is part of the pipe that the agent writes into. When it dies at a line that is no JSON, the
     agent gets SIGPIPE and dies with it, in the middle of its work.
 
@@ -74,17 +74,17 @@ def display_goes_on(subject: Any) -> Iterator[Finding]:
             while IFS= read -r line; do printf '%s\\n' "$line" | jq -r '...' 2>/dev/null || true; done
         }
     """
-    probe = agent_probe(subject)
-    clean = probe.display_clean
+    probe = subject.agent
+    clean = probe.display_clean()
     if clean is None or not (clean.first and clean.last) or not clean.early:
         return  # said by RB181 and RB182
-    disturbed = probe.display_disturbed
+    disturbed = probe.display_disturbed()
     if disturbed is not None and not disturbed.last:
         yield subject.finding("RB183", "after a line that is no JSON nothing more is shown", hook=DISPLAY)
 
 
 @check("RB186", "The display ends with status 0", applies=AGENT, phase="behaviour", severity=Severity.WARNING)
-def display_succeeds(subject: Any) -> Iterator[Finding]:
+def display_succeeds(subject: Subject) -> Iterator[Finding]:
     """Loops run it at the end of a pipe with ``pipefail``: when it fails, a good run of the agent counts as failed
     and is repeated. A loop returns what its last command returned.
 
@@ -96,18 +96,19 @@ def display_succeeds(subject: Any) -> Iterator[Finding]:
 
         agent_format_display() { while IFS= read -r line; do ...; if [[ "$text" ]]; then echo "$text"; fi; done; }
     """
-    probe = agent_probe(subject)
-    clean = probe.display_clean
+    probe = subject.agent
+    clean = probe.display_clean()
     if clean is None or not clean.last:
         return
-    disturbed = probe.display_disturbed
+    disturbed = probe.display_disturbed()
     if not clean.status and disturbed is not None and disturbed.last and disturbed.status:
         yield subject.finding(
             "RB186", f"it returns {disturbed.status} when the last line is no JSON", hook=DISPLAY, expected="0"
         )
     if not clean.status:
         return
-    always = bool(probe.display_short and probe.display_short.status)
+    short = probe.display_short()
+    always = short is not None and bool(short.status)
     yield subject.finding(
         "RB186",
         f"it returns {clean.status}" + ("" if always else " when the last line is nothing to show"),
@@ -118,7 +119,7 @@ def display_succeeds(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB189", "Context figures are whole numbers", applies=AGENT, phase="behaviour")
-def context_figures(subject: Any) -> Iterator[Finding]:
+def context_figures(subject: Subject) -> Iterator[Finding]:
     """The loop calculates with ``_ITER_CONTEXT_PCT`` and ``_ITER_CONTEXT_MAX``. bash knows whole numbers only: with
     anything else the original ends at once, without its summary.
 
@@ -130,13 +131,17 @@ def context_figures(subject: Any) -> Iterator[Finding]:
 
         _ITER_CONTEXT_PCT=$((used * 100 / max))
     """
-    probe = agent_probe(subject)
-    probe.optional  # noqa: B018 - they set them
+    probe = subject.agent
+    probe.optional()  # they set them
     for name in ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX"):
         value = probe.shell.get(name, "")
         if not isinstance(value, str) or not re.fullmatch(r"\d*", value):
             writer = next(
-                (h for h in ("agent_post_iteration", "agent_pre_iteration") if name in probe.functions.get(h, "")),
+                (
+                    h
+                    for h in ("agent_post_iteration", "agent_pre_iteration")
+                    if name in probe.functions().get(h, "")
+                ),
                 None,
             )
             yield subject.finding(
@@ -145,7 +150,7 @@ def context_figures(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB184", "Optional hooks do not fail", applies=AGENT, phase="behaviour")
-def optional_hooks(subject: Any) -> Iterator[Finding]:
+def optional_hooks(subject: Subject) -> Iterator[Finding]:
     """They are called before and after each run, whether it went well or not, with ``set -e`` in force.
 
     Bad::
@@ -156,9 +161,9 @@ def optional_hooks(subject: Any) -> Iterator[Finding]:
 
         agent_post_iteration() { if [[ -n "${_BALANCE_BEFORE:-}" ]]; then log "..."; fi; }
     """
-    probe = agent_probe(subject)
-    answers = [answer for answer, _ in probe.optional]
-    post = probe.cold_post
+    probe = subject.agent
+    answers = [answer for answer, _ in probe.optional()]
+    post = probe.cold_post()
     for answer in (*answers, *((post,) if post is not None else ())):
         if not answer.trouble and answer.status:
             why = f": {said(answer.stderr)}" if answer.stderr else ""
@@ -168,7 +173,7 @@ def optional_hooks(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB185", "Optional hooks keep their globals", applies=AGENT, phase="behaviour")
-def optional_hooks_keep_globals(subject: Any) -> Iterator[Finding]:
+def optional_hooks_keep_globals(subject: Subject) -> Iterator[Finding]:
     """What the first hook notes, such as a balance, the second one reads. So it has to be a global: not local, and
     not set in a subshell.
 
@@ -180,11 +185,11 @@ def optional_hooks_keep_globals(subject: Any) -> Iterator[Finding]:
 
         agent_pre_iteration() { _BEFORE=$(my-cli usage); }
     """
-    probe = agent_probe(subject)
-    pre, post = (probe.functions.get(f"agent_{when}_iteration", "") for when in ("pre", "post"))
-    if not pre or not post or not probe.optional or probe.optional[0][0].trouble:
+    probe = subject.agent
+    pre, post = (probe.functions().get(f"agent_{when}_iteration", "") for when in ("pre", "post"))
+    if not pre or not post or not probe.optional() or probe.optional()[0][0].trouble:
         return
-    kept = probe.optional[0][1]
+    kept = probe.optional()[0][1]
     assigned = set(re.findall(r"\b([A-Za-z_]\w*)\+?=", pre))
     declared = re.findall(r"\b(?:local|declare|typeset)\b([^;\n]*)", post)
     own = {name for words in declared for name in re.findall(r"(?<![\w$\"'{])([A-Za-z_]\w*)", _no_values(words))}

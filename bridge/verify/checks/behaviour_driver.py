@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import said
-from bridge.verify.probe import driver_probe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -23,8 +23,8 @@ BOOLEANS = ("driver_supports_tool_allowlist", "driver_supports_sessions", "drive
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 
 
-def _one_line(subject: Any, code: str, hook: str) -> Iterator[Finding]:
-    answer = driver_probe(subject).answer(hook)
+def _one_line(subject: Subject, code: str, hook: str) -> Iterator[Finding]:
+    answer = subject.driver.answer(hook)
     if answer is None or answer.trouble:
         return
     lines = answer.stdout.split("\n")
@@ -35,7 +35,7 @@ def _one_line(subject: Any, code: str, hook: str) -> Iterator[Finding]:
 
 
 @check("RB070", "driver_name is one lower-case identifier", applies=DRIVER, phase="behaviour")
-def name_is_identifier(subject: Any) -> Iterator[Finding]:
+def name_is_identifier(subject: Subject) -> Iterator[Finding]:
     """The loop compares the name with known ones and puts it into file names and messages.
 
     Bad::
@@ -48,7 +48,7 @@ def name_is_identifier(subject: Any) -> Iterator[Finding]:
     """
     found = list(_one_line(subject, "RB070", "driver_name"))
     yield from found
-    answer = driver_probe(subject).answer("driver_name")
+    answer = subject.driver.answer("driver_name")
     if found or answer is None or answer.trouble:
         return
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", answer.text):
@@ -61,7 +61,7 @@ def name_is_identifier(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB071", "driver_display_name is one line", applies=DRIVER, phase="behaviour")
-def display_name_is_one_line(subject: Any) -> Iterator[Finding]:
+def display_name_is_one_line(subject: Subject) -> Iterator[Finding]:
     """It stands in log lines and window titles, each of which is a single line.
 
     Bad::
@@ -74,7 +74,7 @@ def display_name_is_one_line(subject: Any) -> Iterator[Finding]:
     """
     hook = "driver_display_name"
     yield from _one_line(subject, "RB071", hook)
-    answer = driver_probe(subject).answer(hook)
+    answer = subject.driver.answer(hook)
     if answer is not None and not answer.trouble and (found := re.search(r"[\x00-\x09\x0b-\x1f\x7f]", answer.text)):
         yield subject.finding(
             "RB071", f"{hook} prints the control character {found[0]!r}", hook=hook, expected="plain text"
@@ -82,7 +82,7 @@ def display_name_is_one_line(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB072", "driver_cli_binary is one name or path", applies=DRIVER, phase="behaviour")
-def cli_binary_is_one_line(subject: Any) -> Iterator[Finding]:
+def cli_binary_is_one_line(subject: Subject) -> Iterator[Finding]:
     """The loop looks this program up and starts it. When a driver searches for it and finds nothing, it still
     has to print the usual name, so that the message says what is missing.
 
@@ -97,7 +97,7 @@ def cli_binary_is_one_line(subject: Any) -> Iterator[Finding]:
     hook = "driver_cli_binary"
     found = list(_one_line(subject, "RB072", hook))
     yield from found
-    probe = driver_probe(subject)
+    probe = subject.driver
     if found or not probe.has(hook):
         return
     without = probe.without_cli(hook)
@@ -123,13 +123,13 @@ def _is_sentence(text: str) -> bool:
     return bool(re.search(r"\s", text.strip())) and (not re.search(r"[/\\]", text.split()[0]) or " -" in text)
 
 
-def _shown(subject: Any) -> str:
+def _shown(subject: Subject) -> str:
     name = os.path.basename(subject.path)
     return name if name.isprintable() else repr(name)
 
 
 @check("RB073", "The file is called as driver_name says", applies=DRIVER, phase="behaviour")
-def file_name(subject: Any) -> Iterator[Finding]:
+def file_name(subject: Subject) -> Iterator[Finding]:
     """The loop loads ``drivers/NAME.sh`` and later compares what ``driver_name`` prints with that name.
 
     Bad::
@@ -142,7 +142,7 @@ def file_name(subject: Any) -> Iterator[Finding]:
         # drivers/my-platform.sh
         driver_name() { echo "my-platform"; }
     """
-    answer = driver_probe(subject).answer("driver_name")
+    answer = subject.driver.answer("driver_name")
     stem = os.path.basename(subject.path).removesuffix(".sh")
     if answer is not None and not answer.trouble and answer.text and answer.text != stem:
         yield subject.finding(
@@ -154,7 +154,7 @@ def file_name(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB074", "driver_min_version is a version", applies=DRIVER, phase="behaviour")
-def min_version(subject: Any) -> Iterator[Finding]:
+def min_version(subject: Subject) -> Iterator[Finding]:
     """Preflight checks compare it with what the CLI reports, number by number.
 
     Bad::
@@ -165,7 +165,7 @@ def min_version(subject: Any) -> Iterator[Finding]:
 
         driver_min_version() { echo "2.0.0"; }
     """
-    answer = driver_probe(subject).answer("driver_min_version")
+    answer = subject.driver.answer("driver_min_version")
     if answer is not None and not answer.trouble and not _SEMVER.fullmatch(answer.text):
         yield subject.finding(
             "RB074",
@@ -176,7 +176,7 @@ def min_version(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB075", "driver_check_available tells whether the CLI is there", applies=DRIVER, phase="behaviour")
-def check_available(subject: Any) -> Iterator[Finding]:
+def check_available(subject: Subject) -> Iterator[Finding]:
     """Preflight checks ask it before anything is run. Here it is asked twice: with the CLI on PATH, and without.
 
     Bad::
@@ -187,7 +187,7 @@ def check_available(subject: Any) -> Iterator[Finding]:
 
         driver_check_available() { command -v my-cli >/dev/null 2>&1; }
     """
-    pair = driver_probe(subject).available
+    pair = subject.driver.available()
     if pair is None:
         return
     told = False
@@ -195,28 +195,28 @@ def check_available(subject: Any) -> Iterator[Finding]:
         if not answer.trouble and answer.ok is not wanted:
             yield subject.finding(
                 "RB075",
-                f"driver_check_available returns {answer.status} while {driver_probe(subject).cli} is {when}",
+                f"driver_check_available returns {answer.status} while {subject.driver.cli()} is {when}",
                 hook="driver_check_available",
                 expected="0" if wanted else "1",
             )
             told = True
-    probe = driver_probe(subject)
-    if told or len(probe.scratch.names) < 2 or "/" in probe.cli:
+    probe = subject.driver
+    if told or len(probe.scratch.names) < 2 or "/" in probe.cli():
         return
     # The script asks for other programs as well: those are there, and the one that is run is not.
-    found = probe.without_one(probe.cli, "driver_check_available")
-    now = probe.without_one(probe.cli, "driver_cli_binary")
-    if found.ok and not now.trouble and now.text == probe.cli:
+    found = probe.without_one(probe.cli(), "driver_check_available")
+    now = probe.without_one(probe.cli(), "driver_cli_binary")
+    if found.ok and not now.trouble and now.text == probe.cli():
         yield subject.finding(
             "RB075",
-            f"driver_check_available returns 0 while {probe.cli} is nowhere on PATH, and another program is",
+            f"driver_check_available returns 0 while {probe.cli()} is nowhere on PATH, and another program is",
             hook="driver_check_available",
-            expected=f"the answer for {probe.cli}, which driver_cli_binary names",
+            expected=f"the answer for {probe.cli()}, which driver_cli_binary names",
         )
 
 
 @check("RB076", "Booleans are answered by status 0 or 1", applies=DRIVER, phase="behaviour")
-def booleans(subject: Any) -> Iterator[Finding]:
+def booleans(subject: Subject) -> Iterator[Finding]:
     """0 is yes and 1 is no. Any other status is how commands report that they failed, 127 that there is none.
 
     Bad::
@@ -228,11 +228,11 @@ def booleans(subject: Any) -> Iterator[Finding]:
         driver_supports_sessions() { return 1; }
     """
     for hook in BOOLEANS:
-        answer = driver_probe(subject).answer(hook)
+        answer = subject.driver.answer(hook)
         if answer is not None and not answer.trouble and answer.status > 1:
             yield subject.finding("RB076", f"{hook} returns {answer.status}", hook=hook, expected="0 or 1")
         elif answer is not None and not answer.trouble:
-            again = driver_probe(subject).call(hook)
+            again = subject.driver.call(hook)
             if not again.trouble and again.status != answer.status:
                 yield subject.finding(
                     "RB076", f"{hook} returns {answer.status}, and {again.status} when it is asked again", hook=hook
@@ -240,7 +240,7 @@ def booleans(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB077", "Booleans print nothing", applies=DRIVER, phase="behaviour")
-def booleans_are_silent(subject: Any) -> Iterator[Finding]:
+def booleans_are_silent(subject: Subject) -> Iterator[Finding]:
     """They are called in conditions with their output open to the terminal. A driver that prints ``true`` and
     returns 0 either way says yes whatever it prints.
 
@@ -252,10 +252,10 @@ def booleans_are_silent(subject: Any) -> Iterator[Finding]:
 
         driver_supports_sessions() { return 1; }
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     answers = [probe.answer(hook) for hook in BOOLEANS]
     told = set()
-    for answer in [*answers, *(probe.available or ())]:
+    for answer in [*answers, *(probe.available() or ())]:
         if answer is not None and (answer.stdout or answer.stderr) and answer.hook not in told:
             told.add(answer.hook)
             yield subject.finding(

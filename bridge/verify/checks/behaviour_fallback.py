@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.checks.behaviour_session import DRIVER, FALLBACK
 from bridge.verify.model import Severity
-from bridge.verify.probe import DriverProbe, driver_probe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
-    from bridge.verify.probe import Answer
+    from bridge.verify.probe import DriverProbe, HookResult
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -31,8 +31,8 @@ def _pretty(*ids: str) -> str:
     return f"[\n{items}\n]\n"
 
 
-def _asked(probe: DriverProbe, answer: str | None, status: int = 0) -> Answer:
-    probe.cli  # noqa: B018 - its scripted CLI must be there
+def _asked(probe: DriverProbe, answer: str | None, status: int = 0) -> HookResult:
+    probe.cli()  # its scripted CLI must be there
     probe.scratch.answer(answer, status)
     found = probe.call(FALLBACK, probe.scratch.file("empty.log", b""))
     probe.scratch.answer(None)
@@ -40,7 +40,7 @@ def _asked(probe: DriverProbe, answer: str | None, status: int = 0) -> Answer:
 
 
 @check("RB152", "The fallback gives the only session", applies=DRIVER, phase="behaviour")
-def fallback_gives(subject: Any) -> Iterator[Finding]:
+def fallback_gives(subject: Subject) -> Iterator[Finding]:
     """When nothing in the output tells the id, the CLI is asked. If it lists one session, that is the one.
 
     Bad::
@@ -51,7 +51,7 @@ def fallback_gives(subject: Any) -> Iterator[Finding]:
 
         my-cli session list --format json </dev/null | jq -r 'if length == 1 then .[0].id else empty end'
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.own(FALLBACK):
         return
     compact, pretty = _asked(probe, _listed(ONE)), _asked(probe, _pretty(ONE))
@@ -63,7 +63,8 @@ def fallback_gives(subject: Any) -> Iterator[Finding]:
             return
     if not (compact.text and pretty.text):
         # Only of opencode is it known how its CLI is asked.
-        known = probe.known is not None and probe.known.falls_back
+        driver = probe.known()
+        known = driver is not None and driver.falls_back
         yield subject.finding(
             "RB152", "with one session listed it prints nothing", hook=FALLBACK, expected=ONE,
             severity=None if known else Severity.INFO,
@@ -71,7 +72,7 @@ def fallback_gives(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB153", "The fallback refuses ambiguity", applies=DRIVER, phase="behaviour")
-def fallback_refuses(subject: Any) -> Iterator[Finding]:
+def fallback_refuses(subject: Subject) -> Iterator[Finding]:
     """With several sessions in the list there is no telling which one is the loop's. The newest may be the one
     in which a person is typing at this moment, and the loop would go on in it.
 
@@ -83,7 +84,7 @@ def fallback_refuses(subject: Any) -> Iterator[Finding]:
 
         my-cli session list --format json | jq -r 'if length == 1 then .[0].id else empty end'
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.own(FALLBACK):
         return
     for listed in (_listed(ONE, TWO), _listed(TWO, ONE), _pretty(ONE, TWO)):
@@ -94,7 +95,7 @@ def fallback_refuses(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB154", "The fallback gives nothing when the CLI fails", applies=DRIVER, phase="behaviour")
-def fallback_fails_quietly(subject: Any) -> Iterator[Finding]:
+def fallback_fails_quietly(subject: Subject) -> Iterator[Finding]:
     """A CLI that is missing, fails, or has no session leaves no id. What it prints then must not be taken for one.
 
     Bad::
@@ -105,7 +106,7 @@ def fallback_fails_quietly(subject: Any) -> Iterator[Finding]:
 
         my-cli session current 2>/dev/null || return 1
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.own(FALLBACK):
         return
     cases = {"lists no session": ("[]\n", 0), "fails": ("error: not logged in\n", 1), "prints nothing": (None, 0)}

@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import BOTH, said
 from bridge.verify.model import Severity
-from bridge.verify.probe import AgentProbe, probe_for
-from bridge.verify.probe.families import recordings
+from bridge.verify.probe import AgentProbe
+from bridge.verify.recordings import recordings
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
-    from bridge.verify.probe.scratch import Moved
+    from bridge.verify.probe.scratch import FileChange
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
 READERS = ("driver_extract_session_id_from_output", "driver_fallback_session_id", "agent_extract_response")
 
 
-def _where(moved: Moved) -> str:
-    return {"home": "~/", "tmp": "$TMPDIR/", "project": ""}[moved.place] + moved.name
+def _where(moved: FileChange) -> str:
+    return {"home": "~/", "tmp": "$TMPDIR/", "project": ""}[moved.folder] + moved.name
 
 
-def _severity(moved: Moved) -> Severity:
+def _severity(moved: FileChange) -> Severity:
     if moved.how != "made":
         return Severity.ERROR
-    return Severity.INFO if moved.place == "home" else Severity.WARNING
+    return Severity.INFO if moved.folder == "home" else Severity.WARNING
 
 
 @check("RB063", "Sourcing it makes no files", applies=BOTH, phase="behaviour", severity=Severity.WARNING)
-def loading_makes_no_files(subject: Any) -> Iterator[Finding]:
+def loading_makes_no_files(subject: Subject) -> Iterator[Finding]:
     """A script is sourced by whoever wants to know something about it, in any project and as often as they like.
     Files that it makes then lie about in folders where no agent ever ran, and are committed with the next work.
 
@@ -46,9 +47,9 @@ def loading_makes_no_files(subject: Any) -> Iterator[Finding]:
 
         driver_build_command() { echo "built" >> "${RALPH_DIR:-.ralph}/my-driver.log"; ...; }
     """
-    probe = probe_for(subject)
-    probe.loading  # noqa: B018 - the files are noted on the way
-    for moved in (moved for hook, moved in probe.moved if hook == "source"):
+    probe = subject.probe
+    probe.loading()  # the files are noted on the way
+    for moved in (moved for hook, moved in probe.file_changes if hook == "source"):
         yield subject.finding(
             "RB063",
             f"sourcing it has {moved.how} the file {said(_where(moved))}",
@@ -59,7 +60,7 @@ def loading_makes_no_files(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB064", "Hooks leave files as they are", applies=BOTH, phase="behaviour")
-def hooks_leave_files(subject: Any) -> Iterator[Finding]:
+def hooks_leave_files(subject: Subject) -> Iterator[Finding]:
     """The prompt and the output belong to the loop, which reads them again: a hook that edits or removes one
     changes the next iteration. A temporary file that nobody removes is one more with every iteration; one in the
     project is taken for a result and committed.
@@ -72,13 +73,13 @@ def hooks_leave_files(subject: Any) -> Iterator[Finding]:
 
         text=$(sed '/^$/d' "$1")
     """
-    probe = probe_for(subject)
+    probe = subject.probe
     probe.watched()
     if isinstance(probe, AgentProbe):
         probe.run_all()
     told: set[tuple[str, str]] = set()
-    for hook, moved in probe.moved:
-        loops_own = moved.how == "made" and moved.place == "project" and moved.name.startswith(".ralph/")
+    for hook, moved in probe.file_changes:
+        loops_own = moved.how == "made" and moved.folder == "project" and moved.name.startswith(".ralph/")
         if hook == "source" or loops_own or (hook, moved.how) in told:
             continue
         told.add((hook, moved.how))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_live import DRIVER
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import DriverProbe, driver_probe
-from bridge.verify.probe.families import Recording, Verdict, judge, recordings, recordings_of
+from bridge.verify.recordings import Comparison, Recording, compare, recordings, recordings_of
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
     from bridge.stream.jq import Filter
     from bridge.verify.model import Finding
+    from bridge.verify.probe import DriverProbe
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -35,7 +36,7 @@ NO_OBJECTS = (b"null", b"42", b'"rb-unknown"', b"[]", b'["rb-unknown"]', b"true"
 
 
 @check("RB134", "The stream filter is a jq program", applies=DRIVER, phase="behaviour")
-def filter_compiles(subject: Any) -> Iterator[Finding]:
+def filter_compiles(subject: Subject) -> Iterator[Finding]:
     """The loop hands it to ``jq -j``. A program that does not compile shows nothing at all, and ends the pipe
     that the agent writes into.
 
@@ -47,37 +48,36 @@ def filter_compiles(subject: Any) -> Iterator[Finding]:
 
         driver_stream_filter() { echo 'select(.type == "text") | .text'; }
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     answer = probe.answer(FILTER) if probe.own(FILTER) else None
     if answer is None or answer.trouble:
         return
     if not answer.text.strip():
         yield subject.finding("RB134", "it prints nothing", hook=FILTER, expected="a jq program, at least: empty")
-    elif isinstance(probe.filter, str):
-        detail = probe.filter.split("jq says:")[-1].split("next:")[0]
+    elif isinstance(program := probe.filter(), str):
+        detail = program.split("jq says:")[-1].split("next:")[0]
         yield subject.finding("RB134", f"it does not compile: {said(detail)}", hook=FILTER)
 
 
-def _run(program: Filter, recording: Recording) -> Verdict:
+def _run(program: Filter, recording: Recording) -> Comparison:
     shown = b"".join(program.stream(recording.lines))
-    return judge(shown.decode(errors="replace"), recording)
+    return compare(shown.decode(errors="replace"), recording)
 
 
-def _filter(subject: Any) -> tuple[DriverProbe, Filter] | None:
-    probe = driver_probe(subject)
+def _filter(subject: Subject) -> tuple[DriverProbe, Filter] | None:
+    probe = subject.driver
     if (
         probe.truth("driver_supports_live_output") is not True
-        or probe.filter is None
-        or isinstance(probe.filter, str)
+        or (program := probe.filter()) is None
+        or isinstance(program, str)
     ):
         return None
-    return probe, probe.filter
+    return probe, program
 
 
 def _expected(probe: DriverProbe) -> list[Recording]:
     """What its CLI prints in live mode, today's shape first; empty for a CLI that isn't known."""
-    cli = probe.known.cli[0] if probe.known is not None else probe.cli
-    found = recordings_of(cli)
+    found = recordings_of(known.cli[0] if (known := probe.known()) is not None else probe.cli())
     if found and found[0].name.startswith("claude"):
         # Whether there are partial messages is up to the command.
         partial = _PARTIAL in probe.live_argv()
@@ -86,7 +86,7 @@ def _expected(probe: DriverProbe) -> list[Recording]:
 
 
 @check("RB135", "The filter shows what the assistant says", applies=DRIVER, phase="behaviour")
-def filter_shows_text(subject: Any) -> Iterator[Finding]:
+def filter_shows_text(subject: Subject) -> Iterator[Finding]:
     """The filter is all that a person sees of a run that takes half an hour. It is run here on recorded events of
     its CLI (of today's version first); every text has to be there, with its line breaks.
 
@@ -137,7 +137,7 @@ def _raw(program: Filter) -> str:
 
 
 @check("RB136", "The filter shows nothing else", applies=DRIVER, phase="behaviour")
-def filter_shows_nothing_else(subject: Any) -> Iterator[Finding]:
+def filter_shows_nothing_else(subject: Subject) -> Iterator[Finding]:
     """Thoughts, the prompt, the output of tools and the final summary, which repeats the text, drown what the
     assistant says. A line that names the tool in use is fine.
 
@@ -183,7 +183,7 @@ def filter_shows_nothing_else(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB137", "The filter survives events that it doesn't know", applies=DRIVER, phase="behaviour")
-def filter_survives(subject: Any) -> Iterator[Finding]:
+def filter_survives(subject: Subject) -> Iterator[Finding]:
     """CLIs add events with every version. What the filter does not know it has to pass over: no output, and no
     error of jq in the middle of the display.
 
@@ -219,7 +219,7 @@ def filter_survives(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB138", "The filter works line by line", applies=DRIVER, phase="behaviour")
-def filter_by_line(subject: Any) -> Iterator[Finding]:
+def filter_by_line(subject: Subject) -> Iterator[Finding]:
     """The events arrive one by one, and each has to be shown when it arrives. A program that wants all of them
     (``--slurp``, ``inputs``) shows nothing until the agent has ended, or nothing ever.
 
@@ -240,6 +240,6 @@ def filter_by_line(subject: Any) -> Iterator[Finding]:
     for recording in _expected(probe) or list(recordings().values()):
         if _run(program, recording).missing:
             whole = b"[" + b",".join(line.strip() for line in recording.lines) + b"]"
-            if judge(program.apply(whole).decode(errors="replace"), recording).shows:
+            if compare(program.apply(whole).decode(errors="replace"), recording).shows:
                 yield subject.finding("RB138", "it wants all events in one array", hook=FILTER)
                 return

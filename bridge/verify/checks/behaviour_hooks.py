@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.checks.behaviour_driver import DRIVER
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import driver_probe
 from bridge.verify.probe.scratch import LISTED
 from bridge.verify.registry import check
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -24,7 +24,7 @@ ANSWERS = ("driver_name", "driver_display_name", "driver_cli_binary", "driver_mi
 
 
 @check("RB078", "driver_valid_tools fills VALID_TOOL_PATTERNS", applies=DRIVER, phase="behaviour")
-def valid_tools(subject: Any) -> Iterator[Finding]:
+def valid_tools(subject: Subject) -> Iterator[Finding]:
     """Allowlists are held against these patterns; with none of them, every entry of an allowlist is refused.
 
     Bad::
@@ -36,7 +36,7 @@ def valid_tools(subject: Any) -> Iterator[Finding]:
         driver_valid_tools() { VALID_TOOL_PATTERNS=("Read" "Write" "Bash(*)"); }
     """
     hook = "driver_valid_tools"
-    answer = driver_probe(subject).answer(hook)
+    answer = subject.driver.answer(hook)
     if answer is None or answer.trouble:
         return
     tools = answer.value
@@ -57,7 +57,7 @@ def valid_tools(subject: Any) -> Iterator[Finding]:
         yield subject.finding(
             "RB078", f"VALID_TOOL_PATTERNS has one element, {said(tools[0])}", hook=hook, expected="one per tool"
         )
-    elif tools != driver_probe(subject).call(hook, array="VALID_TOOL_PATTERNS").value:
+    elif tools != subject.driver.call(hook, array="VALID_TOOL_PATTERNS").value:
         yield subject.finding(
             "RB078", "called again, it gives another list", hook=hook, hint="assign with =, not +="
         )
@@ -66,7 +66,7 @@ def valid_tools(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB079", "driver_permission_denial_help prints help", applies=DRIVER, phase="behaviour")
-def denial_help(subject: Any) -> Iterator[Finding]:
+def denial_help(subject: Subject) -> Iterator[Finding]:
     """It is all that a person sees when the loop stops because the agent was refused something. It is called
     plainly under ``set -e``, so a status other than 0 ends the loop before its own last words.
 
@@ -79,7 +79,7 @@ def denial_help(subject: Any) -> Iterator[Finding]:
         driver_permission_denial_help() { echo "Give $DRIVER_DISPLAY_NAME the permission, see $RALPHRC_FILE."; }
     """
     hook = "driver_permission_denial_help"
-    probe = driver_probe(subject)
+    probe = subject.driver
     answer = probe.answer(hook) if probe.own(hook) else None
     if answer is None or answer.trouble:
         return
@@ -90,7 +90,7 @@ def denial_help(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB080", "Hooks that print an answer succeed", applies=DRIVER, phase="behaviour")
-def answers_succeed(subject: Any) -> Iterator[Finding]:
+def answers_succeed(subject: Subject) -> Iterator[Finding]:
     """The loop takes ``CMD=$(driver_cli_binary)`` under ``set -e``: a status other than 0 ends it, although the
     answer was printed.
 
@@ -102,7 +102,7 @@ def answers_succeed(subject: Any) -> Iterator[Finding]:
 
         driver_display_name() { echo "My Platform"; }
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     for hook in (*ANSWERS, "driver_stream_filter"):
         answer = probe.answer(hook) if probe.own(hook) else None
         if answer is not None and not answer.trouble and answer.status:
@@ -111,7 +111,7 @@ def answers_succeed(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB081", "Hooks set no undeclared globals", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
-def undeclared_globals(subject: Any) -> Iterator[Finding]:
+def undeclared_globals(subject: Subject) -> Iterator[Finding]:
     """Hooks run in the loop's main shell, so a variable that was not made local stays there, and may be one
     that the loop itself uses: a loop variable called ``i``, ``line`` or ``arg`` is enough.
 
@@ -126,7 +126,7 @@ def undeclared_globals(subject: Any) -> Iterator[Finding]:
     """
     outputs = {name for name, entry in driver_contract().globals.items() if entry.role == "output"}
     told: set[str] = set()
-    for hook, before, after in driver_probe(subject).watched():
+    for hook, before, after in subject.driver.watched():
         for name in before.new_names(after):
             if name in outputs or name in told:
                 continue
@@ -142,7 +142,7 @@ def undeclared_globals(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB082", "Hooks leave the host's variables", applies=DRIVER, phase="behaviour")
-def host_variables(subject: Any) -> Iterator[Finding]:
+def host_variables(subject: Subject) -> Iterator[Finding]:
     """The settings, PATH and HOME belong to the loop. A hook that changes one changes all later iterations,
     and every other program that the loop starts.
 
@@ -155,7 +155,7 @@ def host_variables(subject: Any) -> Iterator[Finding]:
         driver_build_command() { local format="${CLAUDE_OUTPUT_FORMAT:-json}"; ...; }
     """
     told = set()
-    for hook, before, after in driver_probe(subject).watched():
+    for hook, before, after in subject.driver.watched():
         for name in before.host_changes(after):
             if (hook, name) not in told:
                 told.add((hook, name))
@@ -165,7 +165,7 @@ def host_variables(subject: Any) -> Iterator[Finding]:
 @check(
     "RB083", "Building a command does not run the CLI", applies=DRIVER, phase="behaviour", severity=Severity.WARNING
 )
-def cli_not_started(subject: Any) -> Iterator[Finding]:
+def cli_not_started(subject: Subject) -> Iterator[Finding]:
     """Hooks that only answer or build are called several times per iteration and must cost nothing: a CLI takes
     a second to start, may ask for a login, and may be billed.
 
@@ -179,7 +179,7 @@ def cli_not_started(subject: Any) -> Iterator[Finding]:
     """
     allowed = ("driver_check_available", "driver_fallback_session_id", "driver_extract_session_id_from_output")
     told = set()
-    for hook, line in driver_probe(subject).started_cli():
+    for hook, line in subject.driver.started_cli():
         if hook not in allowed and hook not in told:
             told.add(hook)
             yield subject.finding("RB083", f"{hook} runs the CLI: {said(line)}", hook=hook)

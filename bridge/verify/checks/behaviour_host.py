@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.checks.behaviour_loading import BOTH, TROUBLE, said
-from bridge.verify.probe import AgentProbe, ProbeFailed, probe_for
+from bridge.verify.probe import AgentProbe, ProbeFailed
 from bridge.verify.probe.driver import loop_functions
-from bridge.verify.probe.strict import strict as run_strictly
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
-    from bridge.verify.probe.state import State
-    from bridge.verify.probe.strict import Strict
+    from bridge.verify.probe.base import StrictRun, Watched
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -25,7 +24,7 @@ AGENT_HOOKS = ("agent_invoke", "agent_extract_response", "agent_format_display")
 
 
 @check("RB058", "It survives the options of the loop", applies=BOTH, phase="behaviour")
-def loading_under_errexit(subject: Any) -> Iterator[Finding]:
+def loading_under_errexit(subject: Subject) -> Iterator[Finding]:
     """The loops run with ``set -e`` in force while they source the script and, for drivers, while they call
     ``driver_valid_tools``, ``driver_permission_denial_help`` and take the answers of ``driver_cli_binary`` and
     ``driver_display_name``. A command that fails there on the way ends the whole loop. The loop of agents also has
@@ -40,21 +39,21 @@ def loading_under_errexit(subject: Any) -> Iterator[Finding]:
 
         MY_CONFIG=$(grep key ~/.my-platform.conf || true)
     """
-    probe = probe_for(subject)
-    if probe.loading[0].trouble or probe.loading[0].status:
+    probe = subject.probe
+    if probe.loading().result.trouble or probe.loading().result.status:
         return  # said by RB050 and RB051
     # Not a hook that fails or hangs on its own: that is said by the check of that hook.
     wanted: tuple[str, ...]
     if isinstance(probe, AgentProbe):
         wanted, options = ("agent_pre_iteration", "agent_post_iteration"), "set -euo pipefail"
-        probe.optional  # noqa: B018 - one that hangs or exits is known then
+        probe.optional()  # one that hangs or exits is known then
         wanted = tuple(h for h in wanted if h not in {a.hook for a in (*probe.troubles, *probe.exits)})
         before = "log() { builtin printf '%s\\n' \"$*\" >&2; }\n" + probe.host()
-        strict = run_strictly(probe, [h for h in wanted if probe.has(h)], "-euo pipefail", before, condition=True)
+        strict = probe.strictly([h for h in wanted if probe.has(h)], "-euo pipefail", before, condition=True)
     else:
         wanted, options = ("driver_valid_tools", "driver_permission_denial_help"), "set -e"
         hooks = [hook for hook in wanted if probe.has(hook) and probe.own(hook)]
-        strict = run_strictly(probe, hooks, before=loop_functions())
+        strict = probe.strictly(hooks, before=loop_functions())
     if not strict.loaded:
         what = _why(strict)
         yield subject.finding(
@@ -73,12 +72,12 @@ def loading_under_errexit(subject: Any) -> Iterator[Finding]:
             return
 
 
-def _why(strict: Strict) -> str:
+def _why(strict: StrictRun) -> str:
     return f": {said(strict.stderr)}" if strict.stderr else ""
 
 
 @check("RB059", "Required functions are there after sourcing", applies=BOTH, phase="behaviour")
-def required_functions(subject: Any) -> Iterator[Finding]:
+def required_functions(subject: Subject) -> Iterator[Finding]:
     """The loop calls the required functions without asking whether they exist. One that is only defined under
     a condition, or whose name has a slip, ends the loop with status 127.
 
@@ -90,21 +89,21 @@ def required_functions(subject: Any) -> Iterator[Finding]:
 
         driver_name() { echo "my-platform"; }
     """
-    probe = probe_for(subject)
+    probe = subject.probe
     required = AGENT_HOOKS if subject.kind == "agent" else driver_contract().required
     for hook in required:
         if not probe.has(hook):
-            meant = [name for name in probe.functions if name.startswith(hook[:-1])]
+            meant = [name for name in probe.functions() if name.startswith(hook[:-1])]
             hint = f"is {meant[0]} a slip of the pen?" if meant else f"define {hook}"
             yield subject.finding("RB059", f"{hook} is not defined after sourcing", hook=hook, hint=hint)
 
 
-def _watched(subject: Any) -> list[tuple[str, State, State]]:
-    return probe_for(subject).watched()
+def _watched(subject: Subject) -> list[Watched]:
+    return subject.probe.watched()
 
 
 @check("RB061", "Hooks leave options, folder, IFS and traps", applies=BOTH, phase="behaviour")
-def hooks_leave_the_shell(subject: Any) -> Iterator[Finding]:
+def hooks_leave_the_shell(subject: Subject) -> Iterator[Finding]:
     """Hooks run in the loop's main shell, because their globals have to stay. So everything else that they
     change stays as well: a ``cd``, a ``set -f`` for one split, an IFS that was not made local.
 
@@ -126,8 +125,8 @@ def hooks_leave_the_shell(subject: Any) -> Iterator[Finding]:
                 )
 
 
-@check("RB062", "Hooks come back", applies=BOTH, phase="behaviour")
-def hooks_come_back(subject: Any) -> Iterator[Finding]:
+@check("RB062", "Hooks come back", applies=BOTH, phase="behaviour", after_timeout=True)
+def hooks_come_back(subject: Subject) -> Iterator[Finding]:
     """A hook that waits for an answer stops the loop for ever, since nobody sits in front of it; one that
     calls ``exit`` or ``exec`` ends it.
 
@@ -139,7 +138,7 @@ def hooks_come_back(subject: Any) -> Iterator[Finding]:
 
         driver_check_available() { command -v my-cli >/dev/null 2>&1; }
     """
-    probe = probe_for(subject)
+    probe = subject.probe
     with contextlib.suppress(ProbeFailed):  # when the time is used up, what has used it is known all the same
         _watched(subject)
     told = set()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import Build, DriverProbe, driver_probe
+from bridge.verify.probe import Build, DriverProbe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -21,15 +22,15 @@ HOOK = "driver_prepare_live_command"
 CONTEXT = 'Loop #2.  It\'s "json" now: $(x) *\nsecond line --output-format json'
 
 
-def _live(subject: Any) -> tuple[DriverProbe, Build] | None:
-    probe = driver_probe(subject)
+def _live(subject: Subject) -> tuple[DriverProbe, Build] | None:
+    probe = subject.driver
     if not probe.own(HOOK) or probe.truth("driver_supports_live_output") is not True or not probe.argv(Build()):
         return None
-    return probe, Build(context=CONTEXT, session=probe.session or "", resume="true", tools="Read,Bash(git *)")
+    return probe, Build(context=CONTEXT, session=probe.session() or "", resume="true", tools="Read,Bash(git *)")
 
 
 @check("RB130", "The live command is filled in", applies=DRIVER, phase="behaviour")
-def live_is_filled(subject: Any) -> Iterator[Finding]:
+def live_is_filled(subject: Subject) -> Iterator[Finding]:
     """In live mode the loop runs LIVE_CMD_ARGS. It has to begin with the same program as the command that it is
     made from.
 
@@ -62,7 +63,7 @@ def live_is_filled(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB131", "The live command is a copy: CLAUDE_CMD_ARGS stays", applies=DRIVER, phase="behaviour")
-def command_stays(subject: Any) -> Iterator[Finding]:
+def command_stays(subject: Subject) -> Iterator[Finding]:
     """The loop falls back to the ordinary command when live mode can't be had, and logs it. A hook that works on
     the array itself leaves the live flags in it.
 
@@ -83,7 +84,7 @@ def command_stays(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB132", "The live command keeps prompt, context and session", applies=DRIVER, phase="behaviour")
-def live_keeps_texts(subject: Any) -> Iterator[Finding]:
+def live_keeps_texts(subject: Subject) -> Iterator[Finding]:
     """Options are replaced, texts are not: what the prompt or the context say must not change because the word
     json is in them, and an argument with blanks stays one argument.
 
@@ -112,17 +113,13 @@ def live_keeps_texts(subject: Any) -> Iterator[Finding]:
     else:
         # A context may be the very word that is looked for; where it is part of the prompt, it isn't alone.
         short = found[0].live(Build(context="json", output=None))
-        if (
-            short is not None
-            and isinstance(short[0].value, list)
-            and short[0].value.count("json") < short[1].count("json")
-        ):
+        if short is not None and short.argv is not None and short.argv.count("json") < short.command.count("json"):
             yield subject.finding("RB132", "a context that is only the word json is changed", hook=HOOK,
                 hint="change the argument behind --output-format only", severity=Severity.INFO)  # fmt: skip
 
 
 @check("RB133", "Nothing stale of an earlier live command", applies=DRIVER, phase="behaviour")
-def live_is_fresh(subject: Any) -> Iterator[Finding]:
+def live_is_fresh(subject: Subject) -> Iterator[Finding]:
     """The hook is called once per iteration in the same shell. Appending to LIVE_CMD_ARGS without emptying it
     first makes every command longer than the last.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.model import Severity
-from bridge.verify.probe import probe_for
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -32,7 +32,7 @@ def said(text: str, limit: int = 120) -> str:
 
 
 @check("RB050", "Sourcing it comes back", applies=BOTH, phase="behaviour")
-def loading_comes_back(subject: Any) -> Iterator[Finding]:
+def loading_comes_back(subject: Subject) -> Iterator[Finding]:
     """A script is sourced into the loop's own shell. An ``exit`` there ends the loop, not the script; so does
     ``exec``, and a command that waits for input stops it before the first iteration.
 
@@ -44,7 +44,7 @@ def loading_comes_back(subject: Any) -> Iterator[Finding]:
 
         driver_check_available() { command -v my-cli >/dev/null 2>&1; }
     """
-    answer = probe_for(subject).loading[0]
+    answer = subject.probe.loading().result
     if answer.trouble:
         status = f" {answer.status}" if answer.trouble == "exited" else ""
         yield subject.finding(
@@ -57,7 +57,7 @@ def loading_comes_back(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB051", "Sourcing it succeeds", applies=BOTH, phase="behaviour")
-def loading_succeeds(subject: Any) -> Iterator[Finding]:
+def loading_succeeds(subject: Subject) -> Iterator[Finding]:
     """The loops source scripts with ``set -e`` in force, so a last command that fails ends the loop at once,
     without a word. The usual culprit is a short condition as the last line of the file.
 
@@ -69,7 +69,7 @@ def loading_succeeds(subject: Any) -> Iterator[Finding]:
 
         if [[ -n "${MY_DEBUG:-}" ]]; then set_debug; fi
     """
-    answer = probe_for(subject).loading[0]
+    answer = subject.probe.loading().result
     if not answer.trouble and answer.status:
         yield subject.finding(
             "RB051",
@@ -80,7 +80,7 @@ def loading_succeeds(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB052", "Sourcing it prints nothing", applies=BOTH, phase="behaviour")
-def loading_is_silent(subject: Any) -> Iterator[Finding]:
+def loading_is_silent(subject: Subject) -> Iterator[Finding]:
     """What a script prints while it is loaded lands in the middle of the loop's own display, or in the answer
     of whatever program had sourced it to ask a question.
 
@@ -92,20 +92,20 @@ def loading_is_silent(subject: Any) -> Iterator[Finding]:
 
         # nothing: the loop says itself which driver it uses
     """
-    answer = probe_for(subject).loading[0]
+    answer = subject.probe.loading().result
     for stream, text in (("stdout", answer.stdout), ("stderr", answer.stderr)):
         if text and not (stream == "stderr" and (answer.status or answer.trouble)):
             yield subject.finding("RB052", f"sourcing it prints {said(text)} on {stream}", expected="no output")
 
 
-def _moved(subject: Any, *what: str) -> Iterator[tuple[str, str, str]]:
-    _, before, after = probe_for(subject).loading
+def _moved(subject: Subject, *what: str) -> Iterator[tuple[str, str, str]]:
+    _, before, after = subject.probe.loading()
     if before is not None and after is not None:
         yield from (difference for difference in before.differences(after) if difference[0] in what)
 
 
 @check("RB053", "Sourcing it leaves the shell's options", applies=BOTH, phase="behaviour")
-def loading_leaves_options(subject: Any) -> Iterator[Finding]:
+def loading_leaves_options(subject: Subject) -> Iterator[Finding]:
     """Options belong to the shell that sources the script. ``set -e`` in a driver makes the loop end at the
     first command that fails; ``nullglob`` or ``extglob`` change what the loop's own code means.
 
@@ -127,7 +127,7 @@ def loading_leaves_options(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB054", "Sourcing it leaves the working folder", applies=BOTH, phase="behaviour")
-def loading_leaves_cwd(subject: Any) -> Iterator[Finding]:
+def loading_leaves_cwd(subject: Subject) -> Iterator[Finding]:
     """The working folder is the project. After a ``cd`` in a driver the loop looks for its plan, its prompt and
     its logs in another place, and the agent works on the wrong files.
 
@@ -144,7 +144,7 @@ def loading_leaves_cwd(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB055", "Sourcing it leaves traps alone", applies=BOTH, phase="behaviour")
-def loading_leaves_traps(subject: Any) -> Iterator[Finding]:
+def loading_leaves_traps(subject: Subject) -> Iterator[Finding]:
     """A shell has one trap per signal. A script that sets one takes the loop's own away, which would have ended
     the agent and saved the state.
 
@@ -161,7 +161,7 @@ def loading_leaves_traps(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB056", "Sourcing it leaves IFS alone", applies=BOTH, phase="behaviour")
-def loading_leaves_ifs(subject: Any) -> Iterator[Finding]:
+def loading_leaves_ifs(subject: Subject) -> Iterator[Finding]:
     """IFS decides how every unquoted expansion of the loop is split, and how ``"${a[*]}"`` is joined.
 
     Bad::
@@ -177,7 +177,7 @@ def loading_leaves_ifs(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB057", "Sourcing it leaves arguments, umask and descriptors", applies=BOTH, phase="behaviour")
-def loading_leaves_the_rest(subject: Any) -> Iterator[Finding]:
+def loading_leaves_the_rest(subject: Subject) -> Iterator[Finding]:
     """A script that is sourced shares its caller's positional parameters, umask and open files. ``set --``
     wipes out the loop's own arguments, ``umask`` changes who may read its state, and a file opened with
     ``exec`` stays open in every program that the loop starts.
@@ -198,7 +198,7 @@ def loading_leaves_the_rest(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB060", "Sourcing it leaves the host's settings", applies=BOTH, phase="behaviour")
-def loading_leaves_settings(subject: Any) -> Iterator[Finding]:
+def loading_leaves_settings(subject: Subject) -> Iterator[Finding]:
     """The settings come from the person who runs the loop. A script that assigns one while it is loaded
     overrules the settings file without anybody noticing.
 
@@ -210,7 +210,7 @@ def loading_leaves_settings(subject: Any) -> Iterator[Finding]:
 
         [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]    # read it, in the hook
     """
-    _, before, after = probe_for(subject).loading
+    _, before, after = subject.probe.loading()
     if before is None or after is None:
         return
     for name in before.host_changes(after):

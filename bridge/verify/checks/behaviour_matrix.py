@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.checks.behaviour_session import DRIVER, EXTRACT, FALLBACK
 from bridge.verify.model import Severity
-from bridge.verify.probe import Build, DriverProbe, driver_probe
+from bridge.verify.probe import Build, DriverProbe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
     from bridge.contract import DriverCapabilities
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
 
 @check("RB156", "A known driver has the capabilities of the matrix", applies=DRIVER, phase="behaviour")
-def matrix(subject: Any) -> Iterator[Finding]:
+def matrix(subject: Subject) -> Iterator[Finding]:
     """Five drivers are named in the contract, with what each of them can do. Loops and preflight checks count on
     it: they offer to resume, or to show live output, where the matrix says yes.
 
@@ -34,8 +35,8 @@ def matrix(subject: Any) -> Iterator[Finding]:
         # drivers/codex.sh
         driver_supports_sessions() { return 0; }
     """
-    probe = driver_probe(subject)
-    if (known := probe.known) is None:
+    probe = subject.driver
+    if (known := probe.known()) is None:
         return
     rows = {
         "driver_supports_tool_allowlist": known.allowlist,
@@ -51,13 +52,16 @@ def matrix(subject: Any) -> Iterator[Finding]:
     yield from _matrix_of_hooks(subject, probe, known)
 
 
-def _matrix_of_hooks(subject: Any, probe: DriverProbe, known: DriverCapabilities) -> Iterator[Finding]:
+def _matrix_of_hooks(subject: Subject, probe: DriverProbe, known: DriverCapabilities) -> Iterator[Finding]:
     for hook, wanted in ((EXTRACT, known.extracts_session_id), (FALLBACK, known.falls_back)):
         if wanted and not probe.own(hook):
             yield subject.finding("RB156", f"{hook} is missing", hook=hook, expected=f"{known.name} has it")
-    if known.binary == "static" and probe.cli and probe.cli.rpartition("/")[2] not in known.cli:
+    if known.binary == "static" and (cli := probe.cli()) and cli.rpartition("/")[2] not in known.cli:
         yield subject.finding(
-            "RB156", f"driver_cli_binary prints {said(probe.cli)}", hook="driver_cli_binary", expected=known.cli[0]
+            "RB156",
+            f"driver_cli_binary prints {said(probe.cli())}",
+            hook="driver_cli_binary",
+            expected=known.cli[0],
         )
     if known.live_output and not probe.own("driver_stream_filter"):
         yield subject.finding(

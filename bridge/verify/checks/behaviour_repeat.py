@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_command import DRIVER, HOOK
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.checks.behaviour_texts import CONTEXT
 from bridge.verify.model import Severity
-from bridge.verify.probe import Build, DriverProbe, driver_probe
+from bridge.verify.probe import Build, DriverProbe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
 
 @check("RB112", "Nothing stale of an earlier command", applies=DRIVER, phase="behaviour")
-def nothing_stale(subject: Any) -> Iterator[Finding]:
+def nothing_stale(subject: Subject) -> Iterator[Finding]:
     """The same shell builds one command after the other. An array that is appended to, or a variable that keeps
     the last session, makes the second command carry arguments of the first.
 
@@ -33,12 +34,12 @@ def nothing_stale(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     fresh = probe.argv(Build())
     if not fresh or _unstable(probe):
         return
     loaded = Build(
-        context=CONTEXT, session=probe.session or "ses_1", resume="true", tools="Read,Write", mode="plan"
+        context=CONTEXT, session=probe.session() or "ses_1", resume="true", tools="Read,Write", mode="plan"
     )
     probe.build_again(loaded)
     later = probe.build_again(Build())
@@ -58,7 +59,7 @@ def _unstable(probe: DriverProbe) -> bool:
 @check(
     "RB117", "The same inputs give the same command", applies=DRIVER, phase="behaviour", severity=Severity.WARNING
 )
-def deterministic(subject: Any) -> Iterator[Finding]:
+def deterministic(subject: Subject) -> Iterator[Finding]:
     """A command that depends on the time, on chance or on a temporary file can't be tested, and can't be
     compared between two versions of a driver.
 
@@ -70,13 +71,13 @@ def deterministic(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS+=("--name" "ralph")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if probe.argv(Build()) and _unstable(probe):
         yield subject.finding("RB117", "two calls with the same inputs give two different commands", hook=HOOK)
 
 
 @check("RB118", "Building prints nothing on stdout", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
-def building_is_silent(subject: Any) -> Iterator[Finding]:
+def building_is_silent(subject: Subject) -> Iterator[Finding]:
     """The command is handed over in the array. What is printed lands in the loop's display in every iteration.
 
     Bad::
@@ -87,10 +88,10 @@ def building_is_silent(subject: Any) -> Iterator[Finding]:
 
         return 0
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.has(HOOK):
         return
-    for case in (Build(), Build(context=CONTEXT, session=probe.session or "ses_1", resume="true")):
+    for case in (Build(), Build(context=CONTEXT, session=probe.session() or "ses_1", resume="true")):
         answer = probe.build(case)
         if answer.ok and answer.stdout:
             yield subject.finding("RB118", f"it prints {said(answer.stdout)}", hook=HOOK)
@@ -98,7 +99,7 @@ def building_is_silent(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB119", "A fourth argument is tolerated", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
-def fourth_argument(subject: Any) -> Iterator[Finding]:
+def fourth_argument(subject: Subject) -> Iterator[Finding]:
     """Some loops in the field pass one argument more than the contract names.
 
     Bad::
@@ -109,14 +110,14 @@ def fourth_argument(subject: Any) -> Iterator[Finding]:
 
         local prompt_file="$1" loop_context="$2" session_id="$3"
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     argv = probe.argv(Build())
     if argv and not _unstable(probe) and probe.argv(Build(extra=("a fourth",))) != argv:
         yield subject.finding("RB119", "the command is another one when there is a fourth argument", hook=HOOK)
 
 
 @check("RB120", "It works in an unusual host", applies=DRIVER, phase="behaviour", severity=Severity.INFO)
-def unusual_host(subject: Any) -> Iterator[Finding]:
+def unusual_host(subject: Subject) -> Iterator[Finding]:
     """The original loop has default options. Others run with ``set -u``, with ``nullglob`` or another IFS; a
     driver that quotes its expansions and gives its variables defaults does not care.
 
@@ -128,7 +129,7 @@ def unusual_host(subject: Any) -> Iterator[Finding]:
 
         if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]; then ...
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     argv = probe.argv(Build(context=CONTEXT))
     if not argv or _unstable(probe):
         return
@@ -152,7 +153,7 @@ def unusual_host(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB123", "Nothing empty for what is empty", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
-def nothing_empty(subject: Any) -> Iterator[Finding]:
+def nothing_empty(subject: Subject) -> Iterator[Finding]:
     """Without a context, without a session and without an allowlist their options have to be left out: most CLIs
     take ``--context ""`` for an error, or for a prompt.
 
@@ -164,7 +165,7 @@ def nothing_empty(subject: Any) -> Iterator[Finding]:
 
         if [[ -n "$loop_context" ]]; then CLAUDE_CMD_ARGS+=("--context" "$loop_context"); fi
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     # Hosts give the settings a value; what a driver makes of an empty one is good to know, and no more.
     for case, severity in ((Build(), None), (Build(mode=""), Severity.INFO), (Build(output=""), Severity.INFO)):
         argv = probe.argv(case)
@@ -184,7 +185,7 @@ def nothing_empty(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB124", "Building leaves the loop's stdin alone", applies=DRIVER, phase="behaviour")
-def stdin_is_left(subject: Any) -> Iterator[Finding]:
+def stdin_is_left(subject: Subject) -> Iterator[Finding]:
     """Hooks have the stdin of the loop. What they read there is lost for whoever it was meant for: the person who
     answers, or the list that a surrounding script reads line by line. On a terminal they wait for ever.
 
@@ -196,7 +197,7 @@ def stdin_is_left(subject: Any) -> Iterator[Finding]:
 
         prompt=$(cat "$1")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     argv = probe.argv(Build())
     if not argv or _unstable(probe):
         return

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_agent import AGENT, EXTRACT
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import agent_probe
-from bridge.verify.probe.families import judge
-from bridge.verify.probe.pieces import BAD_LINES, says
+from bridge.verify.recordings import BAD_LINES, compare
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
@@ -19,17 +17,20 @@ if TYPE_CHECKING:
 
     from bridge.verify.model import Finding
     from bridge.verify.probe import AgentProbe
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
 
 def _reads_json(probe: AgentProbe) -> bool:
     """False for a program that prints plain text: then its output is the response, as it is."""
-    return probe.known_cli or any(re.search(r"jq|json", body, re.IGNORECASE) for body in probe.functions.values())
+    return probe.knows_cli() or any(
+        re.search(r"jq|json", body, re.IGNORECASE) for body in probe.functions().values()
+    )
 
 
 @check("RB176", "The response is what the assistant says", applies=AGENT, phase="behaviour")
-def response_has_text(subject: Any) -> Iterator[Finding]:
+def response_has_text(subject: Subject) -> Iterator[Finding]:
     """The loop looks for its completion signal in the response. It is taken here from recorded output of the CLI;
     every text of the assistant has to be in it, with its line breaks.
 
@@ -41,15 +42,15 @@ def response_has_text(subject: Any) -> Iterator[Finding]:
 
         ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
     """
-    probe = agent_probe(subject)
-    found = probe.extraction
+    probe = subject.agent
+    found = probe.extraction()
     if found is None or found[1].trouble:
         return
     recording, answer, verdict = found
     if verdict.shows:
         if not recording.today:
             yield subject.finding(
-                "RB176", f"it knows only how older versions of {probe.cli} print", hook=EXTRACT,
+                "RB176", f"it knows only how older versions of {probe.cli()} print", hook=EXTRACT,
                 severity=Severity.INFO,
             )  # fmt: skip
         return
@@ -63,8 +64,8 @@ def response_has_text(subject: Any) -> Iterator[Finding]:
     if any(text in answer.stderr for text in recording.texts):
         yield subject.finding("RB176", "the text is on stderr", hook=EXTRACT, expected="on stdout")
         return
-    understands = len(verdict.missing) < len(recording.texts) or probe.understands
-    if not probe.known_cli and not verdict.broken and not understands:
+    understands = len(verdict.missing) < len(recording.texts) or probe.understands_a_line()
+    if not probe.knows_cli() and not verdict.broken and not understands:
         yield subject.finding("RB176", "no recorded output matches it", hook=EXTRACT, severity=Severity.INFO)
         return
     if recording.texts[-1] not in verdict.missing + verdict.broken and verdict.nothing_else:
@@ -77,7 +78,7 @@ def response_has_text(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB177", "The response is nothing else", applies=AGENT, phase="behaviour")
-def response_is_only_text(subject: Any) -> Iterator[Finding]:
+def response_is_only_text(subject: Subject) -> Iterator[Finding]:
     """The prompt itself explains the completion signal, and tools print files that quote it. If any of that is in
     the response, the loop believes that the work is done.
 
@@ -89,8 +90,8 @@ def response_is_only_text(subject: Any) -> Iterator[Finding]:
 
         ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
     """
-    probe = agent_probe(subject)
-    found = probe.extraction
+    probe = subject.agent
+    found = probe.extraction()
     if found is None or found[1].trouble:
         return
     if not _reads_json(probe):
@@ -99,13 +100,13 @@ def response_is_only_text(subject: Any) -> Iterator[Finding]:
     if events:
         yield subject.finding("RB177", "it gives the events as they are", hook=EXTRACT, expected="their text")
         return
-    if found[2].missing and not probe.known_cli:
+    if found[2].missing and not probe.knows_cli():
         return
     recording, answer, verdict = found
     tools = re.search(r"\[?tool\b|\b(?:" + "|".join(map(re.escape, recording.tools)) + r")\b", answer.stdout)
     rest = verdict.extra or (tools.group(0) if tools is not None and verdict.notices else "")
-    if not (verdict.leaked or rest) and probe.leaking is not None:
-        recording, verdict = probe.leaking
+    if not (verdict.leaked or rest) and (leaking := probe.leaking()) is not None:
+        recording, _, verdict = leaking
         rest = verdict.extra
     if verdict.leaked or rest:
         shown = " ".join(verdict.leaked) or rest
@@ -113,7 +114,7 @@ def response_is_only_text(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB178", "Bad lines in the output are skipped", applies=AGENT, phase="behaviour")
-def response_survives(subject: Any) -> Iterator[Finding]:
+def response_survives(subject: Subject) -> Iterator[Finding]:
     """Output holds lines that are no JSON: warnings, half an event of a run that was ended, empty lines. jq on the
     whole file stops at the first of them, and the completion signal behind it is never seen.
 
@@ -127,15 +128,15 @@ def response_survives(subject: Any) -> Iterator[Finding]:
             printf '%s\\n' "$line" | jq -r 'select(.type=="assistant") | ...' 2>/dev/null || true
         done <"$1"
     """
-    probe = agent_probe(subject)
-    found = probe.extraction
+    probe = subject.agent
+    found = probe.extraction()
     if found is None or found[1].trouble or not found[2].shows:
         return
     recording = found[0]
     middle = len(recording.lines) // 2
     lines = (*BAD_LINES, *recording.lines[:middle], *BAD_LINES, *recording.lines[middle:])
     answer = probe.extract(b"".join(lines), "bad lines.log")
-    verdict = judge(answer.stdout, recording)
+    verdict = compare(answer.stdout, recording)
     if answer.trouble or verdict.missing or verdict.broken:
         yield subject.finding("RB178", "with lines that are no JSON, what comes behind them is lost", hook=EXTRACT)
     elif re.search(r"npm warn|rb\.never|a string|jq: |parse error", answer.stdout):
@@ -143,7 +144,7 @@ def response_survives(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB179", "A last line without a newline counts", applies=AGENT, phase="behaviour", severity=Severity.INFO)
-def last_line(subject: Any) -> Iterator[Finding]:
+def last_line(subject: Subject) -> Iterator[Finding]:
     """``read`` returns a failure for a last line that no newline ends, although it has read it. CLIs that are
     ended early leave such a line.
 
@@ -155,19 +156,18 @@ def last_line(subject: Any) -> Iterator[Finding]:
 
         while IFS= read -r line || [[ -n "$line" ]]; do ...; done <"$1"
     """
-    probe = agent_probe(subject)
-    found = probe.extraction
+    probe = subject.agent
+    found = probe.extraction()
     if found is None or found[1].trouble or not found[2].shows:
         return
     recording = found[0]
-    upto = 1 + max(i for i, line in enumerate(recording.lines) if says(line, recording.texts[-1]))
-    answer = probe.extract(b"".join(recording.lines[:upto]).rstrip(b"\n"), "no newline.log")
+    answer = probe.extract(b"".join(recording.upto_last_text().lines).rstrip(b"\n"), "no newline.log")
     if not answer.trouble and recording.texts[-1] not in answer.stdout:
         yield subject.finding("RB179", "a last line without a newline is lost", hook=EXTRACT)
 
 
 @check("RB180", "No output, no response", applies=AGENT, phase="behaviour")
-def empty_output(subject: Any) -> Iterator[Finding]:
+def empty_output(subject: Subject) -> Iterator[Finding]:
     """A CLI that fails at once leaves an empty file, or none. The response is empty then, and nothing waits.
 
     Bad::
@@ -178,7 +178,7 @@ def empty_output(subject: Any) -> Iterator[Finding]:
 
         while IFS= read -r line; do ...; done <"$1"
     """
-    probe = agent_probe(subject)
+    probe = subject.agent
     if not probe.has(EXTRACT):
         return
     for what, answer in (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import SESSION, Build, driver_probe
+from bridge.verify.probe import SESSION, Build
 from bridge.verify.probe.driver import OTHER_SESSIONS
 from bridge.verify.registry import check
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -35,7 +36,7 @@ def beyond(more: list[str], base: list[str]) -> list[str]:
 
 
 @check("RB109", "The session id arrives as one argument", applies=DRIVER, phase="behaviour")
-def session_arrives(subject: Any) -> Iterator[Finding]:
+def session_arrives(subject: Subject) -> Iterator[Finding]:
     """A driver that supports sessions (and one that does not say counts as such) has to hand the id on, whole,
     or every iteration starts from nothing although the loop believes that it goes on.
 
@@ -47,18 +48,18 @@ def session_arrives(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS+=("--resume" "$session_id")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     base = probe.argv(Build())
     if not base or probe.truth("driver_supports_sessions") is False:
         return
-    if probe.session is None:
+    if (session := probe.session()) is None:
         built = probe.build(Build(session=SESSION, resume="true"))
         pieces = (
             any(SESSION.split("-")[0] in a for a in beyond(list(built.value or []), base)) if built.ok else False
         )
         declared = probe.own("driver_supports_sessions") or pieces
         # A driver that doesn't even take the id may be one for a CLI without sessions, and rely on the defaults.
-        body = probe.functions[HOOK]
+        body = probe.functions()[HOOK]
         named = re.search(r"\$\{?3\b|session", body, re.IGNORECASE) is not None
         yield subject.finding(
             "RB109",
@@ -70,7 +71,7 @@ def session_arrives(subject: Any) -> Iterator[Finding]:
         return
     if any(
         re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", a)
-        for a in beyond(probe.argv(Build(session=probe.session, resume="true")) or [], base)
+        for a in beyond(probe.argv(Build(session=session, resume="true")) or [], base)
     ):
         yield subject.finding(
             "RB109", "the session id and its option are one argument", hook=HOOK, hint="two elements of the array"
@@ -91,7 +92,7 @@ def session_arrives(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB110", "No session unless CLAUDE_USE_CONTINUE is true", applies=DRIVER, phase="behaviour")
-def session_is_gated(subject: Any) -> Iterator[Finding]:
+def session_is_gated(subject: Subject) -> Iterator[Finding]:
     """The setting is how a person turns resuming off. A driver that looks only at the id resumes all the same,
     with everything that the old session still believes.
 
@@ -103,11 +104,11 @@ def session_is_gated(subject: Any) -> Iterator[Finding]:
 
         if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then ...
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     base = probe.argv(Build())
     if not base:
         return
-    session = probe.session or SESSION
+    session = probe.session() or SESSION
     resumed = beyond(probe.argv(Build(session=session, resume="true")) or [], base)
     for resume, what in (("false", "false"), (None, "not set"), ("", "empty"), ("no", "no")):
         argv = probe.argv(Build(session=session, resume=resume)) or []
@@ -120,7 +121,7 @@ def session_is_gated(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB111", "No session option with an empty id", applies=DRIVER, phase="behaviour")
-def no_empty_session(subject: Any) -> Iterator[Finding]:
+def no_empty_session(subject: Subject) -> Iterator[Finding]:
     """In the first iteration there is no id yet. An option without its value takes the next argument for it,
     usually the prompt; one that means "the last session" resumes somebody else's.
 
@@ -132,11 +133,11 @@ def no_empty_session(subject: Any) -> Iterator[Finding]:
 
         if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]; then ...
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     base, argv = probe.argv(Build()), probe.argv(Build(resume="true"))
     if not base or not argv:
         return
-    session = probe.session or SESSION
+    session = probe.session() or SESSION
     resumed = beyond(probe.argv(Build(session=session, resume="true")) or [], base)
     words = re.compile(r"^(?!.*(?:new|no-|not-)).*(?:resume|continue|session|thread)", re.IGNORECASE)
     extra = beyond(argv, base)
@@ -153,7 +154,7 @@ def no_empty_session(subject: Any) -> Iterator[Finding]:
     phase="behaviour",
     severity=Severity.WARNING,
 )
-def no_session_without_support(subject: Any) -> Iterator[Finding]:
+def no_session_without_support(subject: Subject) -> Iterator[Finding]:
     """A driver that says no to sessions is never given an id by the original loop, but other hosts pass one. It
     has to be ignored then: the CLI does not know it.
 
@@ -165,8 +166,8 @@ def no_session_without_support(subject: Any) -> Iterator[Finding]:
 
         driver_supports_sessions() { return 0; }
     """
-    probe = driver_probe(subject)
-    if probe.truth("driver_supports_sessions") is False and probe.session is not None:
+    probe = subject.driver
+    if probe.truth("driver_supports_sessions") is False and probe.session() is not None:
         yield subject.finding(
             "RB122", "the session id is passed on, but driver_supports_sessions says no", hook=HOOK,
             hint="return 0 from driver_supports_sessions, or leave the id out",

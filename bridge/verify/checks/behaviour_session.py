@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import DriverProbe, driver_probe
-from bridge.verify.probe.families import Recording, recordings, recordings_of
+from bridge.verify.recordings import Recording, recordings, recordings_of
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
-    from bridge.verify.probe import Answer
+    from bridge.verify.probe import DriverProbe, HookResult
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -33,15 +33,15 @@ _OTHER_IDS = (
 
 
 def _own_recordings(probe: DriverProbe) -> list[Recording]:
-    return recordings_of(probe.known.cli[0] if probe.known is not None else probe.cli)
+    return recordings_of(known.cli[0] if (known := probe.known()) is not None else probe.cli())
 
 
-def _extracted(probe: DriverProbe, recording: Recording) -> Answer:
+def _extracted(probe: DriverProbe, recording: Recording) -> HookResult:
     return probe.call(EXTRACT, probe.scratch.file(f"{recording.name}.log", b"".join(recording.lines)))
 
 
 @check("RB150", "The session id is found in the output", applies=DRIVER, phase="behaviour")
-def extraction_finds(subject: Any) -> Iterator[Finding]:
+def extraction_finds(subject: Subject) -> Iterator[Finding]:
     """The hook is asked first, and what it prints is taken for the id: one word on one line. Anything around it
     ends up on the next command line.
 
@@ -53,7 +53,7 @@ def extraction_finds(subject: Any) -> Iterator[Finding]:
 
         sed -n 's/.*"sessionID":"\\([^"]*\\)".*/\\1/p' "$1" | head -n 1
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.own(EXTRACT):
         return
     mine = _own_recordings(probe)
@@ -99,7 +99,7 @@ def extraction_finds(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB151", "Nothing is found where nothing is", applies=DRIVER, phase="behaviour")
-def extraction_finds_nothing(subject: Any) -> Iterator[Finding]:
+def extraction_finds_nothing(subject: Subject) -> Iterator[Finding]:
     """For an empty output, one that is no JSON, and a file that does not exist, the answer is no output. Then the
     next step of the recovery is tried. The status does not matter.
 
@@ -111,7 +111,7 @@ def extraction_finds_nothing(subject: Any) -> Iterator[Finding]:
 
         jq -r '.sessionID // empty' "$1"
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.own(EXTRACT):
         return
     cases = {
@@ -131,7 +131,7 @@ def extraction_finds_nothing(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB155", "The recovery finds the session", applies=DRIVER, phase="behaviour")
-def recovery(subject: Any) -> Iterator[Finding]:
+def recovery(subject: Subject) -> Iterator[Finding]:
     """Three steps are tried: the driver's own extraction, the keys that every host knows, the driver's fallback.
     For a driver that supports sessions one of them has to find the id in what its CLI prints today; a hook that
     prints a wrong one is believed before the others are asked.
@@ -146,8 +146,8 @@ def recovery(subject: Any) -> Iterator[Finding]:
     """
     from bridge.session_id import recover
 
-    probe = driver_probe(subject)
-    if probe.truth("driver_supports_sessions") is not True or probe.session is None:
+    probe = subject.driver
+    if probe.truth("driver_supports_sessions") is not True or probe.session() is None:
         return
     for recording in _own_recordings(probe):
         if not recording.today or not recording.session:

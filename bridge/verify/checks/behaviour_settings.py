@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.checks.behaviour_resume import DRIVER, HOOK, beyond
 from bridge.verify.model import Severity
-from bridge.verify.probe import ALLOWED, Build, DriverProbe, driver_probe
+from bridge.verify.probe import ALLOWED, Build, DriverProbe
 from bridge.verify.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -22,11 +23,11 @@ __all__: list[str] = []
 def _reads(probe: DriverProbe, setting: str) -> tuple[bool, bool]:
     """Whether the driver reads the setting, and whether the contract says that it does."""
     entry = driver_contract().globals[setting]
-    return probe.mentions(setting), probe.name in entry.drivers
+    return probe.mentions(setting), probe.name() in entry.drivers
 
 
 @check("RB113", "CLAUDE_OUTPUT_FORMAT is honoured", applies=DRIVER, phase="behaviour")
-def output_format(subject: Any) -> Iterator[Finding]:
+def output_format(subject: Subject) -> Iterator[Finding]:
     """The loop parses JSON or text as this setting says. A driver that reads it and asks for something else gives
     the loop an answer that it can't read.
 
@@ -38,7 +39,7 @@ def output_format(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS=("my-cli" "--output-format" "${CLAUDE_OUTPUT_FORMAT:-json}")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     json, text = probe.argv(Build()), probe.argv(Build(output="text"))
     reads, must = _reads(probe, "CLAUDE_OUTPUT_FORMAT")
     if not json or not (reads or must):
@@ -55,7 +56,7 @@ def output_format(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB114", "CLAUDE_PERMISSION_MODE is honoured", applies=DRIVER, phase="behaviour")
-def permission_mode(subject: Any) -> Iterator[Finding]:
+def permission_mode(subject: Subject) -> Iterator[Finding]:
     """With it a person limits what the agent may do. A driver that reads it and passes another one lets the agent
     do what was forbidden. Without a value it is bypassPermissions: nobody can answer questions in a loop.
 
@@ -67,7 +68,7 @@ def permission_mode(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS+=("--permission-mode" "${CLAUDE_PERMISSION_MODE:-bypassPermissions}")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     base = probe.argv(Build())
     reads, must = _reads(probe, "CLAUDE_PERMISSION_MODE")
     if not base or not (reads or must):
@@ -116,7 +117,7 @@ def _untrimmed(argv: list[str]) -> str | None:
 
 
 @check("RB115", "The allowlist arrives, each tool intact", applies=DRIVER, phase="behaviour")
-def allowlist(subject: Any) -> Iterator[Finding]:
+def allowlist(subject: Subject) -> Iterator[Finding]:
     """CLAUDE_ALLOWED_TOOLS is a list with commas; its items hold blanks, parentheses and stars, as in
     ``Bash(git *)``. Split at blanks, or expanded against the files in the project, an item allows something else
     than what was meant, or nothing. People write blanks around the commas, as in ``Read, Write``: an item that
@@ -134,7 +135,7 @@ def allowlist(subject: Any) -> Iterator[Finding]:
             if [[ -n "$tool" ]]; then allowed+=("$tool"); fi
         done
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     supported = probe.truth("driver_supports_tool_allowlist")
     base, argv = probe.argv(Build()), probe.argv(Build(tools=", ".join(ALLOWED)))
     if not base or supported is None:
@@ -176,7 +177,7 @@ def allowlist(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB116", "An empty allowlist leaves no option", applies=DRIVER, phase="behaviour", severity=Severity.WARNING)
-def empty_allowlist(subject: Any) -> Iterator[Finding]:
+def empty_allowlist(subject: Subject) -> Iterator[Finding]:
     """An option that takes a list swallows what follows it when its own list is empty: the prompt, say.
 
     Bad::
@@ -187,7 +188,7 @@ def empty_allowlist(subject: Any) -> Iterator[Finding]:
 
         if (( ${#tools[@]} > 0 )); then CLAUDE_CMD_ARGS+=("--allowedTools" "${tools[@]}"); fi
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     base, argv = probe.argv(Build()), probe.argv(Build(tools="Read"))
     if not base or not argv or not probe.truth("driver_supports_tool_allowlist") or "Read" not in argv:
         return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.verify.checks.behaviour_command import DRIVER, HOOK, prompt_text
 from bridge.verify.checks.behaviour_loading import said
 from bridge.verify.model import Severity
-from bridge.verify.probe import SESSION, Build, DriverProbe, driver_probe
+from bridge.verify.probe import SESSION, Build, DriverProbe
 from bridge.verify.probe.scratch import PROMPT_FILE
 from bridge.verify.registry import check
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.model import Finding
+    from bridge.verify.subject import Subject
 
 __all__: list[str] = []
 
@@ -56,7 +57,7 @@ def occurrences(probe: DriverProbe, case: Build, argv: list[str]) -> int:
 
 
 @check("RB105", "The prompt is in the command once", applies=DRIVER, phase="behaviour")
-def prompt_is_there(subject: Any) -> Iterator[Finding]:
+def prompt_is_there(subject: Subject) -> Iterator[Finding]:
     """The content of the prompt file, or its path, is what the agent is to do. Missing, the agent does nothing;
     twice, it pays for both and may take the second for a correction of the first.
 
@@ -68,8 +69,8 @@ def prompt_is_there(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS=("my-cli" "--json" "-p" "$prompt")
     """
-    probe = driver_probe(subject)
-    for case in (Build(), Build(context=CONTEXT, session=probe.session or "", resume="true")):
+    probe = subject.driver
+    for case in (Build(), Build(context=CONTEXT, session=probe.session() or "", resume="true")):
         argv = probe.argv(case)
         if not argv:
             continue
@@ -88,7 +89,7 @@ def prompt_is_there(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB106", "The prompt arrives as it is", applies=DRIVER, phase="behaviour")
-def prompt_unchanged(subject: Any) -> Iterator[Finding]:
+def prompt_unchanged(subject: Subject) -> Iterator[Finding]:
     """Prompts are Markdown: they hold quotes, backticks, dollar signs and list items, and the path of the file
     may hold blanks. All of it has to arrive in one argument, unchanged (but for newlines at its end).
 
@@ -100,7 +101,7 @@ def prompt_unchanged(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS=("my-cli" "-p" "$(cat "$1")")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     argv = probe.argv(Build())
     if not argv or occurrences(probe, Build(), argv) == 0:
         return  # said by RB105
@@ -129,7 +130,7 @@ def prompt_unchanged(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB107", "The context arrives in one argument", applies=DRIVER, phase="behaviour")
-def context_arrives(subject: Any) -> Iterator[Finding]:
+def context_arrives(subject: Subject) -> Iterator[Finding]:
     """The context tells the agent where the loop stands. It may be an argument of its own or part of the prompt,
     but it has to arrive whole, whatever it contains: its words come from plans and from earlier answers.
 
@@ -141,7 +142,7 @@ def context_arrives(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS+=("--context" "$loop_context")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     base, plain = probe.argv(Build()), probe.argv(Build(context=CONTEXT))
     if not base or not plain:
         return
@@ -163,7 +164,7 @@ def context_arrives(subject: Any) -> Iterator[Finding]:
     if sum(argument.count(CONTEXT) for argument in plain) > 1:
         yield subject.finding("RB107", "the context is in the command more than once", hook=HOOK)
     together = probe.argv(
-        Build(context=CONTEXT, session=probe.session or SESSION, resume="true", tools="Read,Write")
+        Build(context=CONTEXT, session=probe.session() or SESSION, resume="true", tools="Read,Write")
     )
     if together is not None and not any(CONTEXT in argument for argument in together):
         yield subject.finding("RB107", "the context does not arrive when a session is resumed", hook=HOOK)
@@ -180,7 +181,7 @@ def context_arrives(subject: Any) -> Iterator[Finding]:
 
 
 @check("RB108", "Nothing that is passed is evaluated", applies=DRIVER, phase="behaviour")
-def nothing_is_evaluated(subject: Any) -> Iterator[Finding]:
+def nothing_is_evaluated(subject: Subject) -> Iterator[Finding]:
     """A context or a prompt that is run through ``eval``, or built into a string of shell code, executes what
     a model has written, with the rights of the person who started the loop.
 
@@ -192,7 +193,7 @@ def nothing_is_evaluated(subject: Any) -> Iterator[Finding]:
 
         CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
     """
-    probe = driver_probe(subject)
+    probe = subject.driver
     if not probe.has(HOOK):
         return
     probe.build(Build())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BOTH = ("driver", "agent")
 
 
-@check("RB001", "The script can be read and is valid bash", applies=BOTH, phase="static")
+@check("RB001", "The script can be read and is valid bash", applies=BOTH, phase="static", gate=True)
 def valid(subject: Subject) -> Iterator[Finding]:
     """A loop that sources a script with a syntax error ends at once, or goes on without the functions behind it.
 

@@ -17,8 +17,7 @@ from bridge import resources
 from bridge.agent import Agent
 from bridge.shell.commands import provide
 from bridge.stream.jq_provided import COMMANDS
-from bridge.verify.probe.families import Recording, recordings_of
-from bridge.verify.probe.pieces import BAD_LINES, says
+from bridge.verify.recordings import BAD_LINES, Recording, recordings_of, says
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

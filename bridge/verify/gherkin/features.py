@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
-from bridge.verify.intake import given_in, not_admitted, nothing_told
+from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
     CheckResult,
     Finding,
@@ -72,7 +72,7 @@ def run(paths: Iterable[str | os.PathLike[str]], *, strict: bool = False) -> Gen
         finished = _run_one(subject, [each.path for each in scripts], strict=strict)
         told = told or bool(finished.results)
         if not told and index == len(scripts) - 1:
-            finished = nothing_told(finished)
+            finished = nothing_verified(finished)
         severities += [finding.severity for finding in finished.findings]
         yield finished
     errors, warnings, infos = (severities.count(severity) for severity in Severity)

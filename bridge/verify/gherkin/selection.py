@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from bridge import resources
 from bridge.contract import driver_contract
 from bridge.driver import Driver
-from bridge.verify.probe.families import recordings_of
+from bridge.verify.recordings import recordings_of
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import select
 import shlex
 import subprocess
 import time
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.probe.base import Answer, Probe, ProbeFailed
-from bridge.verify.probe.families import Recording, Verdict, judge, kind_of_text, recordings, recordings_of
-from bridge.verify.probe.pieces import (
+from bridge.process.ask import TOO_LONG
+from bridge.process.processes import end_session
+from bridge.verify.probe.base import HookResult, Probe, ProbeFailed, once
+from bridge.verify.recordings import (
     BAD_LINES,
-    FIRST,
-    PROMPT,
-    SECOND,
-    STATUS,
-    Display,
-    Invocation,
+    Comparison,
+    Recording,
+    compare,
+    family,
     plain,
+    quoted,
+    recordings,
+    recordings_of,
     says,
 )
-from bridge.verify.probe.strict import end_group
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.shell import Shell
-    from bridge.verify.probe.state import State
+    from bridge.verify.probe.base import Watched
 
-__all__ = ["AgentProbe"]
-
+_LOG = "log() { \\builtin printf '%s\\n' \"$*\" >&2; }"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _CONTROLLER = {
     "MODE": "build", "SPECS_DIR": "specs", "PROCESS_DIR": "", "MAX_ITERATIONS": "10", "MAX_RETRIES": "3",
@@ -42,12 +42,60 @@ _CONTROLLER = {
 }  # fmt: skip
 
 
+STATUS = 7
+FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
+SECOND = b'not JSON at all: \xff\xfe *\n{"type":"rb.second"}\n'
+PROMPT = (
+    "Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n"
+    "# A heading \u2013 “done” ✓\n\n<!-- a note for the agent -->\n\n  indented  \n"
+) + ("- [ ] one of many lines of a long plan\n" * 400)
+_PROMPT_FILE = ".ralph/the prompt.md"
+
+
+class Invocation(NamedTuple):
+    """One run of agent_invoke. `prompt`: how the prompt arrived: stdin, argument, path, or empty for not at all.
+
+    started: whether the CLI was run. status: of the hook, None when it had to be ended. early: whether the CLI's
+    first line came through while the CLI was still at work. argv, folder: its arguments and working folder.
+    """
+
+    started: bool
+    prompt: str
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+    early: bool
+    argv: tuple[str, ...] = ()
+    folder: str = ""
+
+
+class Display(NamedTuple):
+    """One run of agent_format_display with lines written one after the other.
+
+    early: the first text was shown while more was to come. first, last: whether it was shown at all. status:
+    of the hook; negative when it had to be ended.
+    """
+
+    early: bool
+    first: bool
+    last: bool
+    status: int
+
+
+class Extraction(NamedTuple):
+    """agent_extract_response on the output that fits best."""
+
+    recording: Recording
+    result: HookResult
+    comparison: Comparison
+
+
 class AgentProbe(Probe):
     """An agent under observation."""
 
     def prepare(self, shell: Shell) -> None:
         """The host's `log`, which optional hooks may call, and its variables."""
-        shell.execute("log() { \\builtin printf '%s\\n' \"$*\" >&2; }\n" + self.host())
+        shell.execute(f"{_LOG}\n{self.host()}")
 
     def host(self) -> str:
         """The code that sets what a controller has set when it sources the script.
@@ -63,7 +111,7 @@ class AgentProbe(Probe):
             "SESSION_LOG": f"{folder}/session.log",
             "AGENT": stem,
         }
-        values |= {"tmp_prompt": f"{folder}/the prompt.md"} | _CONTROLLER
+        values |= {"tmp_prompt": str(self.scratch.project / _PROMPT_FILE)} | _CONTROLLER
         return "\n".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
 
     def _guess_cli(self) -> None:
@@ -72,7 +120,7 @@ class AgentProbe(Probe):
                 self.scratch.add_cli(name)
         super()._guess_cli()
 
-    @cached_property
+    @once
     def cli(self) -> str | None:
         """AGENT_CLI after loading, None when it isn't set."""
         value = self.shell.get("AGENT_CLI")
@@ -82,94 +130,91 @@ class AgentProbe(Probe):
 
     # -- agent_invoke --------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def invocation(self) -> Invocation:
         """agent_invoke with a CLI that records, prints a line, waits, prints more and ends with status 7."""
-        word = (self.cli or "").split()
+        word = (self.cli() or "").split()
         if not word or not self.has("agent_invoke"):
             raise ProbeFailed("there is no AGENT_CLI or no agent_invoke to run")
         if "/" in word[0] and not word[0].startswith(str(self.scratch.root)):
             raise ProbeFailed(f"the CLI {word[0]} lies outside what a probe may replace")
         control = self.scratch.control
-        for name in ("argv", "stdin"):
-            (control / name).unlink(missing_ok=True)
         (control / "first").write_bytes(FIRST)
         (control / "answer").write_bytes(SECOND)
         (control / "status").write_text(f"{STATUS}\n")
-        prompt = self.scratch.file("project/.ralph/the prompt.md", PROMPT.encode())
+        code = self._invoking()
         files = self.scratch.files()
-        gate = control / "gate"
-        os.mkfifo(gate)
-        ours = os.open(gate, os.O_RDWR | os.O_CLOEXEC)
         try:
-            return self._invoke(prompt, ours)
+            with self.scratch.gate() as let_through:
+                return self._invoke(code, let_through)
         finally:
-            os.close(ours)
-            gate.unlink()
             self.scratch.answer(None)
-            self.moved += [("agent_invoke", moved) for moved in self.scratch.differences(files)]
+            self.note_files("agent_invoke", files)
 
-    @cached_property
+    def _invoking(self) -> str:
+        prompt = self.scratch.file(f"project/{_PROMPT_FILE}", PROMPT.encode())
+        return f"set -o pipefail\nagent_invoke {shlex.quote(prompt)}"
+
+    @once
     def good_status(self) -> int | None:
         """What agent_invoke returns when all went well; None when it had to be ended."""
-        self.invocation  # noqa: B018 - raises where nothing can be run
-        prompt = self.scratch.file("project/.ralph/the prompt.md", PROMPT.encode())
+        self.invocation()  # raises where nothing can be run
         self.scratch.answer(FIRST.decode())
-        process = self._start(f"set -o pipefail\nagent_invoke {shlex.quote(prompt)} >/dev/null", subprocess.DEVNULL)
         try:
-            process.communicate(timeout=self.patience)
-        except subprocess.TimeoutExpired:
-            end_group(process)
-            return None
+            ran = self.run(self._argv(f"{self._invoking()} >/dev/null"))
         finally:
             self.scratch.answer(None)
-        return process.returncode
+        return None if ran.status == TOO_LONG else ran.status
 
-    def _invoke(self, prompt: str, gate: int) -> Invocation:
-        code = f"set -o pipefail\nagent_invoke {shlex.quote(prompt)}"
-        process = self._start(code, subprocess.DEVNULL)
-        out, early = bytearray(), False
-        early = self._read_until(process, out, lambda: FIRST.strip() in out)
-        os.write(gate, b"\n")
-        try:
-            rest, errors = process.communicate(timeout=self.patience)
-            status: int | None = process.returncode
-        except subprocess.TimeoutExpired:
-            end_group(process)
-            rest, errors, status = b"", b"", None
+    def _invoke(self, code: str, let_through: Callable[[], None]) -> Invocation:
+        out = bytearray()
+        with self._start(code) as process:
+            early = self._read_until(process, out, lambda: FIRST.strip() in out)
+            let_through()
+            try:
+                rest, errors = process.communicate(timeout=self.patience)
+                status: int | None = process.returncode
+            except subprocess.TimeoutExpired:
+                end_session(process)
+                rest, errors, status = b"", b"", None
         control = self.scratch.control
-        started = (control / "stdin").exists()
-        how = ""
-        if started:
-            argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
-            text = PROMPT.encode()
-            if (control / "stdin").read_bytes().rstrip(b"\n") == text.rstrip(b"\n"):
-                how = "stdin"
-            elif any(text.rstrip(b"\n") in argument for argument in argv):
-                how = "argument"
-            elif any(b".ralph/the prompt.md" in argument for argument in argv):
-                how = "path"
-        words = tuple(a.decode(errors="replace") for a in argv if a) if started else ()
-        folder = (control / "cwd").read_text().rstrip("\n") if started and (control / "cwd").exists() else ""
-        return Invocation(started, how, status, bytes(out) + rest, errors, early, words, folder)
+        if not (control / "stdin").exists():
+            return Invocation(False, "", status, bytes(out) + rest, errors, early)
+        argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
+        words = tuple(a.decode(errors="replace") for a in argv if a)
+        folder = (control / "cwd").read_text().rstrip("\n") if (control / "cwd").exists() else ""
+        return Invocation(
+            True, self._way_of_the_prompt(argv), status, bytes(out) + rest, errors, early, words, folder
+        )
 
-    def _start(self, code: str, stdin: int) -> subprocess.Popen[bytes]:
+    def _way_of_the_prompt(self, argv: list[bytes]) -> str:
+        text = PROMPT.encode().rstrip(b"\n")
+        if (self.scratch.control / "stdin").read_bytes().rstrip(b"\n") == text:
+            return "stdin"
+        if any(text in argument for argument in argv):
+            return "argument"
+        return "path" if any(_PROMPT_FILE.encode() in argument for argument in argv) else ""
+
+    def _argv(self, code: str) -> list[str]:
+        code = f"{_LOG}\n{self.host()}\n. {shlex.quote(self.script)} >&2\n{code}"
+        return [self.bash, "--noprofile", "--norc", "-c", code]
+
+    def _start(self, code: str, *, fed: bool = False) -> subprocess.Popen[bytes]:
+        """A plain bash with the script in it; `fed` through a pipe, and then without its stderr."""
         self.limit()
-        code = f"log() {{ printf '%s\\n' \"$*\" >&2; }}\n{self.host()}\n. {shlex.quote(self.script)} >&2\n{code}"
         return subprocess.Popen(
-            [self.subject.bash or "bash", "--noprofile", "--norc", "-c", code],
-            stdin=stdin,
+            self._argv(code),
+            stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if stdin == subprocess.DEVNULL else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if fed else subprocess.PIPE,
             cwd=self.scratch.project,
             env=self.scratch.environment(),
             start_new_session=True,
         )
 
-    def _read_until(self, process: subprocess.Popen[bytes], into: bytearray, seen: object) -> bool:
+    def _read_until(self, process: subprocess.Popen[bytes], into: bytearray, seen: Callable[[], bool]) -> bool:
         """Read stdout until `seen()`; False when it ends, or the deadline passes, before that."""
         assert process.stdout is not None
-        assert callable(seen)
         end = time.monotonic() + self.patience
         while not seen():
             left = end - time.monotonic()
@@ -183,11 +228,11 @@ class AgentProbe(Probe):
 
     # -- optional hooks ------------------------------------------------------------------------------
 
-    @cached_property
-    def optional(self) -> list[tuple[Answer, frozenset[str]]]:
+    @once
+    def optional(self) -> list[tuple[HookResult, frozenset[str]]]:
         """agent_pre_iteration and agent_post_iteration, one after the other as a loop would call them: the
         answers, and the variables that are set afterwards."""
-        self.cli  # noqa: B018 - its scripted CLI must be there
+        self.cli()  # its scripted CLI must be there
         self.scratch.answer("Balance: $12.50\n")
         found = []
         for hook in ("agent_pre_iteration", "agent_post_iteration"):
@@ -198,109 +243,103 @@ class AgentProbe(Probe):
         self.scratch.answer(None)
         return found
 
-    @cached_property
-    def cold_post(self) -> Answer | None:
+    @once
+    def cold_post(self) -> HookResult | None:
         """agent_post_iteration in a shell of its own, where nothing ran before it and the CLI prints nothing."""
         if not self.has("agent_post_iteration"):
             return None
-        process = self._start("agent_post_iteration >&2", subprocess.DEVNULL)
-        try:
-            _, errors = process.communicate(timeout=self.patience)
-        except subprocess.TimeoutExpired:
-            end_group(process)
-            return None
-        return Answer("agent_post_iteration", process.returncode, "", errors.decode(errors="replace"))
+        ran = self.run(self._argv("agent_post_iteration >&2"))
+        return None if ran.status == TOO_LONG else HookResult("agent_post_iteration", ran.status, "", ran.err)
 
-    def watched(self) -> list[tuple[str, State, State]]:
-        """What the hooks that run in the main shell moved."""
-        self.optional  # noqa: B018
-        return self._states
+    def watched(self) -> list[Watched]:
+        """What the shell was before and after the hooks that run in the main shell."""
+        self.optional()
+        return self._watched
 
     def run_all(self) -> None:
-        """Run what is noted on the way in `moved`."""
+        """Run what `file_changes` tells of."""
         with contextlib.suppress(ProbeFailed):
-            self.invocation  # noqa: B018
-        if self.recording is not None:
-            self.display_clean  # noqa: B018
+            self.invocation()
+        self.display_clean()
 
     # -- agent_extract_response ----------------------------------------------------------------------
 
-    def extract(self, data: bytes, name: str = "output.log") -> Answer:
+    def extract(self, data: bytes, name: str = "output.log") -> HookResult:
         """agent_extract_response on a file with this content."""
         return self.call("agent_extract_response", self.scratch.file(name, data))
 
-    @cached_property
-    def extraction(self) -> tuple[Recording, Answer, Verdict] | None:
+    def _extract(self, recording: Recording) -> Extraction:
+        result = self.extract(b"".join(recording.lines))
+        return Extraction(recording, result, compare(result.stdout, recording))
+
+    @once
+    def extraction(self) -> Extraction | None:
         """On the recorded output of its CLI; for a CLI that isn't known, on the one that fits best."""
         if not self.has("agent_extract_response"):
             return None
-        best: tuple[Recording, Answer, Verdict] | None = None
-        for recording in recordings_of(self.cli or "") or recordings().values():
-            answer = self.extract(b"".join(recording.lines))
-            verdict = judge(answer.stdout, recording)
-            if verdict.shows and not verdict.leaked and not verdict.extra:
-                return recording, answer, verdict
-            if best is None or len(verdict.missing) < len(best[2].missing):
-                best = recording, answer, verdict
-        if best is not None and len(best[2].missing) == len(best[0].texts) and not self.known_cli:
-            return self._understood or best
+        best: Extraction | None = None
+        for recording in recordings_of(self.cli() or "") or recordings().values():
+            found = self._extract(recording)
+            if found.comparison.shows and not found.comparison.leaked and not found.comparison.extra:
+                return found
+            if best is None or len(found.comparison.missing) < len(best.comparison.missing):
+                best = found
+        if best is not None and best.comparison.missing == best.recording.texts and not self.knows_cli():
+            return self._understood() or best
         return best
 
-    @cached_property
-    def leaking(self) -> tuple[Recording, Verdict] | None:
+    @once
+    def leaking(self) -> Extraction | None:
         """For a CLI that isn't known: a recording of the kind that it understands, in which it finds too much."""
-        found = self.extraction
-        if found is None or self.known_cli or not found[2].shows:
+        found = self.extraction()
+        if found is None or self.knows_cli() or not found.comparison.shows:
             return None
-        kind = kind_of_text(found[0])
         for other in recordings().values():
-            if other is not found[0] and len(other.lines) < 12 and kind_of_text(other) == kind:
-                verdict = judge(self.extract(b"".join(other.lines)).stdout, other)
-                if verdict.shows and (verdict.leaked or verdict.extra):
-                    return other, verdict
+            if other is found.recording or len(other.lines) >= 12 or family(other) != family(found.recording):
+                continue
+            more = self._extract(other)
+            if more.comparison.shows and (more.comparison.leaked or more.comparison.extra):
+                return more
         return None
 
-    @property
-    def understands(self) -> bool:
+    def understands_a_line(self) -> bool:
         """Whether a single line with a plain word is all that it understands of any recording."""
-        found = self.extraction
-        return found is not None and not found[2].shows and not self.known_cli and self._understood is not None
+        found = self.extraction()
+        if found is None or found.comparison.shows or self.knows_cli():
+            return False
+        return self._understood() is not None
 
-    @cached_property
-    def _understood(self) -> tuple[Recording, Answer, Verdict] | None:
+    @once
+    def _understood(self) -> Extraction | None:
         """For a CLI that isn't known: the recording of which it understands a single line, with a plain word."""
         for recording in recordings().values():
             text = recording.texts[0]
             line = next(line for line in recording.lines if says(line, text))
-            quoted = json.dumps(text, ensure_ascii=False)[1:-1].encode()
-            shown = self.extract(line.replace(quoted, b"rbword"), "one line.log").stdout
+            shown = self.extract(line.replace(quoted(text), b"rbword"), "one line.log").stdout
             if "rbword" in shown and '"type"' not in shown:  # the event itself may be there for any reason
-                answer = self.extract(b"".join(recording.lines))
-                return recording, answer, judge(answer.stdout, recording)
+                return self._extract(recording)
         return None  # not the kind of events that we know
 
-    @property
-    def known_cli(self) -> bool:
+    def knows_cli(self) -> bool:
         """Whether there are recordings of its CLI."""
-        return bool(recordings_of(self.cli or ""))
+        return bool(recordings_of(self.cli() or ""))
 
-    @property
     def recording(self) -> Recording | None:
         """The output that its functions understand: what extraction found, else what its CLI prints today."""
-        found = self.extraction
-        if found is not None and (found[2].shows or len(found[2].missing) < len(found[0].texts)):
-            return found[0]
-        known = recordings_of(self.cli or "")
+        found = self.extraction()
+        if found is not None and (found.comparison.shows or found.comparison.missing != found.recording.texts):
+            return found.recording
+        known = recordings_of(self.cli() or "")
         return known[0] if known else None
 
     # -- agent_format_display ------------------------------------------------------------------------
 
-    def display(self, recording: Recording, bad: tuple[bytes, ...] = ()) -> Display:
+    def _display(self, recording: Recording | None, bad: tuple[bytes, ...] = ()) -> Display | None:
         """Fed line by line: all of the first text, a wait until it shows, then `bad` lines and the rest."""
+        if recording is None or not self.has("agent_format_display"):
+            return None
         files = self.scratch.files()
         cut = 1 + max(i for i, line in enumerate(recording.lines) if says(line, recording.texts[0]))
-        process = self._start("agent_format_display", subprocess.PIPE)
-        assert process.stdin is not None
         out = bytearray()
 
         def shows(text: str) -> bool:
@@ -308,37 +347,30 @@ class AgentProbe(Probe):
             bare = plain(_COLOURS.sub("", out.decode(errors="replace")))
             return plain(text) in bare or all(plain(line) in bare for line in text.splitlines())
 
-        with contextlib.suppress(BrokenPipeError):
-            os.write(process.stdin.fileno(), b"".join(recording.lines[:cut]))
-        early = self._read_until(process, out, lambda: shows(recording.texts[0]))
-        try:
-            rest, _ = process.communicate(b"".join((*bad, *recording.lines[cut:], *bad[:1])), timeout=self.patience)
-            out += rest
-        except subprocess.TimeoutExpired:
-            end_group(process)
-        self.moved += [("agent_format_display", moved) for moved in self.scratch.differences(files)]
-        first, last = shows(recording.texts[0]), shows(recording.texts[-1])
-        return Display(early, first, last, out.decode(errors="replace"), process.returncode)
+        with self._start("agent_format_display", fed=True) as process:
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                os.write(process.stdin.fileno(), b"".join(recording.lines[:cut]))
+            early = self._read_until(process, out, lambda: shows(recording.texts[0]))
+            rest = b"".join((*bad, *recording.lines[cut:], *bad[:1]))
+            try:
+                out += process.communicate(rest, timeout=self.patience)[0]
+            except subprocess.TimeoutExpired:
+                end_session(process)
+        self.note_files("agent_format_display", files)
+        return Display(early, shows(recording.texts[0]), shows(recording.texts[-1]), process.returncode)
 
-    @cached_property
+    @once
     def display_clean(self) -> Display | None:
         """On the recorded output; None when it isn't known which."""
-        if self.recording is None or not self.has("agent_format_display"):
-            return None
-        return self.display(self.recording)
+        return self._display(self.recording())
 
-    @cached_property
+    @once
     def display_short(self) -> Display | None:
         """On the recorded output up to its last text."""
-        known = self.recording
-        if known is None or not self.has("agent_format_display"):
-            return None
-        upto = 1 + max(i for i, line in enumerate(known.lines) if says(line, known.texts[-1]))
-        return self.display(known._replace(lines=known.lines[:upto]))
+        return self._display(recording.upto_last_text() if (recording := self.recording()) else None)
 
-    @cached_property
+    @once
     def display_disturbed(self) -> Display | None:
         """The same with bad lines in the middle."""
-        if self.recording is None or not self.has("agent_format_display"):
-            return None
-        return self.display(self.recording, BAD_LINES)
+        return self._display(self.recording(), BAD_LINES)

@@ -1,13 +1,13 @@
-"""A script in a living bash, watched: what each call answered, and what it moved."""
+"""A script in a living bash, watched: what each call answered, and what it changed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
-import threading
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+import shlex
+from functools import wraps
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bridge.errors import (
     BridgeError,
@@ -18,27 +18,41 @@ from bridge.errors import (
     OutputLimitExceeded,
     ShellDied,
 )
+from bridge.process.ask import TOO_LONG, ask
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
-from bridge.verify.probe.scratch import Moved, Scratch
+from bridge.verify.probe.scratch import FileChange, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, State, state_of
 
 if TYPE_CHECKING:
-    from bridge.shell.values import Value
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-__all__ = ["DEADLINE", "Answer", "Probe", "ProbeFailed"]
+    from bridge.process.ask import Ran
+    from bridge.shell import Reply
+    from bridge.shell.values import Value
+    from bridge.verify.subject import Budget
 
 DEADLINE = 5.0
 """Seconds for one call. A sound hook takes milliseconds; only a script that hangs ever pays for it."""
 
 _ASKED_FOR = re.compile(r"""(?:command\s+-[vV]|type\s+-[pPt]+|which|hash)\s+["']?([A-Za-z][\w.+-]*)["']?""")
+_TROUBLES: dict[type[HookError], str] = {
+    HookExited: "exited",
+    HookTimeout: "hung",
+    ShellDied: "died",
+    OutputLimitExceeded: "flooded",
+    HookInterrupted: "interrupted",
+}
+_P = TypeVar("_P", bound="Probe")
+_T = TypeVar("_T")
 
 
 class ProbeFailed(BridgeError, RuntimeError):
     """The script could not be observed, so the check can't tell."""
 
 
-class Answer(NamedTuple):
+class HookResult(NamedTuple):
     """How one call went.
 
     trouble: empty, or how it failed to come back: ``exited``, ``hung``, ``died``, ``flooded``, ``interrupted``.
@@ -63,24 +77,64 @@ class Answer(NamedTuple):
         return self.stdout.replace("\0", "").rstrip("\n")
 
 
+class Loading(NamedTuple):
+    """Sourcing the script: how it went, and the shell before and after (None where it could not be looked at)."""
+
+    result: HookResult
+    before: State | None
+    after: State | None
+
+
+class Watched(NamedTuple):
+    """The shell before and after one call of a hook."""
+
+    hook: str
+    before: State
+    after: State
+
+
+class StrictRun(NamedTuple):
+    """How far the script came in a plain bash with errexit, as the controllers have it."""
+
+    loaded: bool
+    reached: tuple[str, ...]
+    status: int
+    stderr: str
+
+
+def once(observe: Callable[[_P], _T]) -> Callable[[_P], _T]:
+    """Mark an observation that runs the script: it is made by the first call, and later calls give it again."""
+    key = f"_observed_{observe.__name__}"
+
+    @wraps(observe)
+    def observed(probe: _P) -> _T:
+        made = vars(probe)
+        if key not in made:
+            made[key] = observe(probe)
+        found: _T = made[key]
+        return found
+
+    return observed
+
+
 class Probe:
     """The part that drivers and agents share. Observations are made on demand and only once."""
 
-    def __init__(self, subject: Any, deadline: float = DEADLINE) -> None:
-        self.subject = subject
+    def __init__(self, script: Path, bash: str, budget: Budget, deadline: float = DEADLINE) -> None:
+        self.script = os.path.abspath(script)
+        self.bash = bash
+        self.budget = budget
         self.deadline = deadline
-        self.script = os.path.abspath(subject.path)
         self.scratch = Scratch()
+        self.file_changes: list[tuple[str, FileChange]] = []
+        self.exits: list[HookResult] = []
         self._shell: Shell | None = None
-        self._hung: dict[str, Answer] = {}
-        self._states: list[tuple[str, State, State]] = []
-        self.moved: list[tuple[str, Moved]] = []
-        self._ran: list[tuple[str, str]] = []
-        self._lock = threading.RLock()
-        self.exits: list[Answer] = []
+        self._stuck: dict[str, HookResult] = {}
+        self._watched: list[Watched] = []
+        self._cli_calls: list[tuple[str, str]] = []
 
     def close(self) -> None:
-        """End the shell and remove the scratch folders."""
+        """End the shell and remove the scratch folders. May be repeated."""
         if self._shell is not None:
             self._shell.close()
         self.scratch.close()
@@ -88,16 +142,15 @@ class Probe:
     # -- loading -------------------------------------------------------------------------------------
 
     def prepare(self, shell: Shell) -> None:
-        """What the host defines before it sources a script of this kind."""
+        """Define what the host defines before it sources a script of this kind."""
 
-    @cached_property
-    def loading(self) -> tuple[Answer, State | None, State | None]:
-        """Sourcing it: the answer, and the shell before and after. The CLI is not installed at that time: a
-        script must not depend on it before it is asked."""
+    @once
+    def loading(self) -> Loading:
+        """Source it. The CLI is not installed at that time: a script must not depend on it before it is asked."""
         self._guess_cli()
         try:
             shell = self._shell = Shell(
-                bash=self.subject.bash or None,
+                bash=self.bash,
                 env=self.scratch.environment() | {"PATH": self.scratch.path_without()},
                 cwd=self.scratch.project,
                 timeout=self.deadline,
@@ -110,14 +163,14 @@ class Probe:
             raise ProbeFailed(f"no bash to look at the script in: {error.what}") from error
         before = self.state(traps=True)
         files = self.scratch.files()
-        answer = self._guarded("source", lambda: shell.source(self.script))
-        self.moved += [("source", moved) for moved in self.scratch.differences(files)]
-        if answer.trouble in ("hung", "died"):
-            return answer, before, None
+        result = self._guarded("source", lambda: shell.source(self.script))
+        self.note_files("source", files)
+        if result.trouble in ("hung", "died"):
+            return Loading(result, before, None)
         after = self.state(traps=True)
         with contextlib.suppress(HookError):
             shell.call("eval", f"PATH={quote(self.scratch.path)}; hash -r")
-        return answer, before, after
+        return Loading(result, before, after)
 
     @property
     def shell(self) -> Shell:
@@ -126,19 +179,19 @@ class Probe:
         Raises:
             ProbeFailed: sourcing it hung or killed the shell.
         """
-        answer = self.loading[0]
-        if self._shell is None or answer.trouble in ("hung", "died"):
-            raise ProbeFailed(f"the script can't be loaded: sourcing it {answer.trouble or 'failed'}")
+        result = self.loading().result
+        if self._shell is None or result.trouble in ("hung", "died"):
+            raise ProbeFailed(f"the script can't be loaded: sourcing it {result.trouble or 'failed'}")
         return self._shell
 
     def _guess_cli(self) -> None:
-        """Programs that the script looks for get a scripted CLI."""
+        """Give a scripted CLI to the programs that the script looks for."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
             for name in _ASKED_FOR.findall(file.read()):
                 if not self.scratch.is_system_program(name):
                     self.scratch.add_cli(name)
 
-    @cached_property
+    @once
     def functions(self) -> dict[str, str]:
         """Its functions, name to body as bash prints it (without comments)."""
         names = self.shell.functions()
@@ -149,13 +202,19 @@ class Probe:
         return {name: bodies.get(name, "") for name in names}
 
     def has(self, hook: str) -> bool:
-        """Whether the script defines it."""
-        return hook in self.functions
+        """Whether there is such a function: the script's, or the host's default."""
+        return hook in self.functions()
+
+    def own(self, hook: str) -> bool:
+        """Whether the script itself defines it, and not the host."""
+        return self.has(hook)
 
     def mentions(self, variable: str) -> bool:
         """Whether any of its functions names this variable."""
         word = re.compile(rf"\b{variable}\b")
-        return any(word.search(body) for body in self.functions.values())
+        return any(word.search(body) for body in self.functions().values())
+
+    # -- time ----------------------------------------------------------------------------------------
 
     def limit(self) -> float:
         """Seconds that the next call may take.
@@ -163,24 +222,15 @@ class Probe:
         Raises:
             ProbeFailed: the time for this script is used up.
         """
-        left = self.remaining
+        left = self.budget.remaining
         if left <= 0:
             raise ProbeFailed("the time for running this script is used up")
         return min(self.deadline, left)
 
     @property
-    def remaining(self) -> float:
-        """Seconds left for this script."""
-        return float(getattr(self.subject, "remaining", self.deadline))
-
-    @property
     def patience(self) -> float:
         """Seconds that what runs already may still take: never none, so that it can be ended and reaped."""
-        return max(0.1, min(self.deadline, self.remaining))
-
-    def own(self, hook: str) -> bool:
-        """Whether the script itself defines it, and not the host."""
-        return self.has(hook)
+        return max(0.1, min(self.deadline, self.budget.remaining))
 
     # -- calls ---------------------------------------------------------------------------------------
 
@@ -197,62 +247,84 @@ class Probe:
 
     def call(
         self, hook: str, *arguments: str, array: str | None = None, stdin: bytes | None = None, watch: bool = False
-    ) -> Answer:
-        """Call a hook; `watch` notes what it moved. One that hung is not called again."""
-        with self._lock:
-            if hook in self._hung:
-                return self._hung[hook]
-            shell = self.shell
-            limit = self.limit()
-            if hook == "agent_extract_response":  # it starts a jq for each line, on a machine that may be busy
-                limit = min(4 * self.deadline, self.remaining)
-            before = self.state() if watch else None
-            files = self.scratch.files() if watch else None
-            self.scratch.calls()
-            answer = self._guarded(
-                hook,
-                lambda: shell.call(hook, *arguments, stdin=stdin, timeout=limit, read=[array] if array else ()),
-            )
-            if answer.trouble == "exited":
-                self.exits.append(answer)
-            self._ran += [(hook, line) for line in self.scratch.calls()]
-            if files is not None:
-                self.moved += [(hook, moved) for moved in self.scratch.differences(files)]
-            if before is not None and not answer.trouble and (after := self.state()) is not None:
-                self._states.append((hook, before, after))
-            return answer
+    ) -> HookResult:
+        """Call a hook; `watch` notes what it changed. One that hung is not called again."""
+        if hook in self._stuck:
+            return self._stuck[hook]
+        shell = self.shell
+        limit = self.limit()
+        if hook == "agent_extract_response":  # it starts a jq for each line, on a machine that may be busy
+            limit = min(4 * self.deadline, self.budget.remaining)
+        before = self.state() if watch else None
+        files = self.scratch.files() if watch else None
+        self.scratch.calls()
+        result = self._guarded(
+            hook,
+            lambda: shell.call(hook, *arguments, stdin=stdin, timeout=limit, read=[array] if array else ()),
+        )
+        if result.trouble == "exited":
+            self.exits.append(result)
+        self._cli_calls += [(hook, line) for line in self.scratch.calls()]
+        if files is not None:
+            self.note_files(hook, files)
+        if before is not None and not result.trouble and (after := self.state()) is not None:
+            self._watched.append(Watched(hook, before, after))
+        return result
 
-    def _guarded(self, hook: str, run: Any) -> Answer:
+    def _guarded(self, hook: str, run: Callable[[], Reply]) -> HookResult:
         try:
             reply = run()
         except HookError as error:
-            kinds = {
-                HookExited: "exited",
-                HookTimeout: "hung",
-                ShellDied: "died",
-                OutputLimitExceeded: "flooded",
-                HookInterrupted: "interrupted",
-            }
-            trouble = next((word for kind, word in kinds.items() if isinstance(error, kind)), "died")
+            trouble = next((word for kind, word in _TROUBLES.items() if isinstance(error, kind)), "died")
             if trouble == "exited" and error.state_lost:
                 trouble = "died"  # bash itself ended, whatever the script called
-            answer = Answer(hook, error.status or 0, error.stdout, error.stderr, trouble)
+            result = HookResult(hook, error.status or 0, error.stdout, error.stderr, trouble)
             if trouble != "exited":
-                self._hung[hook] = answer
-            return answer
+                self._stuck[hook] = result
+            return result
         value = next(iter(reply.values.values()), None)
-        return Answer(hook, reply.status, reply.stdout, reply.stderr, "", value)
+        return HookResult(hook, reply.status, reply.stdout, reply.stderr, "", value)
 
     def evaluate(self, code: str) -> None:
         """Run code of ours in the main shell, such as assignments."""
         with contextlib.suppress(HookError):
             self.shell.call("eval", code)
 
-    def watched(self) -> list[tuple[str, State, State]]:
-        """What each hook moved, after all that can be called have been."""
-        return self._states
+    def run(self, argv: Sequence[str]) -> Ran:
+        """Run a program in the project with the scripted CLI on PATH, for as long as a call may take."""
+        self.limit()
+        return ask(argv, cwd=self.scratch.project, env=self.scratch.environment(), patience=self.patience)
+
+    def strictly(
+        self, hooks: Sequence[str], options: str = "-e", before: str = "", *, condition: bool = False
+    ) -> StrictRun:
+        """Source it in a plain bash with these options, then call `hooks`, one after the other.
+
+        before: code that is run first. condition: hooks are called behind a ``||``, which suspends errexit in them.
+        """
+        log = str(self.scratch.root / "strict")
+        code = f"exec 9>{shlex.quote(log)}\n{before}\nset {options}\n. {shlex.quote(self.script)} >/dev/null\n"
+        for hook in ("loaded", *hooks):
+            call = f"{hook} >/dev/null" + " || :" * condition
+            code += f"{call}\n" * (hook != "loaded") + f"builtin printf '{hook}\\0' >&9\n"
+        ran = self.run([self.bash, "--noprofile", "--norc", "-c", code])
+        if ran.status == TOO_LONG:
+            return StrictRun(False, (), -1, "it did not end")
+        with open(log, errors="replace") as file:
+            reached = file.read().split("\0")[:-1]
+        return StrictRun("loaded" in reached, tuple(reached[1:]), ran.status, ran.err)
+
+    # -- what was seen -------------------------------------------------------------------------------
+
+    def note_files(self, hook: str, before: dict[str, tuple[int, int, int]]) -> None:
+        """Keep what a hook did to files since `before`; the project's own are put back."""
+        self.file_changes += [(hook, change) for change in self.scratch.changes(before)]
+
+    def watched(self) -> list[Watched]:
+        """What the shell was before and after each hook, once all that can be called have been."""
+        return self._watched
 
     @property
-    def troubles(self) -> list[Answer]:
+    def troubles(self) -> list[HookResult]:
         """Calls that hung, died or flooded, but for sourcing."""
-        return [answer for hook, answer in self._hung.items() if hook != "source"]
+        return [result for hook, result in self._stuck.items() if hook != "source"]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from functools import cached_property
+import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
+from bridge.process.ask import TOO_LONG
 from bridge.shell.protocol import quote
-from bridge.verify.probe.base import Answer, Probe
+from bridge.verify.probe.base import DEADLINE, HookResult, Probe, once
 from bridge.verify.probe.scratch import PROMPT_FILE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.contract import DriverCapabilities
     from bridge.shell import Shell
     from bridge.stream.jq import Filter
-    from bridge.verify.probe.state import State
-
-__all__ = ["ALLOWED", "MISSING", "SESSION", "Build", "DriverProbe", "loop_functions"]
+    from bridge.verify.probe.base import Watched
+    from bridge.verify.subject import Budget
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
@@ -63,8 +64,29 @@ class Build(NamedTuple):
         )
 
 
+class LiveCommand(NamedTuple):
+    """One call of ``driver_prepare_live_command``.
+
+    result: how it went; its value is LIVE_CMD_ARGS. command, left: CLAUDE_CMD_ARGS before and after it.
+    """
+
+    result: HookResult
+    command: list[str]
+    left: list[str]
+
+    @property
+    def argv(self) -> list[str] | None:
+        """LIVE_CMD_ARGS; None when it is no array."""
+        return list(self.result.value) if isinstance(self.result.value, list) else None
+
+
 class DriverProbe(Probe):
     """A driver under observation."""
+
+    def __init__(self, script: Path, bash: str, budget: Budget, deadline: float = DEADLINE) -> None:
+        super().__init__(script, bash, budget, deadline)
+        self._answers: dict[str, HookResult] = {}
+        self._built: dict[Build, HookResult] = {}
 
     def prepare(self, shell: Shell) -> None:
         """The default stubs of the contract, the loop's functions, and the settings as a host has them."""
@@ -84,21 +106,17 @@ class DriverProbe(Probe):
 
     def own(self, hook: str) -> bool:
         """Whether the script itself defines the hook: false for the stubs."""
-        return self.has(hook) and "default_of_the_contract" not in self.functions[hook]
+        return self.has(hook) and "default_of_the_contract" not in self.functions()[hook]
 
     # -- the simple hooks ----------------------------------------------------------------------------
 
-    @cached_property
-    def _answers(self) -> dict[str, Answer]:
-        return {}
-
-    def answer(self, hook: str) -> Answer | None:
+    def answer(self, hook: str) -> HookResult | None:
         """The hook called once without arguments, watched; None when there is no such function."""
         if not self.has(hook):
             return None
         if hook not in self._answers:
             if hook != "driver_cli_binary":
-                self.cli  # noqa: B018 - its scripted CLI must be there before anything looks for it
+                self.cli()  # its scripted CLI must be there before anything looks for it
             array = {"driver_valid_tools": "VALID_TOOL_PATTERNS", "driver_prepare_live_command": "LIVE_CMD_ARGS"}
             self._answers[hook] = self.call(hook, array=array.get(hook), watch=True)
         return self._answers[hook]
@@ -110,7 +128,7 @@ class DriverProbe(Probe):
             return driver_contract().hook(hook).absent.status == 0
         return None if answer.trouble else answer.status == 0
 
-    @cached_property
+    @once
     def cli(self) -> str:
         """What driver_cli_binary prints, with a scripted CLI in its place; empty when it can't be told."""
         answer = self.answer("driver_cli_binary")
@@ -120,25 +138,25 @@ class DriverProbe(Probe):
             self.evaluate(f"DRIVER_DISPLAY_NAME=Probed CLAUDE_CODE_CMD={quote(name)}; hash -r")
         return name
 
-    @cached_property
+    @once
     def name(self) -> str:
         """What driver_name prints, else what the file is called."""
         answer = self.answer("driver_name")
         return (answer.text if answer is not None else "") or os.path.basename(self.script).removesuffix(".sh")
 
-    @cached_property
+    @once
     def known(self) -> DriverCapabilities | None:
         """The capability matrix' column for it."""
-        return driver_contract().drivers.get(self.name)
+        return driver_contract().drivers.get(self.name())
 
-    @cached_property
-    def available(self) -> tuple[Answer, Answer] | None:
+    @once
+    def available(self) -> tuple[HookResult, HookResult] | None:
         """driver_check_available with the CLI on PATH and without; None when one of the two can't be arranged."""
-        if not self.own("driver_check_available") or not self.cli or not self._cli_is_ours():
+        if not self.own("driver_check_available") or not self.cli() or not self._cli_is_ours():
             return None
         return self.call("driver_check_available", watch=True), self.without_cli("driver_check_available")
 
-    def without_cli(self, hook: str, *arguments: str) -> Answer:
+    def without_cli(self, hook: str, *arguments: str) -> HookResult:
         """Call a hook while the CLI is neither on PATH nor below HOME."""
         self.evaluate(f"PATH={quote(self.scratch.path_without())}; hash -r")
         moved = self.scratch.home.with_name("elsewhere")
@@ -149,12 +167,12 @@ class DriverProbe(Probe):
             os.rename(moved, self.scratch.home)
             self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
 
-    def without_one(self, name: str, hook: str) -> Answer:
+    def without_one(self, name: str, hook: str) -> HookResult:
         """Call a hook while one of the scripted CLIs is gone, and the others are there."""
         file = self.scratch.bin / name
         hidden = self.scratch.root / "hidden"
         if not file.exists():
-            return Answer(hook, 1, "", "")
+            return HookResult(hook, 1, "", "")
         os.rename(file, hidden)
         self.evaluate(
             f"PATH={quote(os.pathsep.join((str(self.scratch.bin), self.scratch.path_without())))}; hash -r"
@@ -166,24 +184,20 @@ class DriverProbe(Probe):
             self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
 
     def _cli_is_ours(self) -> bool:
-        return self.cli.startswith(str(self.scratch.root)) if os.path.isabs(self.cli) else "/" not in self.cli
+        return self.cli().startswith(str(self.scratch.root)) if os.path.isabs(self.cli()) else "/" not in self.cli()
 
     # -- commands ------------------------------------------------------------------------------------
 
-    @cached_property
-    def _built(self) -> dict[Build, Answer]:
-        return {}
-
-    def build(self, case: Build) -> Answer:
+    def build(self, case: Build) -> HookResult:
         """driver_build_command for this case, as if it were the first; `value` is the array."""
         if case not in self._built:
-            self.cli  # noqa: B018 - see answer
+            self.cli()  # see answer
             self._built[case] = self.build_again(case, "\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()\n")
         return self._built[case]
 
-    def build_again(self, case: Build, first: str = "") -> Answer:
+    def build_again(self, case: Build, first: str = "") -> HookResult:
         """The same, after whatever was built before; `first` is run before it."""
-        self.cli  # noqa: B018 - see answer
+        self.cli()  # see answer
         self.evaluate(first + case.settings() + "\n" + case.host)
         arguments = (case.prompt, case.context, case.session, *case.extra)
         return self.call("driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host)
@@ -196,28 +210,18 @@ class DriverProbe(Probe):
     def arrives(self, argv: list[str], text: str, path: str) -> bool:
         """Run this command with the scripted CLI: whether the CLI is started with the prompt, in whatever way."""
         control = self.scratch.control
-        for name in ("argv", "stdin"):
-            (control / name).unlink(missing_ok=True)
         (control / "first").write_bytes(b"")
-        gate = control / "gate"
-        os.mkfifo(gate)
-        ours = os.open(gate, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            os.write(ours, b"\n")
-            subprocess.run(
-                argv, cwd=self.scratch.project, env=self.scratch.environment(), stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=self.limit(), start_new_session=True,
-                check=False,
-            )  # fmt: skip
+        if shutil.which(argv[0], path=self.scratch.path) is None:
+            return True  # not to be told here
+        with self.scratch.gate() as let_through:
+            let_through()
+            ran = self.run(argv)
+            if ran.status == TOO_LONG:
+                return True
             given = [(control / name).read_bytes() for name in ("argv", "stdin") if (control / name).exists()]
             return any(text.encode(errors="surrogateescape") in data or path.encode() in data for data in given)
-        except (OSError, subprocess.TimeoutExpired):
-            return True  # not to be told here
-        finally:
-            os.close(ours)
-            gate.unlink()
 
-    @cached_property
+    @once
     def session(self) -> str | None:
         """A session id of a shape that this driver passes on; None when it passes none."""
         for candidate in (SESSION, *OTHER_SESSIONS):
@@ -226,26 +230,25 @@ class DriverProbe(Probe):
                 return candidate
         return None
 
-    def live(self, case: Build) -> tuple[Answer, list[str], list[str]] | None:
-        """driver_prepare_live_command after this build: its answer (with LIVE_CMD_ARGS) and CLAUDE_CMD_ARGS
-        before and after; None where there is no such hook or no command."""
+    def live(self, case: Build) -> LiveCommand | None:
+        """driver_prepare_live_command after this build; None where there is no such hook or no command."""
         if not self.own("driver_prepare_live_command"):
             return None
         self.evaluate("\\builtin unset -v LIVE_CMD_ARGS\nLIVE_CMD_ARGS=()")
         return self.live_again(case)
 
-    def live_again(self, case: Build) -> tuple[Answer, list[str], list[str]] | None:
+    def live_again(self, case: Build) -> LiveCommand | None:
         """The same without emptying LIVE_CMD_ARGS first."""
         built = self.build_again(case)
         if not built.ok or not isinstance(built.value, list):
             return None
         answer = self.call("driver_prepare_live_command", array="LIVE_CMD_ARGS", watch=True)
         after = self.shell.get("CLAUDE_CMD_ARGS", [])
-        return answer, list(built.value), list(after) if isinstance(after, list) else []
+        return LiveCommand(answer, list(built.value), list(after) if isinstance(after, list) else [])
 
     # -- the filter ----------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def filter(self) -> Filter | str | None:
         """The compiled stream filter; what jq says when it does not compile; None without a hook."""
         from bridge.stream.jq import Filter
@@ -262,14 +265,15 @@ class DriverProbe(Probe):
         """The command that is run in live mode, empty when there is none."""
         case = Build()
         live = self.live(case)
-        if live is not None and isinstance(live[0].value, list):
-            return list(live[0].value)
+        if live is not None and live.argv is not None:
+            return live.argv
         return self.argv(case) or []
 
     # -- what was seen on the way --------------------------------------------------------------------
 
-    @cached_property
-    def _everything(self) -> None:
+    @once
+    def call_everything(self) -> None:
+        """Call every hook at least once."""
         for hook in driver_contract().hooks:
             if hook in ("driver_build_command", "driver_prepare_live_command") or not self.own(hook):
                 continue
@@ -287,12 +291,12 @@ class DriverProbe(Probe):
                 self.build(case)
             self.live(Build())
 
-    def watched(self) -> list[tuple[str, State, State]]:
+    def watched(self) -> list[Watched]:
         """What each hook moved, after every one has been called at least once."""
-        self._everything  # noqa: B018
-        return self._states
+        self.call_everything()
+        return self._watched
 
     def started_cli(self) -> list[tuple[str, str]]:
         """Which hook started the CLI, with which command line."""
-        self._everything  # noqa: B018
-        return self._ran
+        self.call_everything()
+        return self._cli_calls

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
+import signal
 import tempfile
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bridge.process.processes import send
+from bridge.process.table import environments
 from bridge.shell.commands import provide
 from bridge.stream.jq_provided import COMMANDS
 
-__all__ = ["FILES", "LISTED", "PROMPT", "PROMPT_FILE", "Moved", "Scratch"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 PROMPT_FILE = ".ralph/PROMPT.md"
 LISTED = ("all.md", "all)", "Write(all)", "Edit(all.md)")
@@ -57,14 +62,17 @@ exit 0
 """
 
 
+_MARK = re.compile(rb"TMPDIR=(.*/rb-verify-[^/]+)/tmp", re.DOTALL)
+"""The TMPDIR that `Scratch` gives: nobody else's processes have it."""
+
 How = Literal["made", "changed", "removed"]
 
 
-class Moved(NamedTuple):
-    """What became of one file. place: project, home or tmp; name: within that."""
+class FileChange(NamedTuple):
+    """What became of one file. folder: project, home or tmp; name: within that."""
 
     how: How
-    place: str
+    folder: str
     name: str
 
 
@@ -152,6 +160,20 @@ class Scratch:
             else:
                 (self.control / name).write_text(value + "\n" * (name == "status"))
 
+    @contextlib.contextmanager
+    def gate(self) -> Iterator[Callable[[], None]]:
+        """Let the CLI record what it is given, and wait between its two outputs until it is let through."""
+        for name in ("argv", "stdin", "cwd"):
+            (self.control / name).unlink(missing_ok=True)
+        gate = self.control / "gate"
+        os.mkfifo(gate)
+        ours = os.open(gate, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            yield lambda: _open(ours)
+        finally:
+            os.close(ours)
+            gate.unlink()
+
     def calls(self) -> list[str]:
         """The command lines with which the CLI was started since the last time."""
         log = self.control / "calls"
@@ -184,7 +206,7 @@ class Scratch:
                         found[entry.path] = (info.st_ino, info.st_size, info.st_mtime_ns)
         return found
 
-    def differences(self, before: dict[str, tuple[int, int, int]]) -> list[Moved]:
+    def changes(self, before: dict[str, tuple[int, int, int]]) -> list[FileChange]:
         """What became of the files since then, in order of their names; those of ours are put back."""
         after = self.files()
         found = []
@@ -192,7 +214,7 @@ class Scratch:
             if before.get(path) != after.get(path):
                 how: How = "made" if path not in before else "removed" if path not in after else "changed"
                 place, _, name = os.path.relpath(path, self.root).partition(os.sep)
-                found.append(Moved(how, place, name))
+                found.append(FileChange(how, place, name))
                 if place == "project" and name in FILES:
                     os.makedirs(os.path.dirname(path), exist_ok=True)
                     with open(path, "w", newline="") as file:
@@ -204,3 +226,21 @@ class Scratch:
         place = self.root / name
         place.write_bytes(data)
         return str(place)
+
+
+def _open(gate: int) -> None:
+    os.write(gate, b"\n")
+
+
+def end_leftovers() -> list[int]:
+    """Kill what scripts have started in sessions of their own, for scratch folders that are gone; their pids.
+
+    Folders of other runs, which are still at work, exist and are left alone. Only on Linux can they be seen.
+    """
+    ended = []
+    for pid, variables in environments():
+        marks = (_MARK.fullmatch(each) for each in variables)
+        if any(found is not None and not os.path.exists(found[1]) for found in marks):
+            send(signal.SIGKILL, [pid])
+            ended.append(pid)
+    return ended

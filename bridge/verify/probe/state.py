@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from bridge.shell.values import VOLATILE
 
-__all__ = ["CAPTURE", "DEFINE", "State", "state_of"]
-
 DEFINE = r"""__rb_capture() {
 \builtin printf '%s\0' "$-" "${PWD-}" "${IFS-unset}" "$1"
 \builtin shopt -p; \builtin printf '\0'

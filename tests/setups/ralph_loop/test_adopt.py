@@ -143,7 +143,7 @@ def test_an_update_that_replaces_the_controller_is_told(ralph: Ralph) -> None:
     ralph.run("adopt")
     done = call(ralph, "update")
     assert done.returncode == 0, done.stderr
-    assert "does not stand in for it any more" in done.stderr
+    assert "no longer stands in for it" in done.stderr
     assert call(ralph).stdout == "new\n"
     refused = ralph.run("eject")
     assert (refused.returncode, "is not our stand-in any more" in refused.stderr) == (2, True)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from bridge.setups.wiggum.files import Layout
 from bridge.setups.wiggum.hook import answer
-from bridge.setups.wiggum.layout import Layout
 from bridge.setups.wiggum.transcript import last_message
 
 if TYPE_CHECKING:
-    from bridge.setups.wiggum.hook_answers import Answer
+    from bridge.setups.wiggum.hook_protocol import HookResponse
 
 ROOT = Path(__file__).resolve().parents[3]
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
@@ -83,7 +83,7 @@ class Project:
         state = {"schema_version": 1, "mode": "hook", "iteration": 0, "run_id": "run", "task_name": "Port it"}
         self.write(".claude/ralph-state.json", json.dumps(state | values))
 
-    def hook(self, legacy: bool = False, **given: Any) -> Answer:
+    def hook(self, legacy: bool = False, **given: Any) -> HookResponse:
         """Call the Stop hook in this process; ``None`` leaves a key out, `raw` is its whole input."""
         env = given.pop("env", {})
         raw = given.pop("raw", None)

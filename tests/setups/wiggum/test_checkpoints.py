@@ -9,8 +9,8 @@ import pytest
 from bridge.errors import ConfigurationError
 from bridge.git.repository import Repository, find_repository
 from bridge.git.work import Probe
-from bridge.setups.wiggum.checkpoints import Made, listed, make, restore
-from bridge.setups.wiggum.layout import FILES
+from bridge.setups.wiggum.checkpoints import CheckpointResult, listed, make, restore
+from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.state import Checkpointing
 from tests.setups.wiggum.project import Project, none_sleeps, unique_seconds
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from bridge.process.ask import Ran
 
 
-def checkpoint(project: Project, number: int = 1, *, since: str | None = None, **settings: bool) -> Made:
+def checkpoint(
+    project: Project, number: int = 1, *, since: str | None = None, **settings: bool
+) -> CheckpointResult:
     git = repository(project)
     since = git.head() if since is None else since
     return make(git, number, Checkpointing(**settings), run="run", since=since)
@@ -46,9 +48,9 @@ def test_untracked_staged_changed_and_deleted_files_are_kept(project: Project) -
 
 
 def test_no_empty_commits_unless_asked_for(project: Project) -> None:
-    assert checkpoint(project) == Made()
+    assert checkpoint(project) == CheckpointResult()
     project.write("progress.txt", "## Iteration 1\n")
-    assert checkpoint(project) == Made(), "progress.txt alone is no work"
+    assert checkpoint(project) == CheckpointResult(), "progress.txt alone is no work"
     assert project.commits == ["init"]
     assert checkpoint(project, allow_empty=True).commit
     assert project.commits == ["ralph: checkpoint iteration 1", "init"]
@@ -56,8 +58,8 @@ def test_no_empty_commits_unless_asked_for(project: Project) -> None:
 
 def test_no_checkpoints_when_they_are_off_or_there_is_no_repository(project: Project) -> None:
     project.write("new.txt", "new\n")
-    assert checkpoint(project, enabled=False) == Made()
-    assert make(None, 1, Checkpointing(), run="run", since="") == Made()
+    assert checkpoint(project, enabled=False) == CheckpointResult()
+    assert make(None, 1, Checkpointing(), run="run", since="") == CheckpointResult()
 
 
 def test_a_commit_of_the_agents_own_is_a_checkpoint(project: Project) -> None:

@@ -623,7 +623,7 @@ def _looked(project: Project, state: dict[str, Any]) -> dict[str, Any]:
     if "turn" not in state:
         return state
     from bridge.git.work import Probe
-    from bridge.setups.wiggum.layout import FILES
+    from bridge.setups.wiggum.files import FILES
 
     look = Probe(project.path, FILES).look()
     names = {"HEAD": look.head, "TREE": look.tree}

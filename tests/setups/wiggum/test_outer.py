@@ -14,32 +14,32 @@ from bridge.errors import ProgramNotFound
 from bridge.git.work import Probe
 from bridge.setups.wiggum import outer
 from bridge.setups.wiggum.breaker import BreakerSettings
-from bridge.setups.wiggum.layout import FILES
+from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.outer import Ended, Paused, run_outer
 from bridge.setups.wiggum.start import Request, prepare
 from bridge.setups.wiggum.tools import AgentTool
-from bridge.setups.wiggum.turns import Reply
+from bridge.setups.wiggum.turns import AgentReply
 from tests.setups.wiggum.project import none_sleeps, unique_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bridge.setups.wiggum.layout import Layout
+    from bridge.setups.wiggum.files import Layout
     from tests.setups.wiggum.project import Project
 
-FAILED = Reply(failure="exit status 1")
-DONE = Reply("<promise>COMPLETE</promise>")
+FAILED = AgentReply(failure="exit status 1")
+DONE = AgentReply("<promise>COMPLETE</promise>")
 
 
 class Scripted:
     """Says what it was told to say, turn by turn; with `work`, it changes a file in each."""
 
-    def __init__(self, replies: Sequence[Reply], *, work: bool = False) -> None:
+    def __init__(self, replies: Sequence[AgentReply], *, work: bool = False) -> None:
         self.replies = list(replies)
         self.work = work
         self.seconds: list[float | None] = []
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[None, None, Reply]:
+    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[None, None, AgentReply]:
         self.seconds.append(seconds)
         if self.work:
             (layout.project / "work.txt").write_text(f"turn {number}\n")
@@ -60,7 +60,7 @@ def events(project: Project, tool: Scripted, delay: float, **request: object) ->
 
 
 def test_req_rw_103_a_cli_that_fails_at_once_is_given_growing_pauses(project: Project) -> None:
-    told = events(project, Scripted([FAILED, FAILED, FAILED, Reply("Worked."), FAILED, DONE]), 0.001)
+    told = events(project, Scripted([FAILED, FAILED, FAILED, AgentReply("Worked."), FAILED, DONE]), 0.001)
     pauses = [(each.seconds, each.failures) for each in told if isinstance(each, Paused)]
     assert pauses == [(0.001, 1), (0.002, 2), (0.004, 3), (0.001, 1)]
     assert project.state["outcome"] == "complete"
@@ -86,7 +86,7 @@ def test_a_pause_isn_t_longer_than_the_minutes_that_are_left(project: Project) -
 
 def test_f7_a_turn_gets_the_minutes_that_are_left(project: Project) -> None:
     """14 F.7."""
-    tool = Scripted([Reply("Worked."), DONE])
+    tool = Scripted([AgentReply("Worked."), DONE])
     events(project, tool, 0, max_minutes=60)
     first, second = tool.seconds
     assert first is not None
@@ -99,7 +99,7 @@ def test_f7_a_turn_gets_the_minutes_that_are_left(project: Project) -> None:
 
 @pytest.mark.parametrize("failure", ["it ran for too long and was ended", "the agent gave no response"])
 def test_req_rw_108_work_excuses_a_turn_that_was_cut_off_or_silent(project: Project, failure: str) -> None:
-    cut = Reply(failure=failure, excused=True)
+    cut = AgentReply(failure=failure, excused=True)
     told = events(project, Scripted([cut, cut, DONE], work=True), 0.001)
     assert not [each for each in told if isinstance(each, Paused)]
     warned = [each.decision.warnings for each in told if isinstance(each, outer.TurnEnded)]
@@ -108,7 +108,7 @@ def test_req_rw_108_work_excuses_a_turn_that_was_cut_off_or_silent(project: Proj
 
 
 def test_without_work_such_a_turn_has_failed(project: Project) -> None:
-    cut = Reply(failure="it ran for too long and was ended", excused=True)
+    cut = AgentReply(failure="it ran for too long and was ended", excused=True)
     told = events(project, Scripted([cut, DONE]), 0.001)
     assert [each.failures for each in told if isinstance(each, Paused)] == [1]
 
@@ -116,7 +116,7 @@ def test_without_work_such_a_turn_has_failed(project: Project) -> None:
 # -- agents ------------------------------------------------------------------------------------------
 
 
-def turn(project: Project, script: str, timeout: float | None = None) -> Reply:
+def turn(project: Project, script: str, timeout: float | None = None) -> AgentReply:
     path = project.write(
         "bin/my.sh", script + "\nagent_extract_response() { cat; }\nagent_format_display() { cat; }\n"
     )
@@ -127,7 +127,7 @@ def turn(project: Project, script: str, timeout: float | None = None) -> Reply:
             try:
                 next(run)
             except StopIteration as end:
-                found: Reply = end.value
+                found: AgentReply = end.value
                 return found
 
 

@@ -14,12 +14,10 @@ from hypothesis import strategies as some
 from bridge.errors import StateUnreadable
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum.breaker import Breaker, BreakerSettings, Circuit, Evidence
-from bridge.setups.wiggum.plan import read_items
-from bridge.setups.wiggum.progress import count_blocks, host_block, read_blocks
+from bridge.setups.wiggum.progress import Block, count_blocks, host_block, read_blocks, read_items
 from bridge.setups.wiggum.prompt import TEMPLATES, filled, template, turn_prompt
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
-from bridge.setups.wiggum.state import State, Turn, write_state
-from bridge.setups.wiggum.state_reading import read_state
+from bridge.setups.wiggum.state import State, Turn, read_state, write_state
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SETTINGS = BreakerSettings()
@@ -30,12 +28,12 @@ def after(
     *evidence: Evidence, settings: BreakerSettings = SETTINGS, breaker: Breaker | None = None
 ) -> tuple[Breaker, str]:
     breaker = breaker or Breaker()
-    verdict = breakers.Verdict()
+    tripped = breakers.Tripped()
     for each in evidence:
-        breaker, verdict = breakers.record(breaker, each, settings, NOW)
-        if verdict.trip:
+        breaker, tripped = breakers.record(breaker, each, settings, NOW)
+        if tripped.condition:
             break
-    return breaker, verdict.trip
+    return breaker, tripped.condition
 
 
 # -- the state ---------------------------------------------------------------------------------------
@@ -163,20 +161,20 @@ def test_output_and_being_stuck_only_warn_by_default() -> None:
     for setting in ("on_output_decline", "on_stuck"):
         assert after(*lengths, short, settings=replace(SETTINGS, **{setting: "stop"}))[1]  # type: ignore[arg-type]
     off = replace(SETTINGS, on_output_decline="off", on_stuck="off")
-    assert breakers.record(breaker, short, off, NOW)[1] == breakers.Verdict()
+    assert breakers.record(breaker, short, off, NOW)[1] == breakers.Tripped()
 
 
 def test_open_half_closed() -> None:
     opened, _ = after(IDLE, IDLE, IDLE)
     for minutes, state in ((-5, Circuit.OPEN), (29, Circuit.OPEN), (30, Circuit.HALF)):
-        assert breakers.prepare(opened, SETTINGS, NOW + timedelta(minutes=minutes)).state is state
-    half = breakers.prepare(opened, SETTINGS, NOW + timedelta(minutes=30))
+        assert breakers.before_start(opened, SETTINGS, NOW + timedelta(minutes=minutes)).state is state
+    half = breakers.before_start(opened, SETTINGS, NOW + timedelta(minutes=30))
     assert after(WORK, breaker=half)[0].state is Circuit.CLOSED
     assert after(UNKNOWN, breaker=half)[0].state is Circuit.HALF
     again, trip = after(IDLE, breaker=half)
     assert (again.state, trip, again.opens) == (Circuit.OPEN, "no_file_changes", 2)
-    assert breakers.prepare(opened, replace(SETTINGS, cooldown_minutes=0), NOW).state is Circuit.HALF
-    assert breakers.prepare(replace(opened, opened_at="long ago"), SETTINGS, NOW).is_open
+    assert breakers.before_start(opened, replace(SETTINGS, cooldown_minutes=0), NOW).state is Circuit.HALF
+    assert breakers.before_start(replace(opened, opened_at="long ago"), SETTINGS, NOW).is_open
 
 
 def test_reset_by_hand() -> None:
@@ -311,7 +309,7 @@ def test_both_forms_of_progress() -> None:
 
 
 def test_the_hosts_block_is_read_back() -> None:
-    text = host_block(7, "2026-01-02T03:04:05Z", completed=["a\nb"], attempted=["c"], blockers=["d"])
+    text = host_block(Block(7, "2026-01-02T03:04:05Z", completed=("a\nb",), attempted=("c",), blockers=("d",)))
     [block] = read_blocks(text)
     assert (block.iteration, block.auto, block.completed, block.attempted) == (7, True, ("a b",), ("c",))
     assert (block.next, block.blockers) == ((), ("d",))

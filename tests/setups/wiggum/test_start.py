@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.git.work import Probe
-from bridge.setups.wiggum.layout import FILES
+from bridge.setups.wiggum.files import FILES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,280 @@
+"""The channel to one program: what is typed, what comes back, and the state of its terminal."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bridge.adapters.ending import EndDetector, Observation
+from bridge.adapters.escapes import Questions
+from bridge.adapters.modes import ModeState
+from bridge.adapters.results import out_of_band_text
+from bridge.adapters.view import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.adapters.escapes import Announcements, Mark
+    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.payload import Payload
+    from bridge.adapters.prompts import PromptRules
+    from bridge.adapters.terminal import Terminal
+
+DRAWN = 0.15
+"""Longest wait for an announced prompt to be drawn."""
+PAUSE = 0.003
+"""Silence after which a prompt that shows something is taken to be whole."""
+_CHUNK = 256
+
+
+@dataclass(slots=True)
+class Command:
+    """A command on its way.
+
+    Attributes:
+        lines: what is still to be typed.
+        segments: output of what was typed already.
+        escapes: how many ways out of a continuation were tried.
+        incomplete: there was no way out but the interrupt key.
+        out_of_band: what came between the last prompt and this command.
+        afterwards: what came behind its own prompt, where the adapter waits for that.
+        asks: the program waits for input at no prompt that we know.
+    """
+
+    text: str
+    payload: Payload
+    restarted: bool = False
+    path: str | None = None
+    lines: list[str] = field(default_factory=list)
+    sent: str = ""
+    segments: list[str] = field(default_factory=list)
+    started: float = 0.0
+    detector: EndDetector | None = None
+    escapes: int = 0
+    truncated: bool = False
+    out_of_band: str = ""
+    afterwards: str = ""
+    incomplete: bool = False
+    asks: bool = False
+
+
+class Transcript:
+    """The clean bytes of a program by absolute offset; beyond `limit` of them the middle is dropped."""
+
+    def __init__(self, limit: int = 32 * 1024 * 1024) -> None:
+        self.end = 0
+        self._limit = limit
+        self._kept = bytearray()
+        self._base = self._gap_at = self._gap = 0
+
+    def add(self, data: bytes) -> None:
+        """Append what came."""
+        self._kept += data
+        self.end += len(data)
+        if len(self._kept) > self._limit + self._limit // 4:
+            half = self._limit // 2
+            excess = len(self._kept) - self._limit
+            self._gap_at = half
+            self._gap += excess
+            del self._kept[half : half + excess]
+
+    def between(self, start: int, end: int) -> tuple[bytes, bool]:
+        """The bytes from `start` to `end`, and whether some of them were dropped."""
+        first, last = max(start - self._base, 0), max(end - self._base, 0)
+        if not self._gap or last <= self._gap_at:
+            return bytes(self._kept[first:last]), False
+        tail = max(first - self._gap, self._gap_at)
+        found = bytes(self._kept[tail : max(last - self._gap, tail)])
+        if first >= self._gap_at + self._gap:
+            return found, False
+        return bytes(self._kept[first : self._gap_at]) + b"\n[...]\n" + found, True
+
+    def forget(self, offset: int) -> None:
+        """Drop what lies before `offset`."""
+        if self._gap:
+            keep = max(self.end - offset, 0)
+            self._kept = self._kept[len(self._kept) - keep :] if keep else bytearray()
+            self._base, self._gap, self._gap_at = self.end - len(self._kept), 0, 0
+        elif offset > self._base:
+            del self._kept[: offset - self._base]
+            self._base = offset
+
+
+class Channel:
+    """One program's conversation.
+
+    Announcements with a nonce are genuine: they are those of our own scripts, which also say when input begins.
+    The listener is given everything that is clean, as it comes.
+    """
+
+    def __init__(
+        self,
+        adapter: AdapterFile,
+        terminal: Terminal,
+        rules: PromptRules,
+        announcements: Announcements,
+        transcript: Transcript,
+    ) -> None:
+        self.adapter, self.terminal, self.rules = adapter, terminal, rules
+        self.genuine = announcements.has_nonce
+        self.listener: Callable[[bytes], None] | None = None
+        self._questions, self._announcements, self._transcript = Questions(), announcements, transcript
+        self._last_byte = time.monotonic()
+        self.raw_prompt: bool | None = None
+        self.prompt_end = self.announced_at = 0
+        self.input_began = not self.genuine
+        self.pending: Command | None = None
+        self.cwd: str | None = None
+        self.cwd_announcements = 0
+        self.mode = ModeState()
+        """The mode that the program was in at its last prompt."""
+        self._asides: list[str] = []
+        self.ready_seconds = 0.0
+        self.greeting = b""
+
+    # reading
+
+    @property
+    def offset(self) -> int:
+        """Absolute offset of the end of the clean stream."""
+        return self._transcript.end
+
+    @property
+    def quiet(self) -> float:
+        """Seconds since something came, or was written: silence before an answer means nothing."""
+        return time.monotonic() - self._last_byte
+
+    def pump(self, timeout: float | None) -> tuple[bytes, list[Mark]]:
+        """Wait at most `timeout` seconds for something, and take it in; clean bytes, and the announcements."""
+        data, marks = self._read(timeout)
+        self._transcript.add(data)
+        if data and self.listener is not None:
+            self.listener(data)
+        cwd_key = self.adapter.prompt.shell_integration.property_updates.cwd_key
+        for mark in marks:
+            self._note(mark, cwd_key)
+        if self.pending is not None and self.pending.detector is not None and (data or marks):
+            self.pending.detector.feed(data, marks, cwd_key=cwd_key)
+        return data, marks
+
+    def _read(self, timeout: float | None) -> tuple[bytes, list[Mark]]:
+        raw = self.terminal.read(timeout)
+        if raw:
+            self._last_byte = time.monotonic()
+            text, answer = self._questions.feed(raw)
+            if answer:
+                self.terminal.write(answer)
+            return self._announcements.feed(text)
+        if not self.terminal.ended:
+            return b"", []
+        rest, marks = self._announcements.feed(self._questions.flush())
+        return rest + self._announcements.flush(), marks
+
+    def _note(self, mark: Mark, cwd_key: str) -> None:
+        if mark.code == "P" and mark.key == cwd_key:
+            self.cwd = mark.value
+            self.cwd_announcements += 1
+        elif mark.code == "B":
+            if self.input_began and self.pending is None:
+                self._keep_aside(mark.offset)
+            self.input_began = True
+            self.prompt_end = mark.offset
+        elif mark.code in "AC":
+            self.input_began = not self.genuine
+            self.announced_at = mark.offset
+
+    def pump_for(self, seconds: float) -> None:
+        """Take in what comes for so many seconds."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not self.terminal.ended:
+            self.pump(left)
+
+    def between(self, start: int, end: int | None = None) -> tuple[bytes, bool]:
+        """The bytes from `start` to `end`, and whether some of them were dropped."""
+        return self._transcript.between(start, self.offset if end is None else end)
+
+    def text_since(self, start: int) -> str:
+        """What came since `start`, as text for messages and patterns."""
+        return self.between(start)[0].decode("utf-8", "replace")
+
+    def forget(self, offset: int) -> None:
+        """Drop what lies before `offset`."""
+        self._transcript.forget(offset)
+
+    def observe(self, detector: EndDetector) -> Observation:
+        """What is known besides the output, for the decision of `detector`."""
+        tty = self.terminal.state()
+        if self.pending is not None and tty.canonical and self.raw_prompt is None:
+            self.raw_prompt = True  # it was off at the prompt, or this would be False already
+        unsure = tty.canonical or self.raw_prompt is not True
+        needed = unsure and (detector.looks_like_prompt or not detector.rules.osc)
+        reading = self.is_reading(tty.canonical) if needed else None
+        computing = reading is False and detector.looks_like_prompt and self.terminal.is_computing()
+        return Observation(tty, self.quiet, self.raw_prompt, reading, computing)
+
+    def is_reading(self, canonical: bool | None) -> bool | None:
+        """Whether the program waits for input from its terminal; None where that can't be seen."""
+        return self.terminal.is_reading(canonical=canonical)
+
+    # writing
+
+    def write(self, text: str) -> None:
+        """Write to the program, in parts with pauses when the adapter asks for that."""
+        data = text.encode("utf-8", "surrogateescape")
+        pause = self.adapter.input.chunk_delay_ms / 1000
+        size = _CHUNK if pause > 0 else max(len(data), 1)
+        for start in range(0, len(data), size):
+            self.terminal.write(data[start : start + size])
+            self._last_byte = time.monotonic()
+            if start + size < len(data):
+                self.pump_for(pause)
+
+    def type(self, line: str) -> None:
+        """Type one line and Enter."""
+        self.write(line + self.adapter.input.line_ending)
+
+    def settle(self) -> None:
+        """Wait until the prompt is drawn and the line editor is on; what was typed before would be echoed twice."""
+        if not self.genuine:
+            if self.rules.osc and self.raw_prompt is not False:
+                self.wait_drawn(max(self.rules.settle, DRAWN))
+            return
+        deadline = time.monotonic() + 1.0
+        while not (self.input_began or self.terminal.ended) and (left := deadline - time.monotonic()) > 0:
+            self.pump(left)
+
+    def wait_drawn(self, longest: float) -> None:
+        """Wait until an announced prompt is drawn and its line editor on; for scripts that don't announce that.
+
+        The editor is on a moment before it draws: what is typed in between is echoed behind the prompt, not before
+        it.
+        """
+        deadline = time.monotonic() + longest
+        while not self.terminal.ended and (left := deadline - time.monotonic()) > 0:
+            shown = plain(self.text_since(self.announced_at)).strip()
+            if self.terminal.state().canonical is False and shown and self.quiet >= PAUSE:
+                return
+            self.pump(min(left, PAUSE))
+
+    def new_detector(self, *, more: bool = True) -> EndDetector:
+        """A detector for the end of what is typed next; `more`: something else could be typed after it."""
+        prompt, rules = self.adapter.prompt, self.rules
+        if prompt.strategy == "regex" and not prompt.continuation_escape and not more:
+            # There is no way out of its continuation prompt, which tells only when the next line may be typed.
+            rules = replace(rules, continuation=None, ignored=rules.continuation)
+        return EndDetector(self.offset, rules)
+
+    # output that belongs to no command
+
+    def _keep_aside(self, offset: int) -> None:
+        """Keep what was printed at a prompt that was drawn anew below it; the new one has its line to itself."""
+        text, _ = self.between(self.prompt_end, offset)
+        if found := out_of_band_text(text.rpartition(b"\n")[0], self.rules.primary):
+            self._asides.append(found)
+
+    def take_out_of_band(self) -> str:
+        """What came behind the last prompt; each part is returned once."""
+        last = out_of_band_text(self.between(self.prompt_end)[0], self.rules.primary)
+        asides, self._asides = self._asides, []
+        return "\n".join([*asides, last] if last else asides)

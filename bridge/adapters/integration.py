@@ -1,0 +1,150 @@
+"""Integration scripts: which one an adapter uses, what it becomes for one session, and how it gets there."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.adapters.patterns import translated, usable
+from bridge.adapters.payload import filled, quoted
+
+if TYPE_CHECKING:
+    from bridge.adapters.model import AdapterFile
+
+BUILTIN = Path(__file__).parent / "builtin"
+_SCRIPTS = Path(__file__).parent / "scripts"
+_BY_EXTENSION = {
+    ".bash": "integration.bash",
+    ".sh": "integration.bash",
+    ".zsh": "integration.zsh",
+    ".py": "integration.py",
+    ".js": "integration.js",
+    ".cjs": "integration.js",
+    ".rkt": "integration.rkt",
+    ".lisp": "integration.lisp",
+    ".lsp": "integration.lisp",
+    ".cl": "integration.lisp",
+    ".ps1": "integration.ps1",
+}
+_BY_PROGRAM = {
+    "bash": "integration.bash",
+    "zsh": "integration.zsh",
+    "python": "integration.py",
+    "node": "integration.js",
+    "racket": "integration.rkt",
+    "sbcl": "integration.lisp",
+    "abcl": "integration.lisp",
+    "ccl": "integration.lisp",
+    "pwsh": "integration.ps1",
+}
+_STANDARD_NAME = re.compile(r"integration[\w.-]*\Z")
+_RACKET_STAYS = re.compile(r"(^|\s)(-[a-zA-Z]*i[a-zA-Z]*|--repl)(\s|$)|read-eval-print-loop")
+_RACKET_QUIET = re.compile(r"(^|\s)(-[a-zA-Z]*q[a-zA-Z]*|--no-init-file)(\s|$)")
+_RACKET_LOADS = re.compile(r"(^|\s)(-[a-zA-Z]*[fr]|--load|--script)(\s|$)")
+_RACKET_REQUIRES = re.compile(r"(^|\s)(-[a-zA-Z]*[tu]|--require|--require-script)(\s|$)|\(require|dynamic-require")
+_RACKET_ENTERS = """\
+(namespace-require 'racket)
+(namespace-set-variable-value! '_ripple_exec_file _ripple_exec_file #t)
+"""
+_PYTHON_STAYS = re.compile(r"(^|\s)-[a-zA-Z]*i|code\.interact|InteractiveConsole")
+_PYTHON_REPL = """\
+__import__("code").interact(banner="", exitmsg="", local=__import__("sys").modules["__main__"].__dict__)
+"""
+
+
+class Script(NamedTuple):
+    """An integration script. `ours`: it ends its announcements with the nonce that replaces ``{nonce}``."""
+
+    body: str
+    name: str
+    ours: bool = False
+
+
+def find_script(adapter: AdapterFile, path: Path) -> tuple[Script | None, str]:
+    """The script of the adapter whose file is `path`, or why there is none although one is named."""
+    inline = adapter.integration_script or adapter.init.script
+    if inline:
+        suffix = adapter.init.tempfile.extension or (".sh" if adapter.family == "shell" else "")
+        return Script(inline, f"inline{suffix}"), ""
+    name = adapter.init.script_resource
+    if not name:
+        return None, ""
+    if "/" in name or "\\" in name or name in (".", "..") or "\0" in name:
+        return None, f"{name!r} must be the name of a file beside the adapter, without a folder"
+    beside = path.parent / name
+    if path.parent != BUILTIN and beside.is_file():
+        if beside.resolve().parent != beside.parent.resolve():
+            return None, f"{name!r} leads out of the adapter's folder"
+        return Script(beside.read_text(encoding="utf-8-sig", errors="surrogateescape"), name), ""
+    ours = _our_script(name, adapter)
+    if ours is None:
+        known = ", ".join(sorted(set(_BY_EXTENSION.values())))
+        return None, f"{name!r} is neither beside {path.name} nor one of ours ({known})"
+    # Python's has another name there: it is not a module of this package.
+    file = f"{ours}.txt" if ours.endswith(".py") else ours
+    return Script((_SCRIPTS / file).read_text(encoding="utf-8"), ours, ours=True), ""
+
+
+def _our_script(name: str, adapter: AdapterFile) -> str | None:
+    """Our script of that name, or the one for the language that the name shows."""
+    if name in _BY_EXTENSION.values():
+        return name
+    if not _STANDARD_NAME.match(name):
+        return None
+    return _BY_EXTENSION.get(os.path.splitext(name)[1].lower()) or _BY_PROGRAM.get(adapter.name.lower())
+
+
+def session_script(adapter: AdapterFile, script: Script, path: str, nonce: str) -> str:
+    """The script's text for one session, which is put at `path`."""
+    body = script.body.replace("{tempfile_path}", path).replace("{nonce}", nonce)
+    if not script.ours:
+        return body.replace("\r\n", "\n")
+    body = body.replace("{history_filter}", _history_filter(adapter).encode().hex()).replace("\r\n", "\n")
+    command = f"{adapter.process.command_template} {adapter.init.init_invocation_template or ''}".replace('"', " ")
+    launched = adapter.init.delivery == "launch_command"
+    if script.name.endswith(".rkt"):
+        return _racket(body, command, launched=launched)
+    begins_repl = _PYTHON_STAYS.search(command) or "PYTHONINSPECT" in adapter.process.env
+    if script.name.endswith(".py") and launched and not begins_repl:
+        return f"{body}\n{_PYTHON_REPL}"
+    return body
+
+
+def _history_filter(adapter: AdapterFile) -> str:
+    """The pattern of lines that stay out of the history; JavaScript's patterns are those of .NET."""
+    pattern = usable(adapter.input.tempfile.history_filter) or ""
+    return translated(pattern) if (adapter.init.script_resource or "").endswith(".py") else pattern
+
+
+def _racket(body: str, command: str, *, launched: bool) -> str:
+    """The script for a command line that may load or require it, and may end behind it.
+
+    A file that is *required* has to be a module. Racket's interactive library (not loaded with -q) brings a prompt
+    of its own, after ours: unless it is loaded before.
+    """
+    stays = not launched or _RACKET_STAYS.search(command) is not None
+    if stays and not _RACKET_QUIET.search(command):
+        body = f"(with-handlers ([void void]) (dynamic-require 'racket/interactive #f))\n{body}"
+    loaded = _RACKET_LOADS.search(command) is not None or "(load" in command
+    if _RACKET_REQUIRES.search(command) or not (stays or loaded):
+        body = f"#lang racket/base\n(provide _ripple_exec_file)\n{body}"
+        # A program begins in an empty namespace, and what this module provides comes only at its end.
+        body = body if stays else f"{body}\n{_RACKET_ENTERS}"
+    return body if stays else f"{body}\n(read-eval-print-loop)\n"
+
+
+def injection(adapter: AdapterFile, script: Script | None, path: str) -> str | None:
+    """What is typed to load the script, when it is neither on the command line nor a start-up file."""
+    init = adapter.init
+    typed = init.delivery == "pty_inject" or (
+        adapter.ready.suppress_mirror_during_inject and init.delivery not in ("launch_command", "rc_file")
+    )
+    if script is None or not typed:
+        return None
+    if init.init_invocation_template:
+        return filled(init.init_invocation_template, {"tempfile_path": path, "path": path})
+    if adapter.family == "shell":
+        return f" . {quoted(path, 'single_quote_posix')}"  # the blank keeps it out of many a history
+    return script.body.rstrip("\n")

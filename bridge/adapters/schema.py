@@ -1,0 +1,125 @@
+"""The model's classes as a schema: the keys of every section, and a JSON Schema (draft 2020-12) for editors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from bridge.adapters.model import AdapterFile, FieldRule
+from bridge.adapters.problems import did_you_mean
+
+_SCALARS: dict[Any, list[str]] = {
+    # Text may be written without quotes: the YAML readers of editors then see a number or a boolean.
+    str: ["string", "number", "boolean"],
+    int: ["integer"],
+    bool: ["boolean"],
+}
+
+
+class Key(NamedTuple):
+    """A key of a section, and the dataclass field it becomes."""
+
+    field: str
+    hint: Any
+    rule: FieldRule
+    default: Any
+
+
+_KEYS: dict[type, dict[str, Key]] = {}
+
+
+def keys_of(kind: type[Any]) -> Mapping[str, Key]:
+    """The keys of a model class, by their names in the file."""
+    if kind in _KEYS:
+        return _KEYS[kind]
+    hints = get_type_hints(kind)
+    found = _KEYS[kind] = {}
+    for each in fields(kind):
+        default = each.default if each.default is not MISSING else each.default_factory
+        found[each.name.rstrip("_")] = Key(each.name, hints[each.name], each.metadata["rule"], default)
+    return found
+
+
+def without_none(hint: Any) -> tuple[Any, bool]:
+    """The type of an optional hint, and whether it is optional."""
+    if get_origin(hint) is not UnionType:
+        return hint, False
+    return next(each for each in get_args(hint) if each is not NoneType), True
+
+
+def suggestion(name: str, kind: type[Any]) -> str:
+    """For messages about a key that `kind` doesn't have: a similar key, or the section it belongs to."""
+    if similar := did_you_mean(name, keys_of(kind)):
+        return similar
+    homes = [section for section, keys in _sections().items() if name in keys]
+    return f"; {name} belongs to {' or '.join(homes)}" if homes else ""
+
+
+@cache
+def _sections() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+
+    def walk(kind: type[Any], path: str) -> None:
+        found[path or "the top level"] = frozenset(keys_of(kind))
+        for name, key in keys_of(kind).items():
+            inner = next((each for each in (key.hint, *get_args(key.hint)) if is_dataclass(each)), None)
+            if isinstance(inner, type):
+                walk(inner, f"{path}.{name}" if path else name)
+
+    walk(AdapterFile, "")
+    return found
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of an adapter file; every section is a reference to its definition."""
+    definitions: dict[str, Any] = {}
+    top = _record(AdapterFile, definitions)
+    top["properties"]["schema"]["const"] = 1
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Adapter of an interactive program, schema 1",
+        **top,
+        "$defs": definitions,
+    }
+
+
+def _record(kind: type[Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    properties = {}
+    required = []
+    for name, key in keys_of(kind).items():
+        properties[name] = {**_value(key.hint, key.rule, definitions), "description": key.rule.about}
+        if key.rule.required or key.rule.vital:
+            required.append(name)
+        elif isinstance(key.default, str | int | bool) or key.default is None:
+            properties[name]["default"] = key.default
+    return {
+        "description": (kind.__doc__ or "").split("\n")[0],
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _value(hint: Any, rule: FieldRule, definitions: dict[str, Any]) -> dict[str, Any]:
+    hint, optional = without_none(hint)
+    if isinstance(hint, type) and is_dataclass(hint):
+        if hint.__name__ not in definitions:
+            definitions[hint.__name__] = {}
+            definitions[hint.__name__] = _record(hint, definitions)
+        # An empty section has its defaults.
+        return {"anyOf": [{"$ref": f"#/$defs/{hint.__name__}"}, {"type": "null"}]}
+    if get_origin(hint) is tuple:
+        return {"type": ["array", "null"], "items": _value(get_args(hint)[0], rule, definitions)}
+    if get_origin(hint) is Mapping:
+        inner = {} if get_args(hint)[1] is object else {"type": [*_SCALARS[str], "null"]}
+        return {"type": ["object", "null"], "additionalProperties": inner}
+    if rule.choices:
+        values: list[Any] = list(rule.choices)
+        values += [word == "true" for word in rule.choices if word in ("true", "false")]
+        return {"enum": [*values, None] if optional else values}
+    types = [*_SCALARS[hint], "null"] if optional else list(_SCALARS[hint])
+    return {"type": types[0] if len(types) == 1 else types}

@@ -1,0 +1,125 @@
+"""What ``call`` does: one function of a script. Without click, so that a call costs little more than its bash."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.cli._scripts import load
+from bridge.cli._terminal import as_shell, guarded, print_json, write
+from bridge.errors import ConfigurationError, HookTimeout
+from bridge.resources import likely, os_text
+from bridge.shell import DEFAULT_TIMEOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.agent import Agent
+    from bridge.driver import Driver
+    from bridge.shell import Reply
+    from bridge.shell.launch import Input
+    from bridge.shell.session import Stdin
+
+
+class Call(NamedTuple):
+    """What a command line asks for."""
+
+    script: str
+    hook: str
+    arguments: tuple[str, ...] = ()
+    settings: Mapping[str, str] = {}
+    read: tuple[str, ...] = ()
+    stdin: str | None = None
+    timeout: float | None = None
+    """None: the usual one; of a hook in a pipeline: none."""
+    isolated: bool = False
+    as_json: bool = False
+
+
+def call_hook(wanted: Call) -> int:
+    """Load the script, call the hook, print what came of it; the exit code."""
+    hook, as_json = wanted.hook, wanted.as_json
+    settings = {name: os_text(value) for name, value in wanted.settings.items()}
+    with load(wanted.script, settings=settings, timeout=wanted.timeout or DEFAULT_TIMEOUT) as loaded:
+        _check_hook(loaded, hook)
+        known = loaded.contract.hooks.get(hook)
+        words = [os_text(argument) for argument in wanted.arguments]
+        given = Path(wanted.stdin) if wanted.stdin else None
+        beside = loaded.contract.prefix == "agent_" and known is not None and known.subshell
+        if beside and not (as_json or wanted.read):
+            return _stream(loaded, hook, words, given or 0, wanted.timeout)
+        stdin: Stdin = given
+        if given is None and known is not None and known.stdin:
+            stdin = sys.stdin.buffer
+        read = list(dict.fromkeys([*(known.writes if known else ()), *wanted.read]))
+        isolated = wanted.isolated or beside
+        reply = loaded.shell.call(
+            hook, *words, stdin=stdin, isolated=isolated, read=read, changes=as_json and not isolated
+        )
+        if as_json:
+            _print_json(loaded, wanted, reply)
+        else:
+            write(reply.stdout)
+            sys.stderr.write(reply.stderr.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+            for name in read:
+                write(as_shell(name, reply.values[name]) + "\n")
+    return 0 if reply.ok else 1
+
+
+def _stream(script: Driver | Agent, hook: str, arguments: list[str], stdin: Input, limit: float | None) -> int:
+    """Run a hook beside the main shell and show what it prints while it runs."""
+    import threading
+
+    with guarded(), script.shell.start(hook, *arguments, stdin=stdin) as job:
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            job.terminate()
+
+        clock = threading.Timer(limit or 0, end)
+        if limit is not None:
+            clock.start()
+        try:
+            while piece := job.read():
+                write(piece)
+        finally:
+            clock.cancel()
+    if late.is_set():
+        raise HookTimeout(f"{hook} did not end within {limit:g} s", hook=hook, script=str(script.script))
+    return 0 if job.status == 0 else 1
+
+
+def _check_hook(loaded: Driver | Agent, hook: str) -> None:
+    if loaded.has(hook) or loaded.provide(hook):
+        return
+    defined = loaded.shell.functions()
+    known = loaded.contract.hooks.get(hook)
+    if known is not None:
+        why = known.absent.error or known.absent.skip
+        raise ConfigurationError(
+            f"{loaded.script} does not define {hook}, a {known.hook_class} hook of the contract: {why}"
+        )
+    meant = likely(hook, [*defined, *loaded.contract.names])
+    raise ConfigurationError(f"{loaded.script} has no function {hook!r}.{meant} It has: {', '.join(defined)}")
+
+
+def _print_json(loaded: Driver | Agent, wanted: Call, reply: Reply) -> None:
+    changed: dict[str, object] = {}
+    if reply.changes is not None:
+        changed = {name: v.value for name, v in reply.changes.added.items()}
+        changed |= {name: after.value for name, (_, after) in reply.changes.changed.items()}
+        changed |= dict.fromkeys(reply.changes.removed)
+    print_json(
+        {
+            "script": str(loaded.script),
+            "hook": wanted.hook,
+            "arguments": list(wanted.arguments),
+            "status": reply.status,
+            "stdout": reply.stdout,
+            "stderr": reply.stderr,
+            "globals": {**changed, **reply.values},
+            "changed": sorted(changed),
+        }
+    )

@@ -1,0 +1,87 @@
+"""What every kind of failure means outside: one message and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from bridge.cli._terminal import say
+from bridge.errors import BridgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LACKS = frozenset(
+    [
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EROFS,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+    ]
+)
+"""What the machine lacks, wherever that was noticed."""
+
+
+def exit_code(run: Callable[[], int]) -> int:
+    """What `run` returns, or the code of the failure that ended it."""
+    try:
+        return run()
+    except KeyboardInterrupt:
+        return 130
+    except BridgeError as error:
+        say_error(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        _drop_stdout()
+        return 0
+    except OSError as error:
+        return _environment(error) or _bug(error)
+    except Exception as error:
+        return _bug(error)
+
+
+def say_error(text: str) -> None:
+    """The one form of an error on stderr; what can be done about it stands below, behind ``next:``."""
+    say(f"ralph-bridge: error: {text}")
+
+
+def _drop_stdout() -> None:
+    """Nobody takes our output any more: the interpreter must not try to flush to them when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _environment(error: OSError) -> int:
+    """Exit code 4 for what the machine lacks; 0 if it is something else."""
+    if error.errno in _LACKS:
+        if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG) and sys.stdout is not None:
+            _drop_stdout()
+        say_error(f"{error.strerror}{f': {error.filename}' if error.filename else ''}")
+        return 4
+    try:
+        os.getcwd()
+        return 0
+    except OSError:
+        say_error("the working folder no longer exists\n  next: cd to one that does")
+        return 4
+
+
+def _bug(error: Exception) -> int:
+    """Exit code 3, with everything that we need to know in a file."""
+    import tempfile
+    import traceback
+
+    from bridge._version import __version__
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="ralph-bridge-crash-", suffix=".txt", delete=False, encoding="utf-8", errors="surrogateescape"
+    ) as file:
+        file.write(f"ralph-bridge {__version__}\nPython {sys.version}\n{sys.platform}\n{sys.argv!r}\n\n")
+        traceback.print_exception(error, file=file)
+    say_error(f"{type(error).__name__}: {error} (a bug in ralph-bridge)\n  next: report it, and attach {file.name}")
+    return 3

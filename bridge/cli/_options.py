@@ -1,0 +1,114 @@
+"""Options that several commands have, and what they mean: globals, the project, its setup."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli._terminal import say
+from bridge.errors import ConfigurationError
+from bridge.setups.choosing import choose, is_bare
+from bridge.setups.find import project_above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.setups.overview import Loop
+
+
+def _settings(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    from bridge.shell.protocol import check_name
+
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--set {pair!r}: expected NAME=VALUE, such as CLAUDE_USE_CONTINUE=true")
+        settings[check_name(name)] = value
+    return settings
+
+
+settings_option = click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_settings,
+    help="Set a global before the call; may be repeated.",
+)
+
+
+project_option = click.option(
+    "--project",
+    metavar="DIR",
+    help="The project's folder.  [default: this folder or the nearest above with a loop's files]",
+)
+
+
+def project_folder(given: str | None, *, tell: bool = False) -> Path:
+    """The folder that ``--project`` names, absolute; without it, the project that the user is in.
+
+    tell: say on stderr which project that is where it isn't the working folder.
+
+    Raises:
+        ConfigurationError: there is no such folder.
+    """
+    if given is None:
+        here = Path(os.path.abspath("."))
+        folder = project_above(here)
+        if tell and folder != here:
+            say(f"project: {folder} (the nearest folder above with a loop's files)")
+        return folder
+    folder = Path(os.path.abspath(given))
+    if not folder.is_dir():
+        raise ConfigurationError(f"--project {given}: there is no such folder")
+    return folder
+
+
+setup_option = click.option(
+    "--setup", "setup_name", metavar="NAME", help="Kind of the project's setup.  [default: told by its files]"
+)
+
+loop_option = click.option(
+    "--setup",
+    "setup_name",
+    metavar="NAME",
+    help="plain, bmalph, ralph-loop or wiggum.  [default: the loop at work, else the one that ran last]",
+)
+
+
+def choose_loop(folder: Path, name: str | None) -> Loop:
+    """The loop of `folder` to look at: of that kind, or the one that is at work, or ran last.
+
+    Raises:
+        ConfigurationError: no such kind; or none has run, and there are several setups.
+    """
+    from bridge.setups.overview import KINDS, find_loop, the_loop
+
+    if name is not None and name not in KINDS:
+        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join(KINDS)}")
+    if name is None and (found := find_loop(folder)) is not None:
+        return found
+    if name in ("plain", "wiggum"):
+        return the_loop(folder, name)
+    setup = choose(folder, name)
+    if setup is None or (name is None and setup.name == "bmalph" and is_bare(setup)):
+        return the_loop(folder, "plain")
+    return the_loop(folder, setup.name, setup)
+
+
+def refuse_options(context: click.Context, names: Iterable[str], why: str) -> None:
+    """Refuse options that were given on the command line and don't apply.
+
+    why: ends the sentence "--option does not apply ...".
+
+    Raises:
+        click.UsageError: names the first such option.
+    """
+    given = click.core.ParameterSource.COMMANDLINE
+    for parameter in context.command.params:
+        if parameter.name in names and context.get_parameter_source(parameter.name) is given:
+            raise click.UsageError(f"{parameter.opts[0]} does not apply {why}", context)

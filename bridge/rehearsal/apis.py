@@ -1,0 +1,394 @@
+"""The three APIs that CLIs ask models by: requests read, answers written as one document or as a stream. Pure."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bridge.rehearsal.scenario import Message, Turn
+
+INPUT, CACHED, OUTPUT, REASONING = 1234, 1000, 56, 12
+"""The tokens that every answer is said to have taken; those from the cache are among the input's."""
+
+_CHUNK = 24  # characters that a model streams at a time
+_IDS = count(1)
+
+
+class StreamEvent(NamedTuple):
+    """One event of a stream.
+
+    Attributes:
+        name: its ``event:`` line, or ''.
+        data: its ``data:``; a string goes out as it is.
+        text: it is a piece of the assistant's text, where an answer can be late, cut off or hang.
+    """
+
+    name: str
+    data: Mapping[str, Any] | str
+    text: bool = False
+
+    def encode(self) -> bytes:
+        """Write it as the stream has it."""
+        head = f"event: {self.name}\n" if self.name else ""
+        data = self.data if isinstance(self.data, str) else json.dumps(self.data)
+        return f"{head}data: {data}\n\n".encode()
+
+
+class Api(Protocol):
+    """How one API asks and answers."""
+
+    def tools(self, request: Mapping[str, Any]) -> list[str]:
+        """Name the tools that a request offers."""
+
+    def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
+        """Give the whole answer."""
+
+    def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]:
+        """Give the answer as a stream."""
+
+
+def system_texts(request: Mapping[str, Any]) -> list[str]:
+    """Give what the system says in a request of any API, one string for each piece of text."""
+    texts = _texts(request.get("system")) + _texts(request.get("instructions"))
+    for message in _messages(request):
+        if message.get("role") in ("system", "developer"):
+            texts += _texts(message.get("content"))
+    return texts
+
+
+def user_texts(request: Mapping[str, Any]) -> list[str]:
+    """Give what the user says in a request of any API, in order, one string for each piece of text."""
+    texts = _texts(words) if isinstance(words := request.get("input"), str) else []
+    for message in _messages(request):
+        if message.get("role") == "user":
+            texts += _texts(message.get("content"))
+    return texts
+
+
+def _messages(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    messages = request.get("messages") or request.get("input") or []
+    return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+
+
+def _texts(content: object) -> list[str]:
+    """The texts of a message's content: a string, or a list of parts."""
+    if isinstance(content, str):
+        return [content]
+    parts = content if isinstance(content, list) else []
+    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+
+def _chunks(text: str) -> list[str]:
+    return [text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK)] or [""]
+
+
+def _new_id(prefix: str) -> str:
+    return f"{prefix}{next(_IDS):08x}"
+
+
+class _Messages:
+    """Anthropic's messages API, as claude asks it."""
+
+    def tools(self, request: Mapping[str, Any]) -> list[str]:
+        return [str(tool.get("name")) for tool in request.get("tools") or []]
+
+    def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
+        return _messages_head(request) | {
+            "content": _blocks(message),
+            "stop_reason": _messages_stop(message),
+            "usage": _messages_usage(OUTPUT),
+        }
+
+    def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]:
+        def event(name: str, *, text: bool = False, **fields: Any) -> StreamEvent:
+            return StreamEvent(name, {"type": name, **fields}, text)
+
+        yield event("message_start", message=_messages_head(request) | {"content": [], "usage": _messages_usage(1)})
+        for index, block in enumerate(_blocks(message)):
+            match block["type"]:
+                case "text":
+                    empty: dict[str, Any] = {"type": "text", "text": ""}
+                    deltas = [{"type": "text_delta", "text": chunk} for chunk in _chunks(block["text"])]
+                case "thinking":
+                    empty = {"type": "thinking", "thinking": "", "signature": ""}
+                    deltas = [{"type": "thinking_delta", "thinking": chunk} for chunk in _chunks(block["thinking"])]
+                    deltas.append({"type": "signature_delta", "signature": block["signature"]})
+                case _:
+                    empty = block | {"input": {}}
+                    text = json.dumps(block["input"])
+                    deltas = [{"type": "input_json_delta", "partial_json": chunk} for chunk in _chunks(text)]
+            yield event("content_block_start", index=index, content_block=empty)
+            if index == 0:
+                yield event("ping")
+            for delta in deltas:
+                yield event("content_block_delta", text=block["type"] == "text", index=index, delta=delta)
+            yield event("content_block_stop", index=index)
+        yield event(
+            "message_delta",
+            delta={"stop_reason": _messages_stop(message), "stop_sequence": None},
+            usage={"output_tokens": OUTPUT},
+        )
+        yield event("message_stop")
+
+
+def _messages_head(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": _new_id("msg_"),
+        "type": "message",
+        "role": "assistant",
+        "model": request.get("model"),
+        "stop_reason": None,
+        "stop_sequence": None,
+    }
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    if message.think:
+        blocks.append({"type": "thinking", "thinking": message.think, "signature": "c2NyaXB0ZWQ="})
+    if message.text or message.call is None:
+        blocks.append({"type": "text", "text": message.text})
+    if message.call is not None:
+        call = {"name": message.call.name, "input": message.call.arguments}
+        blocks.append({"type": "tool_use", "id": _new_id("toolu_"), **call})
+    return blocks
+
+
+def _messages_stop(message: Message) -> str:
+    return "end_turn" if message.call is None else "tool_use"
+
+
+def _messages_usage(output: int) -> dict[str, Any]:
+    return {
+        "input_tokens": INPUT - CACHED,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": CACHED,
+        "output_tokens": output,
+        "service_tier": "standard",
+    }
+
+
+class _ChatCompletions:
+    """OpenAI's chat completions, as opencode and copilot ask them."""
+
+    def tools(self, request: Mapping[str, Any]) -> list[str]:
+        return [str((tool.get("function") or {}).get("name")) for tool in request.get("tools") or []]
+
+    def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
+        said: dict[str, Any] = {"role": "assistant", "content": message.text}
+        if message.think:
+            said["reasoning_content"] = message.think
+        if message.call is not None:
+            said["tool_calls"] = [_chat_call(message, json.dumps(message.call.arguments))]
+        choice = {"index": 0, "message": said, "finish_reason": _chat_stop(message)}
+        return _chat_head(request, "chat.completion") | {"choices": [choice], "usage": _CHAT_USAGE}
+
+    def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]:
+        head = _chat_head(request, "chat.completion.chunk")
+
+        def event(delta: dict[str, Any], stop: str | None = None, *, text: bool = False) -> StreamEvent:
+            return StreamEvent("", head | {"choices": [{"index": 0, "delta": delta, "finish_reason": stop}]}, text)
+
+        yield event({"role": "assistant", "content": ""})
+        if message.think:
+            yield event({"reasoning_content": message.think})
+        for chunk in _chunks(message.text):
+            yield event({"content": chunk}, text=True)
+        if message.call is not None:
+            yield event({"tool_calls": [{"index": 0, **_chat_call(message, "")}]})
+            for chunk in _chunks(json.dumps(message.call.arguments)):
+                yield event({"tool_calls": [{"index": 0, "function": {"arguments": chunk}}]})
+        yield event({}, _chat_stop(message))
+        yield StreamEvent("", head | {"choices": [], "usage": _CHAT_USAGE})
+        yield StreamEvent("", "[DONE]")
+
+
+_CHAT_USAGE = {
+    "prompt_tokens": INPUT,
+    "completion_tokens": OUTPUT,
+    "total_tokens": INPUT + OUTPUT,
+    "prompt_tokens_details": {"cached_tokens": CACHED},
+    "completion_tokens_details": {"reasoning_tokens": REASONING},
+}
+
+
+def _chat_head(request: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return {
+        "id": _new_id("chatcmpl-"),
+        "object": kind,
+        "created": int(time.time()),
+        "model": request.get("model"),
+        "system_fingerprint": "fp_scripted",
+    }
+
+
+def _chat_call(message: Message, arguments: str) -> dict[str, Any]:
+    assert message.call is not None
+    function = {"name": message.call.name, "arguments": arguments}
+    return {"id": _new_id("call_"), "type": "function", "function": function}
+
+
+def _chat_stop(message: Message) -> str:
+    return "stop" if message.call is None else "tool_calls"
+
+
+class _Responses:
+    """OpenAI's responses API, as codex and cline ask it."""
+
+    def tools(self, request: Mapping[str, Any]) -> list[str]:
+        return [str(tool.get("name") or tool.get("type")) for tool in request.get("tools") or []]
+
+    def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
+        return _responses_done(_responses_head(request), _items(message))
+
+    def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]:
+        numbers = count()
+
+        def event(name: str, **fields: Any) -> StreamEvent:
+            data = {"type": name, "sequence_number": next(numbers), **fields}
+            return StreamEvent(name, data, name == "response.output_text.delta")
+
+        head, items = _responses_head(request), _items(message)
+        yield event("response.created", response=head)
+        yield event("response.in_progress", response=head)
+        for index, item in enumerate(items):
+            yield event("response.output_item.added", output_index=index, item=item | _BEGUN[item["type"]])
+            yield from _PART_EVENTS[item["type"]](item, index, event)
+            yield event("response.output_item.done", output_index=index, item=item)
+        yield event("response.completed", response=_responses_done(head, items))
+
+
+def _message_events(item: dict[str, Any], index: int, event: Callable[..., StreamEvent]) -> Iterator[StreamEvent]:
+    where = {"item_id": item["id"], "output_index": index, "content_index": 0}
+    part = item["content"][0]
+    yield event("response.content_part.added", part=part | {"text": ""}, **where)
+    for chunk in _chunks(part["text"]):
+        yield event("response.output_text.delta", delta=chunk, **where)
+    yield event("response.output_text.done", text=part["text"], **where)
+    yield event("response.content_part.done", part=part, **where)
+
+
+def _reasoning_events(item: dict[str, Any], index: int, event: Callable[..., StreamEvent]) -> Iterator[StreamEvent]:
+    where = {"item_id": item["id"], "output_index": index, "summary_index": 0}
+    part = item["summary"][0]
+    name = "response.reasoning_summary"
+    yield event(f"{name}_part.added", part=part | {"text": ""}, **where)
+    yield event(f"{name}_text.delta", delta=part["text"], **where)
+    yield event(f"{name}_part.done", part=part, **where)
+
+
+def _function_events(item: dict[str, Any], index: int, event: Callable[..., StreamEvent]) -> Iterator[StreamEvent]:
+    where = {"item_id": item["id"], "output_index": index}
+    yield event("response.function_call_arguments.delta", delta=item["arguments"], **where)
+    yield event("response.function_call_arguments.done", arguments=item["arguments"], **where)
+
+
+_BEGUN: dict[str, dict[str, Any]] = {
+    "message": {"content": [], "status": "in_progress"},
+    "reasoning": {"summary": []},
+    "function_call": {"arguments": "", "status": "in_progress"},
+}
+_PART_EVENTS = {"message": _message_events, "reasoning": _reasoning_events, "function_call": _function_events}
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    if message.think:
+        summary = [{"type": "summary_text", "text": message.think}]
+        encrypted = {"encrypted_content": "c2NyaXB0ZWQ="}
+        items.append({"type": "reasoning", "id": _new_id("rs_"), "summary": summary, **encrypted})
+    if message.text or message.call is None:
+        content = [{"type": "output_text", "text": message.text, "annotations": []}]
+        said = {"role": "assistant", "status": "completed", "content": content}
+        items.append({"type": "message", "id": _new_id("msg_"), **said})
+    if message.call is not None:
+        called = {"name": message.call.name, "arguments": json.dumps(message.call.arguments)}
+        ids = {"id": _new_id("fc_"), "call_id": _new_id("call_"), "status": "completed"}
+        items.append({"type": "function_call", **ids, **called})
+    return items
+
+
+def _responses_head(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": _new_id("resp_"),
+        "object": "response",
+        "created_at": int(time.time()),
+        "model": request.get("model"),
+        "status": "in_progress",
+        "output": [],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": {},
+    }
+
+
+def _responses_done(head: dict[str, Any], items: list[dict[str, Any]]) -> dict[str, Any]:
+    usage = {
+        "input_tokens": INPUT,
+        "input_tokens_details": {"cached_tokens": CACHED},
+        "output_tokens": OUTPUT,
+        "output_tokens_details": {"reasoning_tokens": REASONING},
+        "total_tokens": INPUT + OUTPUT,
+    }
+    return head | {"status": "completed", "output": items, "usage": usage}
+
+
+_ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
+_ERROR_WORDS = {
+    401: "invalid x-api-key",
+    429: "This request would exceed your account's rate limit. Please try again later.",
+    529: "Overloaded",
+}
+
+
+def refusal(turn: Turn, path: str, now: float) -> tuple[dict[str, Any], dict[str, str]]:
+    """Give the body and the headers of a turn's error; `now` is seconds since 1970."""
+    kind = _ERROR_TYPES.get(turn.status, "api_error")
+    words = turn.message or _ERROR_WORDS.get(turn.status, "Internal server error")
+    resets = int(now + turn.resets_in)
+    if turn.limit and path.endswith("/responses"):  # ChatGPT's usage limit is the responses API's alone
+        error = {
+            "type": "usage_limit_reached",
+            "message": turn.message or "The usage limit has been reached",
+            "plan_type": "plus",
+            "resets_at": resets,
+            "resets_in_seconds": int(turn.resets_in),
+        }
+        return {"error": error}, {}
+    body = {"type": "error", "error": {"type": kind, "message": words, "code": kind}}
+    return body, _subscription_headers(turn, resets) if turn.limit else {}
+
+
+def _subscription_headers(turn: Turn, resets: int) -> dict[str, str]:
+    """The headers by which claude tells a subscription's limit from a rate limit."""
+    window = "7d" if turn.limit == "seven_day" else "5h"
+    head = "anthropic-ratelimit-unified-"
+    return {
+        f"{head}status": "rejected",
+        f"{head}reset": str(resets),
+        f"{head}representative-claim": turn.limit,
+        f"{head}{window}-status": "rejected",
+        f"{head}{window}-reset": str(resets),
+        f"{head}{window}-utilization": "1.0",
+        f"{head}overage-status": "rejected",
+        f"{head}overage-disabled-reason": "org_level_disabled",
+        "retry-after": str(int(turn.resets_in)),
+        "x-should-retry": "false",
+    }
+
+
+APIS: Mapping[str, Api] = {
+    "/messages": _Messages(),
+    "/responses": _Responses(),
+    "/chat/completions": _ChatCompletions(),
+}
+"""By the end of the path."""

@@ -1,0 +1,170 @@
+"""What people do with a loop from outside: look at it, stop it, reset its breaker, restore a checkpoint."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.errors import ConfigurationError, ProjectBusy
+from bridge.files import write_atomic
+from bridge.git.repository import find_repository
+from bridge.loop.standing import holder_pid
+from bridge.setups.wiggum import breaker as breakers
+from bridge.setups.wiggum import files, progress, turns
+from bridge.setups.wiggum.breaker import timestamp
+from bridge.setups.wiggum.checkpoints import Restored, listed, restore
+from bridge.setups.wiggum.files import FILES
+from bridge.setups.wiggum.plugin import read_plugin
+from bridge.setups.wiggum.policy import all_done, closed, with_items
+from bridge.setups.wiggum.state import State
+
+if TYPE_CHECKING:
+    from bridge.git.work import Probe
+    from bridge.setups.wiggum.files import Layout
+
+
+def overview(layout: Layout) -> dict[str, Any]:
+    """Return what ``wiggum status --json`` prints, except for its schema number.
+
+    Raises:
+        bridge.errors.StateUnreadable: the state file, or the plugin's, holds no state.
+    """
+    state = files.latest_state(layout)
+    items = files.read_plan(layout)
+    blocks = progress.read_blocks(files.read_text(layout.progress) or "")
+    plan = {"done": len(items.done), "remaining": len(items.todo), "total": items.total}
+    pid = holder_pid(layout.folder)
+    shown: dict[str, Any] = {
+        "active": state is not None and state.outcome is None,
+        "running": pid is not None,
+        "pid": pid,
+        "items": plan | {"next": items.todo[0] if items.todo else None},
+        "progress": asdict(blocks[-1]) if blocks else None,
+        "plugin": _plugin(layout),
+    }
+    if state is None:
+        return shown | {"iteration": None, "outcome": None, "breaker": None, "last_action": None}
+    state = with_items(state, items)  # as the plan is now, not as it was when the last turn ended
+    if state.outcome is None and (over := all_done(state, items)):
+        state = replace(state, outcome="plan_complete", reason=over, exit_code=0)
+        shown["active"] = False
+    shown |= asdict(state)
+    for key in ("extra", "turn", "breaker_settings"):
+        shown.pop(key)
+    until = breakers.cooled_at(state.breaker, state.breaker_settings) if state.breaker.is_open else None
+    checkpoints = listed(find_repository(layout.project, FILES), state.run_id)
+    return shown | {
+        "turn": state.turn.number if state.turn else None,
+        "completed_items": list(state.completed_items),
+        "breaker": asdict(state.breaker) | {"again_at": timestamp(until) if until else None},
+        "checkpoints": shown["checkpoints"] | {"count": len(checkpoints)},
+        "cancelling": state.outcome is None and files.is_cancelled(layout),
+    }
+
+
+def _plugin(layout: Layout) -> dict[str, Any] | None:
+    """Where a loop of the official plugin stands, or None: our hook goes on with it, and ``stop`` stops it."""
+    text = files.read_text(layout.plugin)
+    if text is None:
+        return None
+    found = asdict(read_plugin(text, str(layout.plugin)))
+    return {key: found[key] for key in ("iteration", "max_iterations", "promise", "session_id")}
+
+
+class Stopped(NamedTuple):
+    """Whether there was something to stop, and what was done about it."""
+
+    stopped: bool
+    message: str
+
+
+def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
+    """Ask a running loop to end, with `at_once` also its turn; close the state of one that isn't running."""
+    now = datetime.now(UTC)
+    pid = holder_pid(layout.folder)
+    if pid is not None:
+        with files.usable():
+            layout.folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(layout.cancel, f"{timestamp(now)}\n")
+        if at_once and pid:
+            os.kill(pid, signal.SIGTERM)
+            return Stopped(True, f"the loop (process {pid}) is told to end now")
+        return Stopped(True, "the loop ends before its next turn")
+    if layout.plugin.is_file():
+        kept = files.set_aside(layout, layout.plugin, timestamp(now))
+        files.log(layout, "the plugin's loop was stopped by hand")
+        return Stopped(True, f"stopped; the plugin's state is kept as {kept}")
+    state = files.latest_state(layout)
+    if state is None or state.outcome is not None:
+        ended = f": it has ended, {state.outcome}" if state else ""
+        return Stopped(False, f"there is no loop to stop{ended}")
+    with files.locked(layout):
+        state = files.load(layout)
+        if state is None or state.outcome is not None:
+            return Stopped(False, "there is no loop to stop: it has just ended")
+        files.finish(layout, closed(state, "cancelled", "stopped by hand", now))
+    files.log(layout, f"iteration {state.iteration}: the loop was stopped by hand")
+    return Stopped(True, f"stopped after iteration {state.iteration}")
+
+
+def close_interrupted(layout: Layout, probe: Probe, now: datetime) -> State:
+    """Close the state of a loop that was told to end in the middle of a turn; its work is kept.
+
+    The caller holds the project's lock, and no agent runs any more.
+    """
+    state, _ = turns.recover(layout, probe, files.load(layout) or State(), now)
+    state = closed(state, "cancelled", "stopped by hand", now)
+    files.finish(layout, state)
+    files.clear_cancel(layout)
+    files.log(layout, f"iteration {state.iteration}: the loop was stopped by hand, in the middle of the turn")
+    return state
+
+
+def reset(layout: Layout) -> str:
+    """Reset the circuit breaker; say what it is now.
+
+    Raises:
+        ConfigurationError: there is no loop.
+        ProjectBusy: one is running.
+    """
+    _refuse_running(layout, "its breaker can't be reset")
+    with files.locked(layout):
+        state = files.latest_state(layout)
+        if state is None:
+            raise ConfigurationError(f"there is no loop in {layout.project}\n  next: ralph-bridge wiggum start")
+        after = breakers.reset(state.breaker)
+        if state.outcome is None or state.breaker.state is not breakers.Circuit.CLOSED:
+            files.save(layout, replace(state, breaker=after))
+    message = f"circuit breaker: {state.breaker.state} -> {after.state}, counters are 0"
+    files.log(layout, f"reset by hand; {message}")
+    return message
+
+
+def restore_checkpoint(layout: Layout, number: int, run: str | None) -> Restored:
+    """Restore a checkpoint by its iteration, of the named run or the last one.
+
+    Raises:
+        ConfigurationError: there is no such checkpoint, or no repository.
+        ProjectBusy: a loop is running.
+    """
+    _refuse_running(layout, "nothing is restored under its hands")
+    git = find_repository(layout.project, FILES)
+    if git is None:
+        raise ConfigurationError(f"{layout.project} is in no git repository: there are no checkpoints")
+    state = files.latest_state(layout)
+    found = listed(git, run or (state.run_id if state else None))
+    wanted = [each for each in found if each.iteration == number]
+    if not wanted:
+        there = ", ".join(str(each.iteration) for each in found) or "none"
+        raise ConfigurationError(f"there is no checkpoint {number}; there are: {there}")
+    return restore(git, wanted[-1], stamp=datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ"))
+
+
+def _refuse_running(layout: Layout, what: str) -> None:
+    if (pid := holder_pid(layout.folder)) is not None:
+        raise ProjectBusy(
+            f"a loop is at work here (process {pid or '?'}): {what}\n  next: ralph-bridge wiggum stop"
+        )

@@ -1,0 +1,143 @@
+"""The Stop hook for loops of the official plugin: its file, its words, without its mistakes.
+
+``.claude/ralph-loop.local.md`` is front matter, then the prompt. Only the lines that change are written anew; a
+prompt keeps its ``---`` lines. The promise counts before the limit and wherever it stands in the message, another
+session's loop isn't touched, and a file that can't be read is left where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnreadable
+from bridge.files import write_atomic
+from bridge.setups.wiggum import files
+from bridge.setups.wiggum.breaker import timestamp
+from bridge.stream.status import find_promise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from bridge.setups.wiggum.files import Layout
+    from bridge.setups.wiggum.hook_protocol import HookCall, HookResponse
+
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
+_LINE = re.compile(r"^(?P<key>\w+)[ \t]*:[ \t]*(?P<value>.*?)[ \t]*\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginState:
+    """Where a loop of the plugin stands.
+
+    Attributes:
+        iteration: the turn that is under way, from 1.
+        max_iterations: 0: any number.
+        promise: None: it never completes by itself.
+        session_id: its owner, or None.
+        prompt: what each turn gets.
+        blocks: stops in a row that were prevented; a key of ours.
+    """
+
+    iteration: int
+    max_iterations: int
+    promise: str | None
+    session_id: str | None
+    prompt: str
+    blocks: int = 0
+
+
+def read_plugin(text: str, where: str) -> PluginState:
+    """Read the file; raises StateUnreadable without front matter or prompt, and for a number that is none."""
+    found = _FRONT.match(text)
+    if found is None:
+        raise StateUnreadable(f"{where} has no front matter between two lines of ---\n  next: start the loop anew")
+    values = {line["key"]: line["value"] for line in _LINE.finditer(found["front"])}
+    prompt = text[found.end() :].strip("\r\n")
+    if not prompt.strip():
+        raise StateUnreadable(f"{where} holds no prompt behind its front matter\n  next: start the loop anew")
+    return PluginState(
+        iteration=_number(values, "iteration", 1, where),
+        max_iterations=_number(values, "max_iterations", 0, where),
+        promise=_string(values.get("completion_promise", "null")),
+        session_id=_string(values.get("session_id", "null")),
+        prompt=prompt,
+        blocks=_number(values, "blocks", 0, where),
+    )
+
+
+def with_values(text: str, **values: str | int) -> str:
+    """Put values into the front matter: in the place of the key's line, or as a new line at its end."""
+    found = _FRONT.match(text)
+    assert found is not None
+    front = found["front"]
+    for key, value in values.items():
+        line = f"{key}: {value}"
+        pattern = re.compile(rf"^{key}[ \t]*:[^\r\n]*", re.MULTILINE)
+        if pattern.search(front):
+            front = pattern.sub(lambda _, line=line: line, front, count=1)
+        else:
+            front += f"{line}\n"
+    return text[: found.start("front")] + front + text[found.end("front") :]
+
+
+def _number(values: dict[str, str], key: str, default: int, where: str) -> int:
+    value = (values.get(key) or str(default)).strip("\"'")
+    if not (value.isascii() and value.isdecimal()):
+        raise StateUnreadable(f"{where}: {key} is {value!r}, expected a whole number\n  next: put it right")
+    return int(value)
+
+
+def _string(value: str) -> str | None:
+    """Read a string as the plugin writes it, in quotes or bare; null and nothing are None."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        text = value[1:-1]
+        text = re.sub(r'\\(["\\])', r"\1", text) if value[0] == '"' else text
+        return text or None
+    return None if value in ("", "null", "~") else value
+
+
+# -- the hook's answer -------------------------------------------------------------------------------
+
+
+def answer_plugin(
+    layout: Layout, call: HookCall, last_message: Callable[[], str | None], now: datetime
+) -> HookResponse:
+    """Answer for a loop whose state is the plugin's file."""
+    state = read_plugin(files.read_text(layout.plugin) or "", str(layout.plugin))
+    if call.session_id is None and not call.legacy:
+        return call.fail_open("its input has no session_id, so nobody knows whose turn ends")
+    if call.is_foreign(state.session_id):
+        return call.allow()
+    message = last_message()
+    if message is None:
+        return call.fail_open("the assistant's last message is not known; the loop's state is untouched")
+    with files.locked(layout):
+        text = files.read_text(layout.plugin) or ""
+        state = read_plugin(text, str(layout.plugin))
+        if call.is_foreign(state.session_id):
+            return call.allow()
+        if ending := _ending(state, message):
+            files.set_aside(layout, layout.plugin, timestamp(now))
+            return call.allow(ending)
+        blocks = state.blocks if call.active else 0
+        resting = call.rests(blocks)
+        values: dict[str, str | int] = {"iteration": state.iteration + 1, "blocks": 0 if resting else blocks + 1}
+        if not call.legacy and state.session_id is None:
+            values["session_id"] = call.session_id or ""
+        with files.usable():
+            write_atomic(layout.plugin, with_values(text, **values))
+    if resting:
+        return call.allow(f"the loop rests: {call.cap} stops in a row were prevented. Say anything to go on")
+    most = f" of {state.max_iterations}" if state.max_iterations else ""
+    return call.block(state.prompt, f"iteration {state.iteration + 1}{most}")
+
+
+def _ending(state: PluginState, message: str) -> str:
+    if state.promise is not None and find_promise(message, state.promise):
+        return f"complete: the promise {state.promise!r} was given in iteration {state.iteration}"
+    if 0 < state.max_iterations <= state.iteration:
+        return f"max_iterations: maximum iterations ({state.max_iterations}) reached"
+    return ""

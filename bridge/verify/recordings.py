@@ -1,0 +1,153 @@
+"""What CLIs print, recorded, with the text that a person should see; and how what a script shows compares."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_LABEL = re.compile(r"\W*(?:assistant|agent|claude|codex|cursor|opencode|amp|cline)\W*", re.IGNORECASE)
+"""Who speaks: what stands in front of a text."""
+
+BAD_LINES = (
+    b"npm warn: this line is no JSON\n",
+    b"\n",
+    b'{"type":"assistant","message":{"content":[{"type":"te\n',
+    b"null\n",
+    b"42\n",
+    b'"a string"\n',
+    b"[]\n",
+    b'{"type":"assistant"}\n',
+    b'{"type":"rb.never.heard.of","text":{"a":[1]}}\n',
+)
+"""Stderr that leaked, an empty line, half an event, and JSON of other shapes."""
+
+_FOLDER = Path(__file__).parent / "data" / "events"
+
+
+class Recording(NamedTuple):
+    """One run of one CLI: the events, and what is in them.
+
+    texts: what the assistant said, in order. tools: names of the tools that it used. never: words that stand
+    only in the prompt, in thoughts and in the output of tools. session: the id, None where there is none.
+    today: whether the CLI still prints this shape.
+    """
+
+    name: str
+    clis: tuple[str, ...]
+    today: bool
+    lines: tuple[bytes, ...]
+    texts: tuple[str, ...]
+    tools: tuple[str, ...]
+    never: tuple[str, ...]
+    session: str | None
+
+    def upto_last_text(self) -> Recording:
+        """It, ended behind the last text."""
+        end = 1 + max(i for i, line in enumerate(self.lines) if says(line, self.texts[-1]))
+        return self._replace(lines=self.lines[:end])
+
+
+@cache
+def recordings() -> dict[str, Recording]:
+    """All of them, by name."""
+    found = {}
+    for path in sorted(_FOLDER.glob("*.expected.json")):
+        name = path.name.removesuffix(".expected.json")
+        data = json.loads(path.read_text())
+        lines = (_FOLDER / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+        plain: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
+        }
+        found[name] = Recording(name=name, lines=tuple(lines), **plain)
+    return found
+
+
+def recordings_of(cli: str) -> list[Recording]:
+    """Those of the CLI with this name or path, today's shape first; none when it isn't known."""
+    base = os.path.basename(cli)
+    mine = [r for r in recordings().values() if base in r.clis]
+    return sorted(mine, key=lambda r: (not r.today, r.name))
+
+
+def quoted(text: str) -> bytes:
+    """A text as it stands within a JSON string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def says(line: bytes, text: str) -> bool:
+    """Whether this recorded line carries this text, other than as the summary at the end."""
+    return quoted(text) in line and b'"result"' not in line
+
+
+def plain(text: str) -> str:
+    """Text without its blanks, to compare what may be laid out in another way."""
+    return "".join(text.split())
+
+
+@cache
+def family(recording: Recording) -> str:
+    """The type of the event that carries a text: CLIs of one family have the same."""
+    text = quoted(recording.texts[0])
+    return str(json.loads(next(line for line in recording.lines if text in line)).get("type"))
+
+
+class Comparison(NamedTuple):
+    """What was shown, compared with a recording.
+
+    missing: texts that are not there. broken: texts whose blanks and line breaks were changed.
+    repeated: texts that are there more than once. leaked: words that must not be shown. extra: what else is
+    there, but for notices that a tool is used.
+    """
+
+    missing: tuple[str, ...]
+    broken: tuple[str, ...]
+    repeated: tuple[str, ...]
+    leaked: tuple[str, ...]
+    extra: str
+    notices: bool
+
+    @property
+    def shows(self) -> bool:
+        """Whether every text is there as it was."""
+        return not self.missing and not self.broken
+
+    @property
+    def nothing_else(self) -> bool:
+        """Whether only the texts are there, each once."""
+        return not (self.repeated or self.leaked or self.extra)
+
+
+def compare(shown: str, recording: Recording) -> Comparison:
+    """Compare what was shown with what should be."""
+    missing: list[str] = []
+    broken: list[str] = []
+    repeated: list[str] = []
+    rest = shown
+    for text in recording.texts:
+        exact, parts = rest.count(text), list(filter(None, re.split(r"\s+", text)))
+        loose = re.compile(r"\s*".join(re.escape(char) for part in parts for char in part))
+        if exact == 0:
+            (broken if loose.search(rest) else missing).append(text)
+            rest = loose.sub("\n", rest)
+        elif exact > 1:
+            repeated.append(text)
+        rest = rest.replace(text, "\n")
+    leaked = tuple(word for word in recording.never if word in shown)
+    extra, notices = [], False
+    for line in rest.splitlines():
+        if not re.search(r"\w", line) or _LABEL.fullmatch(line):
+            continue
+        if '"type"' not in line and _names_a_tool(line, recording.tools):
+            notices = True
+            continue
+        extra.append(line.strip())
+    return Comparison(tuple(missing), tuple(broken), tuple(repeated), leaked, "\n".join(extra), notices)
+
+
+def _names_a_tool(line: str, tools: tuple[str, ...]) -> bool:
+    names = "|".join(map(re.escape, tools))
+    return re.search(rf"(?<![A-Za-z])(?:{names})(?:ToolCall)?(?![A-Za-z])", line, re.IGNORECASE) is not None
