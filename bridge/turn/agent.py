@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from bridge.agent import Agent
-    from bridge.shell.jobs import Job, Tee
-    from bridge.shell.launch import Errors, Input
+    from bridge.shell.jobs import Errors, Input, Job, Tee
 
 __all__ = ["AgentEnd", "run_agent", "run_hook", "watched"]
 

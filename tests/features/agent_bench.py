@@ -10,7 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agent import Agent
-from bridge.shell.commands import provide
+from bridge.shell.environment import provide
 from bridge.stream.jq_provided import COMMANDS
 from bridge.verify.recordings import Recording, quoted, recordings_of, says
 
