@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from bridge.contract import Contract
     from bridge.shell import Reply
-    from bridge.shell.jobs import Job, Tee
-    from bridge.shell.launch import Errors, Input
+    from bridge.shell.jobs import Errors, Input, Job, Tee
 
     Stream = Job | IO[bytes] | Iterable[bytes | str] | int
 

@@ -7,10 +7,11 @@ Feature: What a loop needs of an agent
   Rule: Sourcing it prints nothing, and there is what the loop will call
 
     Scenario: It can be loaded
-      When the agent is loaded
-      Then it succeeds in silence
-      And AGENT_CLI is one word
-      And agent_invoke, agent_extract_response and agent_format_display are defined
+      When the script is verified
+      Then sourcing it succeeds (RB051)
+      And prints nothing (RB052)
+      And AGENT_CLI is one word (RB170)
+      And the required functions are there (RB059)
 
     @once
     Scenario: Variables that nobody knows do no harm
@@ -37,6 +38,7 @@ Feature: What a loop needs of an agent
 
   Rule: agent_invoke gives the program the prompt, and keeps out of the way
 
+    @own_tests
     Scenario Outline: A prompt that <what> arrives on stdin as it is
       Given a CLI that writes down what it gets
       When agent_invoke gets a prompt of "<prompt>"
@@ -53,28 +55,26 @@ Feature: What a loop needs of an agent
         | has no newline at its end  | one\x0atwo                                    |
         | holds bytes of any kind    | caf\xe9 \xff\x01\x0d\x0a                      |
 
+    @own_tests
     Scenario: A prompt of 300 KiB arrives
       Given a CLI that writes down what it gets
       When agent_invoke gets a prompt of 300 KiB
       Then the CLI has read exactly this prompt
 
-    Scenario Outline: The CLI's status <status> comes back, its stdout and stderr as they are
-      Given a CLI that ends with status <status> after printing
-        """
-        {"type":"x"}
-        not JSON
-        """
-      When agent_invoke gets a prompt
-      Then its status is <status>
-      And its stdout is what the CLI printed
-      And its stderr is what the CLI complained about
+    Scenario: The prompt arrives on stdin as it is
+      When the script is verified
+      Then the prompt reaches the CLI (RB171)
+      And the CLI runs in the folder of the loop (RB187)
+      And its options are arguments of their own (RB188)
 
-      Examples:
-        | status |
-        | 0      |
-        | 1      |
-        | 7      |
+    Scenario: The CLI's status comes back, its stdout and stderr as they are
+      When the script is verified
+      Then the CLI's status comes back (RB172)
+      And its stderr reaches people (RB173)
+      And its output is untouched (RB174)
+      And comes as it is printed (RB175)
 
+    @own_tests
     Scenario: Without a prompt file it fails and says so
       Given a CLI that writes down what it gets
       When agent_invoke gets a prompt file that is not there
@@ -84,18 +84,17 @@ Feature: What a loop needs of an agent
 
     @recorded
     Scenario: From what the CLI prints today, every text in order
-      Given the recorded output of the CLI
-      When the response is extracted
-      Then the response is what the agent said
+      When the script is verified
+      Then the response is what the assistant says (RB176)
+      And nothing else (RB177)
 
-    @recorded @slow
+    @recorded
     Scenario: Damaged lines cost only themselves
-      Given the recorded output of the CLI
-      And lines of all sorts before, in and after the output
-      When the response is extracted
-      Then the response is what the agent said
+      When the script is verified
+      Then bad lines in the output are skipped (RB178)
+      And a last line without a newline counts (RB179)
 
-    @recorded @slow
+    @own_tests @recorded @slow
     Scenario Outline: The promise is found when it comes <place>
       Given an output of 60 events in which the agent says "<promise>COMPLETE</promise>" <place>
       When the response is extracted
@@ -108,10 +107,14 @@ Feature: What a loop needs of an agent
 
     @recorded
     Scenario: The promise in the prompt, in a thought or in a tool's output is not the agent's
-      Given the recorded output of the CLI in which only others say "<promise>COMPLETE</promise>"
-      When the response is extracted
-      Then the response does not hold "<promise>COMPLETE</promise>"
+      When the script is verified
+      Then nothing but the assistant is in the response (RB177)
 
+    Scenario: Nothing printed, no response
+      When the script is verified
+      Then there is no response without output (RB180)
+
+    @own_tests
     Scenario Outline: Nothing said, no response: <what>
       Given an output that is "<output>"
       When the response is extracted
@@ -128,26 +131,25 @@ Feature: What a loop needs of an agent
 
     @recorded
     Scenario: Each text is shown before the next event arrives
-      Given the recorded output of the CLI
-      When the output is shown line by line
-      Then each text was shown before the next line was written
-      And the display ended with status 0
+      When the script is verified
+      Then the display shows what the assistant says (RB181)
+      And is line-buffered (RB182)
+      And ends with status 0 (RB186)
 
-    @recorded @slow
+    @recorded
     Scenario: Damaged lines don't end it
-      Given the recorded output of the CLI
-      And lines of all sorts before, in and after the output
-      When the output is shown line by line
-      Then each text was shown before the next line was written
-      And the display ended with status 0
+      When the script is verified
+      Then the display goes on after a bad line (RB183)
 
   Rule: The hooks around an iteration are optional; what they keep is kept
 
-    Scenario: They do well when there is nothing to tell
-      Given a CLI that writes down what it gets
-      When the hooks around an iteration are called, as far as there are any
-      Then the agent succeeds
+    Scenario: They do not fail, and hand on what they note
+      When the script is verified
+      Then optional hooks do not fail (RB184)
+      And they keep their globals (RB185)
+      And context figures are whole numbers (RB189)
 
+    @own_tests
     Scenario: They do well without an output, and in a loop that goes on
       Given a CLI that writes down what it gets
       When the hooks around an iteration are called twice in a loop without RALPH_DIR

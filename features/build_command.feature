@@ -4,13 +4,85 @@ Feature: Building the command
   empty) and the session to resume (may be empty). It fills CLAUDE_CMD_ARGS with the whole command, one element
   per argument, and returns 0. When there is nothing to run it returns another status.
 
-  Background:
-    Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
-    And CLAUDE_OUTPUT_FORMAT is "json"
-    And CLAUDE_USE_CONTINUE is "true"
-
   Rule: Without a prompt there is no command
 
+    Scenario: A prompt file that is not there
+      When the script is verified
+      Then it fails (RB101)
+      And says why on stderr (RB102)
+
+    Scenario: After a failure no command is left over from the call before
+      When the script is verified
+      Then a failure leaves no command (RB103)
+
+  Rule: The command is the program with its arguments
+
+    Scenario: It starts with the program
+      When the script is verified
+      Then the command begins with the CLI (RB104)
+
+    Scenario: The program gets the prompt
+      When the script is verified
+      Then the prompt is in the command once (RB105)
+      And arrives as it is (RB106)
+
+    Scenario: The same arguments give the same command
+      When the script is verified
+      Then two calls with the same inputs give the same command (RB117)
+
+    Scenario: What was built before does not show
+      When the script is verified
+      Then nothing stale of an earlier command is in it (RB112)
+
+    Scenario: A fourth argument, which some loops pass, does no harm
+      When the script is verified
+      Then it makes no difference (RB119)
+
+    Scenario: Building has no other effects
+      When the script is verified
+      Then nothing is printed on stdout (RB118)
+      And the CLI is not run (RB083)
+      And the loop's stdin is left alone (RB124)
+
+  Rule: The context goes to the program when there is one
+
+    Scenario: A context reaches the program
+      When the script is verified
+      Then the context arrives in one argument (RB107)
+
+    Scenario: An empty context leaves no trace
+      When the script is verified
+      Then there is nothing empty for what is empty (RB123)
+
+  Rule: Settings are honoured; those that are not set have defaults
+
+    Scenario: No setting at all
+      When the script is verified
+      Then it works in a host without settings (RB120)
+
+    Scenario: Output format and permission mode
+      When the script is verified
+      Then CLAUDE_OUTPUT_FORMAT is honoured (RB113)
+      And so is CLAUDE_PERMISSION_MODE (RB114)
+
+    @with_allowlist
+    Scenario: An allowlist has an effect where the driver says that it supports one
+      When the script is verified
+      Then the allowlist arrives, each tool intact (RB115)
+
+    @with_allowlist
+    Scenario: No list, no option
+      When the script is verified
+      Then an empty allowlist leaves no option (RB116)
+
+  Rule: The drivers that ship with ralph-bridge, word for word, and as bash itself has it
+
+    Background:
+      Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
+      And CLAUDE_OUTPUT_FORMAT is "json"
+      And CLAUDE_USE_CONTINUE is "true"
+
+    @own_tests
     Scenario Outline: The prompt file is <what>
       When the command is built for the prompt file "<path>"
       Then driver_build_command fails with status 1
@@ -22,24 +94,7 @@ Feature: Building the command
         | a folder         | .ralph          |
         | not given at all |                 |
 
-    Scenario: After a failure no command is left over from the call before
-      When the command is built
-      And the command is built for the prompt file ".ralph/OTHER.md"
-      Then driver_build_command fails with status 1
-      And no command is returned
-
-    @once
-    Scenario: A stale command is no answer, even of a driver that does not clear the array
-      Given the minimal driver with
-        """
-        driver_build_command() { if [[ -f "$1" ]]; then CLAUDE_CMD_ARGS=(my-platform "$1"); fi; }
-        """
-      When the command is built
-      And the command is built for the prompt file ".ralph/OTHER.md"
-      Then the command is empty
-
-  Rule: The command is what bash itself has in the array
-
+    @own_tests
     Scenario Outline: The host reads back what bash would print, with <context> and <session>
       When the command is built with the context "<context>" and the session "<session>"
       Then the command is what bash itself yields
@@ -51,52 +106,7 @@ Feature: Building the command
         |                   | sid-1234 |
         | Loop 3 of 10.     | sid-1234 |
 
-    Scenario: It starts with the program
-      When the command is built
-      Then its program is what driver_cli_binary prints
-
-    Scenario: The program gets the prompt
-      When the command is built
-      Then the prompt reaches the program
-
-    Scenario: The same arguments give the same command
-      When the command is built with the context "Loop 1." and the session "sid-1"
-      And the same command is built again
-      Then both commands are the same
-
-    Scenario: What was built before does not show
-      When the command is built with the context "Loop 1." and the session "sid-1"
-      And the command is built
-      Then nothing of "Loop 1." is in the command
-      And nothing of "sid-1" is in the command
-
-    Scenario: A fourth argument, which some loops pass, does no harm
-      When the command is built with a fourth argument "continue"
-      Then the command is what bash itself yields
-
-  Rule: The context goes to the program when there is one
-
-    Scenario: A context reaches the program
-      When the command is built with the context "Loop 3: 2 tasks are open."
-      Then "Loop 3: 2 tasks are open." reaches the program
-      And the prompt reaches the program
-
-    Scenario: An empty context leaves no trace
-      When the command is built with the context ""
-      Then no argument of the command is empty
-      And the prompt reaches the program
-
-  Rule: Settings that are not set have defaults
-
-    Scenario: No setting at all
-      Given CLAUDE_OUTPUT_FORMAT is not set
-      And CLAUDE_USE_CONTINUE is not set
-      When the command is built
-      Then the prompt reaches the program
-
-  Rule: The output format is for the driver to honour
-
-    @claude-code
+    @own_tests @claude-code
     Scenario Outline: Claude Code is asked for <format>
       Given CLAUDE_OUTPUT_FORMAT is "<format>"
       When the command is built
@@ -110,7 +120,7 @@ Feature: Building the command
         | json   | --output-format json --permission-mode bypassPermissions      |
         | text   | --permission-mode bypassPermissions                           |
 
-    @codex @opencode @copilot @cursor
+    @own_tests @codex @opencode @copilot @cursor
     Scenario Outline: Programs that print one format only are not asked for <format>
       Given CLAUDE_OUTPUT_FORMAT is "json"
       When the command is built
@@ -123,9 +133,7 @@ Feature: Building the command
         | text   |
         |        |
 
-  Rule: The permission mode is Claude Code's
-
-    @claude-code
+    @own_tests @claude-code
     Scenario Outline: The mode <mode>
       Given CLAUDE_PERMISSION_MODE is "<mode>"
       When the command is built
@@ -137,16 +145,14 @@ Feature: Building the command
         | acceptEdits       | acceptEdits       |
         | plan              | plan              |
 
-    @codex @opencode @copilot @cursor
+    @own_tests @codex @opencode @copilot @cursor
     Scenario: The others take no notice of it
       When the command is built
       And CLAUDE_PERMISSION_MODE becomes "plan"
       And the same command is built again
       Then both commands are the same
 
-  Rule: An allowlist has an effect where the driver says that it supports one
-
-    @claude-code
+    @own_tests @claude-code
     Scenario Outline: A list of <what>
       Given CLAUDE_ALLOWED_TOOLS is "<list>"
       When the command is built
@@ -162,23 +168,14 @@ Feature: Building the command
         | nothing between two commas        | Read,,Write,                      | 'Read' 'Write'                          |
         | a bracket that is never closed    | Bash(git,Read                     | 'Bash(git' 'Read'                       |
 
-    @with_allowlist
-    Scenario: No list, no option
-      When the command is built
-      And CLAUDE_ALLOWED_TOOLS becomes ""
-      And the same command is built again
-      Then both commands are the same
-
-    @without_allowlist
+    @own_tests @without_allowlist
     Scenario: A driver without allowlists takes no notice of one
       When the command is built
       And CLAUDE_ALLOWED_TOOLS becomes "Read,Bash(git *)"
       And the same command is built again
       Then both commands are the same
 
-  Rule: The command of each shipped driver, in full
-
-    @claude-code
+    @own_tests @claude-code
     Scenario: Claude Code has an option for the context
       When the command is built with the context "Loop 3." and the session "sid-1"
       Then the command is
@@ -187,7 +184,7 @@ Feature: Building the command
                --append-system-prompt 'Loop 3.' -p 'Do the next task.'
         """
 
-    @codex
+    @own_tests @codex
     Scenario: Codex resumes with a sub-command, which stands after its options
       When the command is built with the context "Loop 3." and the session "sid-1"
       Then the command is
@@ -197,7 +194,7 @@ Feature: Building the command
         Do the next task.'
         """
 
-    @opencode
+    @own_tests @opencode
     Scenario: OpenCode
       When the command is built with the context "Loop 3." and the session "sid-1"
       Then the command is
@@ -207,7 +204,7 @@ Feature: Building the command
         Do the next task.'
         """
 
-    @copilot
+    @own_tests @copilot
     Scenario: Copilot has no sessions
       When the command is built with the context "Loop 3." and the session "sid-1"
       Then the command is
@@ -217,7 +214,7 @@ Feature: Building the command
         Do the next task.'
         """
 
-    @cursor
+    @own_tests @cursor
     Scenario: Cursor
       When the command is built with the context "Loop 3." and the session "sid-1"
       Then the command is
@@ -227,7 +224,7 @@ Feature: Building the command
         Do the next task.'
         """
 
-    @cursor
+    @own_tests @cursor
     Scenario: On Windows, Cursor's .cmd file goes through a wrapper, and the prompt stays in its file
       Given OS is "Windows_NT"
       And a stand-in "cursor-agent.cmd" that runs
@@ -239,3 +236,18 @@ Feature: Building the command
       And its second word is the stand-in "cursor-agent.cmd"
       And ".ralph/PROMPT.md" reaches the program
       And nothing of "Do the next task." is in the command
+
+  Rule: A command of an earlier call is no answer
+
+    Background:
+      Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
+
+    @once
+    Scenario: A stale command is no answer, even of a driver that does not clear the array
+      Given the minimal driver with
+        """
+        driver_build_command() { if [[ -f "$1" ]]; then CLAUDE_CMD_ARGS=(my-platform "$1"); fi; }
+        """
+      When the command is built
+      And the command is built for the prompt file ".ralph/OTHER.md"
+      Then the command is empty

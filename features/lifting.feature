@@ -6,18 +6,19 @@ Feature: Hooks that are filters run in process, and nobody can tell
 
   Rule: The same bytes, lifted, not lifted, and from bash itself
 
-    @recorded
+    @own_tests @recorded
     Scenario: On what the CLI prints today
       Given the recorded output of the CLI
       When the host extracts and shows it, lifted and not lifted
       Then all give the bytes that bash itself gives
 
+    @own_tests
     Scenario: On lines at which shells and JSON readers differ
       Given an output of odd lines
       When the host extracts and shows it, lifted and not lifted
       Then all give the bytes that bash itself gives
 
-    @recorded
+    @own_tests @recorded
     Scenario: With a last line that no newline ends
       Given the recorded output of the CLI
       But its last line is not ended

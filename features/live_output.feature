@@ -3,42 +3,60 @@ Feature: Showing the work while it is done
   For live output the loop runs a variant of the command, LIVE_CMD_ARGS, which prints one JSON event per line,
   and shows what the driver's jq filter makes of each event.
 
-  Background:
-    Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
-    And CLAUDE_OUTPUT_FORMAT is "json"
-    And CLAUDE_USE_CONTINUE is "true"
-
   Rule: The live command is made from the command that was built last
 
+    Scenario: Program, prompt, context and session are the same
+      When the script is verified
+      Then the live command begins with the same program (RB130)
+      And keeps prompt, context and session (RB132)
+
+    Scenario: The built command stays as it was
+      When the script is verified
+      Then the live command is a copy (RB131)
+
+    Scenario: A second preparation gives the same
+      When the script is verified
+      Then nothing stale of an earlier live command is in it (RB133)
+
+  Rule: The filter shows what the agent says, and nothing of what it does not know
+
+    @with_live_output @with_filter
+    Scenario: The filter is a jq program
+      When the script is verified
+      Then it compiles (RB134)
+
+    @with_live_output
+    Scenario: The recorded events of each program, of older versions too, show what the agent said
+      When the script is verified
+      Then every text is shown (RB135)
+      And nothing else is shown (RB136)
+
+    @with_live_output
+    Scenario: Unknown events
+      When the script is verified
+      Then the filter passes over what it does not know (RB137)
+      And works line by line (RB138)
+
+  Rule: The live commands of our drivers, word for word, and as bash itself has them
+
+    Background:
+      Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
+      And CLAUDE_OUTPUT_FORMAT is "json"
+      And CLAUDE_USE_CONTINUE is "true"
+
+    @own_tests
     Scenario: It is what bash itself has in the array
       When the command is built with the context "Loop 3." and the session "sid-1"
       And the live command is prepared
       Then the live command is what bash itself yields
 
-    Scenario: Program and prompt are the same
-      When the command is built
-      And the live command is prepared
-      Then the live command starts with the same program
-      And the prompt reaches the program live
-
-    Scenario: The built command stays as it was
-      When the command is built
-      And the live command is prepared
-      Then CLAUDE_CMD_ARGS is still the built command
-
-    Scenario: A second preparation gives the same
-      When the command is built
-      And the live command is prepared
-      And the live command is prepared again
-      Then both live commands are the same
-
-    @codex @opencode @copilot
+    @own_tests @codex @opencode @copilot
     Scenario: Where the program prints events anyway, or never, the command stays as it is
       When the command is built with the context "Loop 3." and the session "sid-1"
       And the live command is prepared
       Then the live command is the built command
 
-    @claude-code
+    @own_tests @claude-code
     Scenario: Claude Code is asked for a stream of events with partial messages
       When the command is built with the session "sid-1"
       And the live command is prepared
@@ -48,7 +66,7 @@ Feature: Showing the work while it is done
                -p 'Do the next task.' --verbose --include-partial-messages
         """
 
-    @cursor
+    @own_tests @cursor
     Scenario: Cursor is asked for a stream of events
       When the command is built with the session "sid-1"
       And the live command is prepared
@@ -57,7 +75,7 @@ Feature: Showing the work while it is done
         cursor-agent -p --force --output-format stream-json --resume sid-1 'Do the next task.'
         """
 
-    @claude-code @cursor
+    @own_tests @claude-code @cursor
     Scenario Outline: The word json is replaced where it is the format, and nowhere else
       Given a prompt file ".ralph/PROMPT.md" that says "json"
       When the command is built with the context "<context>" and the session "json"
@@ -72,15 +90,9 @@ Feature: Showing the work while it is done
         | json            |
         | --output-format |
 
-  Rule: The filter shows what the agent says, and nothing of what it does not know
+  Rule: What the filters of our drivers show
 
-    @with_live_output @with_filter
-    Scenario: The filter is a jq program
-      When driver_stream_filter is called
-      Then it succeeds
-      And what it printed compiles as a jq program
-
-    @with_live_output
+    @own_tests @with_live_output
     Scenario Outline: Nothing is shown of <what>
       When these lines are shown live
         """
@@ -99,7 +111,7 @@ Feature: Showing the work while it is done
         | an event with a null type | {"type":null}                               |
         | an empty line             |                                             |
 
-    @claude-code
+    @own_tests @claude-code
     Scenario: What Claude Code shows
       When these lines are shown live
         """
@@ -116,7 +128,7 @@ Feature: Showing the work while it is done
         ⚡ [Read]
         """
 
-    @codex
+    @own_tests @codex
     Scenario: What Codex shows
       When these lines are shown live
         """
@@ -129,7 +141,7 @@ Feature: Showing the work while it is done
         All done.
         """
 
-    @opencode
+    @own_tests @opencode
     Scenario: What OpenCode shows
       When these lines are shown live
         """
@@ -141,7 +153,7 @@ Feature: Showing the work while it is done
         All done.
         """
 
-    @cursor
+    @own_tests @cursor
     Scenario: What Cursor shows
       When these lines are shown live
         """
@@ -157,35 +169,12 @@ Feature: Showing the work while it is done
         ⚡ [read]
         """
 
-    @copilot
+    @own_tests @copilot
     Scenario: Copilot's filter lets everything through, because there are no events
       When driver_stream_filter is called
       Then it prints one line that is "."
 
-    @shipped @with_live_output
-    Scenario: The recorded events of each program show what the agent said
-      Given the recorded events of the CLI
-      When the recording is shown live
-      Then its text is shown
-        | driver      | first shown | last shown     |
-        | claude-code | Reading it. | ⚡ [Read]       |
-        | codex       | All done.   | Old times.     |
-        | opencode    | I write     | Done.          |
-        | cursor      | Reading.    | ⚡ [older_tool] |
-
-    @opencode
-    Scenario: Older versions of OpenCode sent whole messages
-      Given the recorded events "opencode-older"
-      When the recording is shown live
-      Then this is shown
-        """
-        One.
-        Two.
-        """
-
-  Rule: A line that is no JSON never ends the show
-
-    @shipped @with_live_output
+    @own_tests @with_live_output
     Scenario Outline: <what> between two events
       Given the recorded events of the CLI
       When the recording is shown live with this line in its middle

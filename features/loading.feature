@@ -4,22 +4,32 @@ Feature: Loading a driver
   own, and then asks three hooks for what it keeps in globals: the tools that an allowlist may name, the
   program, and the name that people read.
 
-  Rule: A script to contract loads quietly
+  Rule: A script that meets the contract loads quietly
 
+    Scenario: Loading prints nothing and leaves the shell as it was
+      When the script is verified
+      Then sourcing it succeeds (RB051)
+      And prints nothing (RB052)
+      And leaves options, folder, traps and IFS alone (RB053, RB054, RB055, RB056, RB057)
+      And keeps the host's settings (RB060)
+      And makes no files (RB063)
+
+    Scenario: The functions named driver_ are hooks of the contract, or helpers that it knows
+      When the script is verified
+      Then no function looks like a misspelt hook (RB006)
+
+    @own_tests
     Scenario: Loading prints nothing and leaves nothing behind but functions
       When the driver is loaded
       Then loading it printed nothing
       And loading it set no global that the contract does not know
 
+    @own_tests
     Scenario: What three hooks answer is kept where other hooks and the loop look for it
       When the driver is loaded
       Then CLAUDE_CODE_CMD is what driver_cli_binary prints
       And DRIVER_DISPLAY_NAME is what driver_display_name prints
       And VALID_TOOL_PATTERNS has at least one element
-
-    Scenario: The functions named driver_ are hooks of the contract, or helpers that it knows
-      When the driver is loaded
-      Then no function looks like a misspelt hook
 
     @once
     Scenario: BASH_SOURCE shows where the script lies, so that it can find files beside it
@@ -43,8 +53,8 @@ Feature: Loading a driver
   Rule: A driver goes by the name of its file
 
     Scenario: Name and file agree
-      When the driver is loaded
-      Then driver_name prints the name of the script without ".sh"
+      When the script is verified
+      Then the file is called as driver_name says (RB073)
 
     @once
     Scenario Outline: A shipped driver is found by its name
@@ -91,13 +101,13 @@ Feature: Loading a driver
       When the driver called "cursor-agent-wrapper" is loaded
       Then it is refused as an unknown driver
 
-  Rule: What is missing is said, all of it at once
+  Rule: What is missing is reported, all of it at once
 
     @once @required
     Scenario Outline: Without <hook> a script is not a driver
       Given the minimal driver without <hook>
       When the driver is loaded
-      Then it is refused as not to contract
+      Then it is refused as a violation of the contract
       And the message says "<hook>"
 
       Examples:
@@ -117,7 +127,7 @@ Feature: Loading a driver
         driver_valid_tool() { VALID_TOOL_PATTERNS=(Read); }
         """
       When the driver is loaded
-      Then it is refused as not to contract
+      Then it is refused as a violation of the contract
       And the message says "driver_cli_binary"
       And the message says "driver_build_command"
       And the message says "driver_valid_tools (there is driver_valid_tool"

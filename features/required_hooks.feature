@@ -3,23 +3,42 @@ Feature: The hooks that every driver has
   Five hooks are called without asking whether they exist. Three print one line, one fills an array with tool
   names, and driver_build_command, which has a feature of its own, fills the array with the command.
 
-  Background:
-    Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
-
   Rule: Names are one line on stdout and nothing on stderr
 
     Scenario Outline: <hook> prints one line
-      When <hook> is called
-      Then it succeeds
-      And it prints one line that is <shape>
-      And it prints no errors
+      When the script is verified
+      Then it prints one line that is <shape> (<clause>)
 
       Examples:
-        | hook                | shape                                  |
-        | driver_name         | a lower-case identifier                |
-        | driver_display_name | a name for people                      |
-        | driver_cli_binary   | the name or the path of a program      |
+        | hook                | shape                             | clause |
+        | driver_name         | a lower-case identifier           | RB070  |
+        | driver_display_name | a name for people                 | RB071  |
+        | driver_cli_binary   | the name or the path of a program | RB072  |
 
+  Rule: driver_valid_tools fills VALID_TOOL_PATTERNS
+
+    Scenario: There are tools, each one once, none of them empty
+      When the script is verified
+      Then VALID_TOOL_PATTERNS holds each tool once (RB078)
+
+    Scenario: It fills the array anew; it does not append to it
+      When the script is verified
+      Then every array begins anew (RB024)
+
+  Rule: A hook changes the globals that the contract names for it, and no others
+
+    Scenario: No global of others is written, and no undeclared one is left behind
+      When the script is verified
+      Then hooks write no globals of others (RB021)
+      And they leave no undeclared globals behind (RB020, RB081)
+      And they leave the host's variables alone (RB082)
+
+  Rule: The drivers that ship with ralph-bridge, word for word
+
+    Background:
+      Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
+
+    @own_tests
     Scenario Outline: <hook> says the same every time
       When <hook> is called
       And <hook> is called again
@@ -31,20 +50,7 @@ Feature: The hooks that every driver has
         | driver_display_name |
         | driver_cli_binary   |
 
-  Rule: driver_valid_tools fills VALID_TOOL_PATTERNS
-
-    Scenario: There are tools, each one once, none of them empty
-      When the valid tools are asked for
-      Then there is at least one, none is empty, and none comes twice
-
-    Scenario: It fills the array anew; it does not append to it
-      When the valid tools are asked for
-      And driver_valid_tools is called
-      And driver_valid_tools is called again
-      Then VALID_TOOL_PATTERNS holds each tool once
-
-  Rule: A hook changes the globals that the contract names for it, and no others
-
+    @own_tests
     Scenario Outline: <hook> changes <globals>
       Given CLAUDE_ALLOWED_TOOLS is "Read,Bash(git *)"
       And CLAUDE_USE_CONTINUE is "true"

@@ -3,24 +3,56 @@ Feature: Resuming a session, and finding its id again
   A loop that resumes the session of the iteration before saves the agent from reading everything again. The
   driver puts the session's id into the command; afterwards the id is looked for in what the program printed.
 
-  Background:
-    Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
-    And CLAUDE_OUTPUT_FORMAT is "json"
-
   Rule: A session is resumed while CLAUDE_USE_CONTINUE is exactly "true"
 
     @with_sessions
     Scenario: The id reaches the program
-      Given CLAUDE_USE_CONTINUE is "true"
-      When the command is built with the session "sid-1234"
-      Then "sid-1234" reaches the program
-      And the prompt reaches the program
+      When the script is verified
+      Then the session id arrives as one argument (RB109)
 
+    Scenario: With any other value every iteration is a new session
+      When the script is verified
+      Then there is no session unless CLAUDE_USE_CONTINUE is true (RB110)
+
+    Scenario: Without an id there is nothing to resume
+      When the script is verified
+      Then an empty id leaves no session option (RB111)
+
+    @without_sessions
+    Scenario: A driver without sessions takes no notice of an id
+      When the script is verified
+      Then no session is in the command (RB122)
+
+  Rule: The id is found again in what the program prints
+
+    @with_sessions
+    Scenario: The recorded events of each program tell their session
+      When the script is verified
+      Then the recovery finds the session (RB155)
+
+    Scenario: What the hooks for session ids print
+      When the script is verified
+      Then the id and nothing around it is found (RB150)
+      And nothing is found where nothing is (RB151)
+
+    Scenario: The program itself is asked last
+      When the script is verified
+      Then its only session is taken (RB152)
+      And several are no answer (RB153)
+      And neither is a failure (RB154)
+
+  Rule: Each program has its own way to say it
+
+    Background:
+      Given a prompt file ".ralph/PROMPT.md" that says "Do the next task."
+      And CLAUDE_OUTPUT_FORMAT is "json"
+      And CLAUDE_USE_CONTINUE is "true"
+
+    @own_tests
     Scenario Outline: With CLAUDE_USE_CONTINUE <value> every iteration is a new session
       Given CLAUDE_USE_CONTINUE is <value>
       When the command is built with the session "sid-1234"
       Then nothing of "sid-1234" is in the command
-      And the prompt reaches the program
 
       Examples:
         | value   |
@@ -29,25 +61,8 @@ Feature: Resuming a session, and finding its id again
         | "yes"   |
         | "1"     |
         | ""      |
-        | not set |
 
-    Scenario: Without an id there is nothing to resume
-      Given CLAUDE_USE_CONTINUE is "true"
-      When the command is built with the session ""
-      And CLAUDE_USE_CONTINUE becomes "false"
-      And the same command is built again
-      Then both commands are the same
-
-    @without_sessions
-    Scenario: A driver without sessions takes no notice of an id
-      Given CLAUDE_USE_CONTINUE is "true"
-      When the command is built with the session "sid-1234"
-      Then nothing of "sid-1234" is in the command
-      And the prompt reaches the program
-
-  Rule: Each program has its own way to say it
-
-    @claude-code @codex @opencode @cursor
+    @own_tests @claude-code @codex @opencode @cursor
     Scenario: What a session adds to the command
       Given CLAUDE_USE_CONTINUE is "true"
       When the command is built with the session "sid-1234"
@@ -60,6 +75,7 @@ Feature: Resuming a session, and finding its id again
 
   Rule: The id is looked for in three steps; the first that gives a usable one wins
 
+    @own_tests
     Scenario Outline: An output that holds <what>
       Given a stand-in for the CLI that prints nothing
       And the CLI printed
@@ -78,6 +94,7 @@ Feature: Resuming a session, and finding its id again
         | metadata and another  | {"session_id":"s-3","metadata":{"session_id":"s-2"}} | s-2 | generic |
         | a list of events      | [{"type":"system","subtype":"init","session_id":"s-4"},{"type":"result","session_id":"s-4","result":"Done."}] | s-4 | generic |
 
+    @own_tests
     Scenario Outline: An output that holds <what> gives no id, and the next iteration starts a new session
       Given a stand-in for the CLI that prints nothing
       And the CLI printed
@@ -94,6 +111,7 @@ Feature: Resuming a session, and finding its id again
         | an empty id     | {"session_id":""}            |
         | null            | {"session_id":null}          |
 
+    @own_tests
     Scenario Outline: What can't be an id is passed over: <what>
       Given a stand-in for the CLI that prints nothing
       And the CLI printed
@@ -111,13 +129,14 @@ Feature: Resuming a session, and finding its id again
         | a command    | {"session_id":"$(id)"}          | $(id)         |
         | a path       | {"session_id":"../../etc"}      | ../../etc     |
 
+    @own_tests
     Scenario: A missing output file is an error, not a new session
       Given a stand-in for the CLI that prints nothing
       When the session id is looked for in "nowhere.log"
       Then it is refused as not found
       And the message says "nowhere.log"
 
-    @codex
+    @own_tests @codex
     Scenario: Codex calls it thread_id
       Given the CLI printed
         """
@@ -127,7 +146,7 @@ Feature: Resuming a session, and finding its id again
       When the session id is looked for
       Then the session id is "01a1f000-0000-7000-8000-000000000001", found by the generic step
 
-    @opencode
+    @own_tests @opencode
     Scenario Outline: OpenCode's driver finds it in the events by itself, <when>
       Given the CLI printed
         """
@@ -141,19 +160,7 @@ Feature: Resuming a session, and finding its id again
         | as they are now | {"type":"text","sessionID":"ses_1","part":{"text":"Done."}}       |
         | as they were    | {"type":"session.created","session":{"title":"a","id":"ses_1"}}   |
 
-    @shipped
-    Scenario: The recorded events of each program tell their session
-      Given the recorded events of the CLI
-      When the session id is looked for
-      Then the session id is that of the recording
-        | driver      | id                                   | step    |
-        | claude-code | 11111111-2222-4333-8444-555555555555 | generic |
-        | codex       | 01a1f000-0000-7000-8000-000000000001 | generic |
-        | opencode    | ses_today1                           | driver  |
-        | copilot     | none                                 | none    |
-        | cursor      | s-1                                  | generic |
-
-    @opencode
+    @own_tests @opencode
     Scenario: At last OpenCode itself is asked, and its only session is taken
       Given a stand-in for the CLI that runs
         """
@@ -167,7 +174,7 @@ Feature: Resuming a session, and finding its id again
       When the session id is looked for
       Then the session id is "ses_only", found by the fallback step
 
-    @opencode
+    @own_tests @opencode
     Scenario Outline: OpenCode's list of sessions is no answer when <what>
       Given a stand-in for the CLI that runs
         """
@@ -187,7 +194,7 @@ Feature: Resuming a session, and finding its id again
         | it fails                 | echo '[{"id":"ses_1"}]'; exit 1            |
         | it prints something else | echo 'Please log in.'                      |
 
-    @opencode
+    @own_tests @opencode
     Scenario: Two sessions in one output are no answer, so the later steps are asked
       Given a stand-in for the CLI that runs
         """

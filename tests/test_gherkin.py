@@ -10,10 +10,10 @@ import pytest
 from bridge import resources
 from bridge.contract import driver_contract
 from bridge.verify.checks import load
-from bridge.verify.gherkin.agents import minimal_agent
-from bridge.verify.gherkin.bash import array_after
 from bridge.verify.gherkin.selection import TAGS, applies, chosen, kind_of
-from bridge.verify.gherkin.world import World, decoded, skeleton
+from tests.features.driver_bench import DriverBench, decoded
+from tests.features.oracle import array_after
+from tests.skeletons import minimal_agent, minimal_driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ def test_a_scenario_with_its_own_script_runs_once() -> None:
 
 def test_somebody_elses_driver_is_asked_for_what_it_can(tmp_path: Path) -> None:
     path = tmp_path / "my-platform.sh"
-    path.write_text(skeleton() + "driver_supports_live_output() { return 1; }\n")
+    path.write_text(minimal_driver() + "driver_supports_live_output() { return 1; }\n")
     assert applies(["with_sessions", "without_allowlist", "without_live_output"], path)
     assert not applies(["shipped"], path)
     assert not applies(["codex"], path)
@@ -93,7 +93,7 @@ def test_texts_of_features_may_hold_any_byte() -> None:
 
 
 def test_an_error_that_no_step_asked_for_fails_the_scenario(tmp_path: Path) -> None:
-    here = World(tmp_path, DRIVERS["codex"])
+    here = DriverBench(tmp_path, DRIVERS["codex"])
     here.build("nowhere.md")
     with pytest.raises(Exception, match="driver_build_command failed"):
         here.finish()

@@ -42,7 +42,7 @@ ROOMS: dict[str, str] = {
     "drift": "a script compared with the CLI of this machine",
     "setups": "existing installations, a module each in a visible dict",
     "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
-    "demo": "the throw-away project and the stand-ins for the CLIs",
+    "demo": "the throwaway project and the stand-ins for the CLIs",
     "cli": "click commands: the only place that prints",
     "__main__": "`python -m bridge`, for hooks where PATH doesn't lead to `ralph-bridge`",
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.shell import Reply
-    from bridge.shell.launch import Input
+    from bridge.shell.jobs import Input
     from bridge.shell.session import Stdin
 
 

@@ -44,7 +44,7 @@ settings_option = click.option(
 project_option = click.option(
     "--project",
     metavar="DIR",
-    help="The project's folder.  [default: this folder or the nearest above with a loop's files]",
+    help="The project's folder.  [default: this folder, or the nearest one above with a loop's files]",
 )
 
 
@@ -69,14 +69,14 @@ def project_folder(given: str | None, *, tell: bool = False) -> Path:
 
 
 setup_option = click.option(
-    "--setup", "setup_name", metavar="NAME", help="Kind of the project's setup.  [default: told by its files]"
+    "--setup", "setup_name", metavar="NAME", help="The kind of setup.  [default: recognised by the project's files]"
 )
 
 loop_option = click.option(
     "--setup",
     "setup_name",
     metavar="NAME",
-    help="plain, bmalph, ralph-loop or wiggum.  [default: the loop at work, else the one that ran last]",
+    help="plain, bmalph, ralph-loop or wiggum.  [default: the running loop, else the one that ran last]",
 )
 
 

@@ -117,6 +117,15 @@ def sign(status: str, style: Style) -> str:
     return style(mark, colour)
 
 
+def plural(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "error"), plural(2, "error")
+    ('1 error', '2 errors')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """Return `seconds` as people read them.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, guarded, print_json, write
+from bridge.cli._terminal import Style, guarded, plural, print_json, say, write
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.resources import os_text
 
@@ -25,14 +25,15 @@ _seconds = click.FloatRange(min=0, min_open=True)
 
 @click.group()
 def adapter() -> None:
-    """List, check, test and use adapters of shells, REPLs and debuggers.
+    """List, check, test and use adapters for shells, REPLs and debuggers.
 
     An ADAPTER is a name, an alias, or the path of a YAML file. Names are looked up in .ralph-bridge/adapters of the
-    project, in ralph-bridge/adapters of the user's configuration folder, in ~/.ripple/adapters, and among ours.
+    project, in ralph-bridge/adapters of the user's configuration folder, in ~/.ripple/adapters, and among those
+    that ship with ralph-bridge.
     """
 
 
-@adapter.command("list")
+@adapter.command("list", short_help="List the adapters and the program that each would start.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_(as_json: bool) -> int:
     """List the adapters that can be used by name, and the program that each would start."""
@@ -102,23 +103,24 @@ def _shown(section: Any) -> dict[str, Any]:
 
 def _report_registry(registry: Registry) -> None:
     for text in (*registry.overrides, *registry.collisions):
-        click.echo(f"note: {text}", err=True)
+        say(f"note: {text}")
     for problem in registry.problems:
         if problem.is_error():
-            click.echo(problem.text(), err=True)
+            say(problem.text())
 
 
-@adapter.command()
+@adapter.command(short_help="Check adapter files against the schema.")
 @click.argument("files", nargs=-1, metavar="[ADAPTER]...")
-@click.option("--strict", is_flag=True, help="What the schema asks for and nobody enforces is an error, too.")
+@click.option("--strict", is_flag=True, help="Treat what the schema demands but nobody enforces as an error.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
-    """Check adapter files against schema 1 (all that are known by name, if none is given).
+    """Check adapter files against schema 1; without ADAPTER, all that are known by name.
 
-    Exit code 1 when something is an error, 2 when a file can't be read. Warnings are unknown keys, duplicate keys,
-    values that the schema doesn't list and rules between keys; with --strict only the first two are. Notes name
-    fields that have no effect here.
+    Warnings are about unknown keys, duplicate keys, values that the schema doesn't list, and rules between keys;
+    with --strict, the last two are errors. Notes name fields that have no effect here.
+
+    Exit codes: 0 no errors, 1 errors, 2 a file can't be read.
     """
     checked = _checked(files)
     wrong = any(each.is_error(strict=strict) for _, problems in checked for each in problems)
@@ -143,8 +145,12 @@ def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
         for each in problems:
             write(each.text(strict=strict) + "\n")
     levels = [each.level(strict=strict) for _, problems in checked for each in problems]
-    notes = f", {levels.count('note')} notes" if "note" in levels else ""
-    write(f"{len(checked)} checked: {levels.count('error')} errors, {levels.count('warning')} warnings{notes}\n")
+    counts = [
+        plural(levels.count(level), level)
+        for level in ("error", "warning", "note")
+        if level != "note" or level in levels
+    ]
+    write(f"{len(checked)} checked: {', '.join(counts)}\n")
     return 2 if unread else 1 if wrong else 0
 
 
@@ -215,18 +221,24 @@ def schema() -> None:
     write(json.dumps(json_schema(), indent=2) + "\n")
 
 
-@adapter.command()
+@adapter.command(short_help="Run the probe and the tests of adapters.")
 @click.argument("files", nargs=-1, metavar="[ADAPTER]...")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "tap", "junit"]), default="text", show_default=True
 )
 @click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file as well.")
-@click.option("--only", metavar="TEXT", help="Only tests with this in their name (and the probe).")
-@click.option("--timeout", type=_seconds, default=15.0, show_default=True, help="Seconds for each command.")
+@click.option("--only", metavar="TEXT", help="Run only the tests with TEXT in their name (and the probe).")
 @click.option(
-    "--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt."
+    "--timeout", type=_seconds, default=15.0, show_default=True, help="Time limit for each command, in seconds."
 )
-@click.option("-v", "--verbose", is_flag=True, help="Show tests that passed as well.")
+@click.option(
+    "--ready-timeout",
+    type=_seconds,
+    default=30.0,
+    show_default=True,
+    help="Time limit for the first prompt, in seconds.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Also show tests that passed.")
 def test(
     files: Sequence[str],
     form: str,
@@ -236,10 +248,11 @@ def test(
     ready_timeout: float,
     verbose: bool,
 ) -> int:
-    """Run the probe and the tests of adapters (of all that are known by name, if none is given).
+    """Run the probe and the tests of adapters; without ADAPTER, of all that are known by name.
 
-    A program that isn't installed is a skip, with its reason. Exit code 1 when a test failed or a file can't be
-    loaded, 2 when one can't be read.
+    Where the program isn't installed, the tests are skipped, and the reason is shown.
+
+    Exit codes: 0 all passed or were skipped, 1 a test failed or a file can't be loaded, 2 a file can't be read.
     """
     from bridge.adapters.reports import FORMATS, summary, text_of
     from bridge.adapters.testing import run_tests
@@ -296,26 +309,36 @@ def _entries(files: Sequence[str]) -> tuple[list[Entry], int]:
             broken = max(broken, 2 if any(map(_is_unread, problems)) else 1)
             for each in problems:
                 if each.is_error():
-                    click.echo(each.text(), err=True)
+                    say(each.text())
         else:
             entries.append(entry)
     return entries, broken
 
 
-@adapter.command("exec")
+@adapter.command("exec", short_help="Run commands in one session of an adapter.")
 @click.argument("name", metavar="ADAPTER")
 @click.argument("commands", nargs=-1, metavar="[COMMAND]...")
-@click.option("--timeout", type=_seconds, default=60.0, show_default=True, help="Seconds for each command.")
 @click.option(
-    "--ready-timeout", type=_seconds, default=30.0, show_default=True, help="Seconds to the first prompt."
+    "--timeout", type=_seconds, default=60.0, show_default=True, help="Time limit for each command, in seconds."
 )
-@click.option("--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="Where the program starts.")
+@click.option(
+    "--ready-timeout",
+    type=_seconds,
+    default=30.0,
+    show_default=True,
+    help="Time limit for the first prompt, in seconds.",
+)
+@click.option(
+    "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="The program's working folder."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: float, cwd: str, as_json: bool) -> int:
-    """Run each COMMAND, one after the other, in one session of an adapter; without any, all of stdin as one.
+    """Run the COMMANDs in one session of an adapter; without any, run all of stdin as one command.
 
-    Prints what they printed. Exit code 0 when all came back to a prompt without an error, 1 otherwise; the first
-    that does not ends the run. --json has everything that is known.
+    Prints what they printed; --json shows everything that is known. The first command that doesn't return to the
+    prompt without an error ends the run.
+
+    Exit codes: 0 all commands succeeded, 1 one did not.
     """
     import os
 
@@ -348,13 +371,15 @@ def _document(result: Result) -> dict[str, object]:
     return {**document, "output": plain(result.output), "timed_out": result.timed_out, "ok": result.ok}
 
 
-@adapter.command()
+@adapter.command(short_help="Use an adapter's program by hand.")
 @click.argument("name", metavar="ADAPTER")
-@click.option("--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="Where the program starts.")
+@click.option(
+    "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="The program's working folder."
+)
 def repl(name: str, cwd: str) -> int:
     """Use an adapter's program by hand, with its own line editor and history.
 
-    When stdin is no terminal, each of its lines is run as one command.
+    When stdin is not a terminal, each line of it is run as one command.
     """
     from bridge.cli._adapter_session import repl_on_lines, repl_on_terminal
 

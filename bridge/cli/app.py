@@ -24,17 +24,17 @@ COMMANDS = {
     "diff": ("bridge.cli.scripts", "Show how two versions of a script behave differently."),
     "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
     "drift": ("bridge.cli.drift", "Test scripts against the real CLIs that are installed here."),
-    "eject": ("bridge.cli.adopt", "Put the setup's own controller back."),
+    "eject": ("bridge.cli.adopt", "Restore the setup's own controller."),
     "explain": ("bridge.cli.explain", "Explain one of the checks of verify, or list them all."),
     "inspect": ("bridge.cli.inspect", "Show what a driver or agent script offers."),
-    "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear what stops the next start."),
+    "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear whatever blocks the next start."),
     "run": ("bridge.cli.run", "Run the loop in this project."),
     "session-id": ("bridge.cli.scripts", "Find the session id in a CLI's output."),
     "status": ("bridge.cli.status", "Show the state of this project's loop."),
     "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
     "verify": ("bridge.cli.verify", "Verify that drivers and agents meet the contract."),
     "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
-    "wiggum": ("bridge.cli.wiggum", "Long unattended runs: promises, breaker, checkpoints."),
+    "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),
 }
 """Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""
 

@@ -1,4 +1,4 @@
-"""``ralph-bridge demo``: a whole loop in a throw-away project, with a scripted CLI."""
+"""``ralph-bridge demo``: a whole loop in a throwaway project, with a scripted CLI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._terminal import Style, duration, guarded, say
+from bridge.cli._terminal import Style, duration, guarded, plural, say
 
 if TYPE_CHECKING:
     from bridge.demo.project import DemoProject
@@ -24,10 +24,16 @@ _NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor")
 
 
 @click.command()
-@click.option("--driver", type=click.Choice(_NAMES), default="claude-code", show_default=True, help="Which one.")
-@click.option("--keep/--no-keep", default=True, show_default=True, help="Leave the project behind to look at.")
-@click.option("--dir", "folder", metavar="DIR", help="Make it there.  [default: a new temporary folder]")
-@click.option("--iterations", type=click.IntRange(1, 50), default=4, show_default=True, help="Tasks in the plan.")
+@click.option(
+    "--driver", type=click.Choice(_NAMES), default="claude-code", show_default=True, help="The driver to use."
+)
+@click.option(
+    "--keep/--no-keep", default=True, show_default=True, help="Keep the project, to look at it afterwards."
+)
+@click.option("--dir", "folder", metavar="DIR", help="Make the project in DIR.  [default: a new temporary folder]")
+@click.option(
+    "--iterations", type=click.IntRange(1, 50), default=4, show_default=True, help="Number of tasks in the plan."
+)
 def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> int:
     """Watch a loop run to its end: a real driver script and a real git project, no model, no network.
 
@@ -60,7 +66,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
 
     delay = 0.03 if sys.stdout.isatty() else 0.0
     project = make_project(base, driver, iterations=iterations, delay=delay)
-    say(f"{iterations} open tasks, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
+    say(f"{plural(iterations, 'open task')}, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
     limits = Limits(max_iterations=iterations + 2)
     renderer = Renderer(max_iterations=limits.max_iterations)
     started: list[IterationStarted] = []
@@ -113,7 +119,7 @@ def _report(
     out = ["", style(line(header), "bold"), *map(line, rows), ""]
     plan = ended[-1].outcome.plan if ended else None
     ticked = f"{plan.done} of {plan.total} tasks ticked and committed, " if plan else ""
-    runs = f"{end.iterations} iterations in {duration(end.seconds)}"
+    runs = f"{plural(end.iterations, 'iteration')} in {duration(end.seconds)}"
     out.append(f"{runs}: {ticked}{end.detail} ({end.reason}).")
     if keep:
         out += [
@@ -123,7 +129,7 @@ def _report(
             f"plan      {project.folder / '.ralph' / '@fix_plan.md'}",
             f"raw logs  {project.folder / '.ralph' / 'logs'}",
             f"stand-in  {project.bin}",
-            "next      ralph-bridge run, in a project of yours with a .ralph/PROMPT.md",
+            "next      ralph-bridge run, in a project of your own with a .ralph/PROMPT.md",
         ]
     sys.stdout.write("\n".join(out) + "\n")
     sys.stdout.flush()

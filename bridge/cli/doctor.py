@@ -25,17 +25,17 @@ _STATUSES = ("passed", "warning", "failed")
 @click.command()
 @setup_option
 @project_option
-@click.option("--fix", is_flag=True, help="Do what is safe of the steps that are named.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--fix", is_flag=True, help="Take those of the next steps that are safe.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: bool) -> int:
     """Examine this project: programs, settings, driver or agent, CLI, repository, state.
 
-    The checks are those of the setup that `run` would find here. No agent is called, and nothing is
-    written without --fix. That adds rules for the loop's state to .gitignore, makes the folder for logs,
-    clears what a crashed run has left, and ends agents that a loop of this project has left running;
-    the last two only while no loop is at work. The rest keeps its hint.
+    The checks are those of the setup that `run` would find here. No agent is called, and nothing is written
+    without --fix. With it, rules for the loop's state are added to .gitignore, the folder for logs is made,
+    the remains of a crashed run are cleared, and agents that a loop of this project has left running are
+    ended; the last two only while no loop is running. For everything else the next step is named.
 
-    Exit status: 0 nothing failed (there may be warnings), 1 something failed, 2 usage.
+    Exit codes: 0 nothing failed (there may be warnings), 1 something failed, 2 usage.
     """
     with guarded():
         folder = project_folder(project)
@@ -52,7 +52,7 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
         else:
             safe = ", ".join(each.id for each in findings if each.fixable and each.status != "passed")
             if safe and not fix:
-                show(f"\n`ralph-bridge doctor --fix` does what is safe of it: {safe}\n")
+                show(f"\n`ralph-bridge doctor --fix` takes the safe steps: {safe}\n")
             show(f"\n{_words(counts)}\n")
         return 1 if counts["failed"] else 0
 

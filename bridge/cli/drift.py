@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("scripts", nargs=-1, metavar="[SCRIPT]...")
 @click.option("--run", "run_it", is_flag=True, help="Also run the CLI, offline, against a scripted model server.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-@click.option("-q", "--quiet", is_flag=True, help="Only what did not pass.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only what did not pass.")
 def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool) -> int:
     """Compare drivers and agents with the CLIs that are installed on this machine.
 
@@ -30,7 +30,7 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool)
     are accepted, the prompt arrives, tools work, the filter shows the text, the session id is found and
     resumes, and how the CLI deals with odd prompts.
 
-    Exit status: 0 nothing failed (limits of a CLI are named and are no failure), 1 a script has to be changed,
+    Exit codes: 0 nothing failed (limits of a CLI are named and are no failure), 1 a script has to be changed,
     2 usage, 4 a CLI is not installed, or namespaces for --run are not available.
     """
     with guarded():

@@ -24,7 +24,10 @@ _SECTIONS = ("Bad", "Good")
 @click.argument("code", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(code: str | None, as_json: bool) -> int:
-    """Explain the check CODE, such as RB012: what, why, a bad and a good example. Without CODE: list all."""
+    """Explain the check CODE, such as RB012: what it wants, why, a bad and a good example.
+
+    Without CODE, list all checks.
+    """
     if code is None:
         checks = all_checks()
         if as_json:

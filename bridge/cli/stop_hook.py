@@ -61,17 +61,18 @@ def _command() -> click.Command:
         _LEGACY,
         "legacy",
         is_flag=True,
-        help="For an outer shell loop: 1 go on, 0 stop; $CLAUDE_TRANSCRIPT where stdin names none.",
+        help="For an outer shell loop: exit with 1 to go on, 0 to stop; "
+        "$CLAUDE_TRANSCRIPT is used where stdin names no transcript.",
     )
     def command(*, legacy: bool) -> int:
         """Answer a Stop hook of Claude Code: JSON on stdin, the decision as JSON on stdout.
 
-        It prevents the stop while a loop that `wiggum start --mode hook` has prepared (or the official
-        plugin) is incomplete: until the promise is given, a <fatal> comes, the circuit breaker opens, or
+        It prevents the stop while a loop that `wiggum start --mode hook` (or the official plugin) has
+        prepared is incomplete: until the promise is given, a <fatal> comes, the circuit breaker opens, or
         the iterations or minutes are used up. Whatever is wrong with its input or the loop's files, the
-        stop goes ahead, with a message, and nothing is deleted.
+        session may stop, a message says why, and nothing is deleted.
 
-        Exit status: 0, always; with --legacy-exit-codes 1 to go on and 0 to stop.
+        Exit codes: always 0; with --legacy-exit-codes, 1 to go on and 0 to stop.
         """
         return answer_stop([_LEGACY] * legacy)
 

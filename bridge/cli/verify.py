@@ -55,22 +55,28 @@ def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, .
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(readable=False),
                 callback=_there)  # fmt: skip
 @click.option("--format", "kind", type=click.Choice(list(FORMATS)), default="text", show_default=True,
-              help="What stdout gets.")  # fmt: skip
+              help="The report on stdout.")  # fmt: skip
 @click.option("--report", "reports", metavar="KIND=FILE", multiple=True, callback=_reports,
-              help="Write a report to a file as well; any format, may be repeated.")  # fmt: skip
+              help="Also write a report to a file, in any format; may be repeated.")  # fmt: skip
 @click.option("--select", metavar="RB...", multiple=True,
-              help="Only these checks: codes or their beginnings, separated by commas.")  # fmt: skip
-@click.option("--ignore", metavar="RB...", multiple=True, help="Not these checks.")
-@click.option("--strict", is_flag=True, help="Warnings fail as well.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Scripts at a time.  [default: 1]")
-@click.option("--static", is_flag=True, help="Only what can be told without running the scripts.")
+              help="Run only these checks: codes or their beginnings, separated by commas.")  # fmt: skip
+@click.option("--ignore", metavar="RB...", multiple=True, help="Leave these checks out.")
+@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of scripts to verify at a time.  [default: 1]",
+)
+@click.option("--static", is_flag=True, help="Run only the checks that don't run the scripts.")
 @click.option("--features", is_flag=True,
               help="Run the Gherkin scenarios instead of the checks (needs ralph-bridge[features]).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
-              help="Seconds that one script may take.  [default: 30]")  # fmt: skip
-@click.option("--no-progress", is_flag=True, help="No progress on stderr.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
-@click.option("-v", "--verbose", is_flag=True, help="One line per script on stderr.")
+              help="Time limit for one script, in seconds.  [default: 30]")  # fmt: skip
+@click.option("--no-progress", is_flag=True, help="Show no progress on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="Show findings only.")
+@click.option("-v", "--verbose", is_flag=True, help="Show one line per script on stderr.")
 def verify(
     paths: tuple[str, ...],
     kind: str,
@@ -86,13 +92,13 @@ def verify(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Verify drivers and agents: files, or folders with them.
+    """Verify that drivers and agents, given as files or folders, meet the contract.
 
-    A file that is named and is neither driver nor agent fails, and so does a run that verified nothing; helper
-    scripts in a folder are passed over.
+    A file that is named and is neither a driver nor an agent fails, and so does a run that verified nothing;
+    helper scripts in a folder are passed over. `ralph-bridge explain RB012` explains a check.
 
-    Exit codes: 0 to contract, 1 not (errors; with --strict warnings too), 2 usage, 4 the environment is not
-    ready. `ralph-bridge explain RB012` explains a check.
+    Exit codes: 0 meets the contract; 1 violates it (errors; with --strict also warnings); 2 usage; 4 the
+    environment is not ready.
     """
     given = [name for name, on in (("--select", select), ("--ignore", ignore), ("--static", static),
                                    ("--jobs", jobs), ("--timeout", timeout)) if on]  # fmt: skip
@@ -105,7 +111,7 @@ def verify(
     else:
         events = _checks(paths, select, ignore, jobs or 1, static, timeout)
     progress = _Progress(off=no_progress or quiet, verbose=verbose)
-    with guarded("interrupted: the scripts and everything that they had started were ended"):
+    with guarded("interrupted: the scripts and everything they had started were ended"):
         finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
     return 1 if finished.errors or (strict and finished.warnings) else 0
 

@@ -23,68 +23,33 @@ import subprocess
 import tempfile
 import time
 import weakref
+from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from bridge.errors import ShellStartFailed
 from bridge.process import guardian, processes
-from bridge.shell import protocol
-from bridge.shell.commands import provide
+from bridge.shell import environment, protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from bridge.shell.commands import Commands
+    from bridge.shell.environment import Start
 
 _read, _write = os.read, os.write
 _MARK = protocol.MARK
-
-PRELUDE = Path(__file__).with_name("prelude.bash")
 
 _CHUNK = 1 << 16
 _LITTLE = 1 << 12
 # ms that only the reply is watched: a call that takes longer pays for the slow path's two extra descriptors.
 # Not less than the kernel's tick (4 or 10 ms): a nearer timer has to be programmed for every call (7 µs).
 _FAST = 10.0
-_WHOLE, _LATE, _FLOOD, _DEAD, _CUT = range(5)  # how waiting for a reply may end
 _PAUSE = 100.0  # ms between two pieces of one reply, before anything else is considered
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
 _LOOK = 0.25  # s: how often to see whether the channel is still there while a hook runs
 _TURN = 16  # chunks read in one go: who writes faster than we read must not keep us from the clock
 
-_COPIES = 16  # of the loop of the prelude, see there
 _COPIES_FROM = 200  # descriptors that no script uses, and below the 256 that macOS allows by default
-
-# Behind them: the channel is gone, or not one of them could run. That may not be taken for an exit of the script's.
-_TAIL = b'\n\\builtin kill -KILL "$$"\n'
-
-# bash would act on these while it starts, before the prelude can protect itself. The script gets the first
-# row back; the options of the second would be those of the host's own shell, not of its programs.
-_GIVEN_BACK = ("BASH_ENV", "ENV", "PS4", "TMOUT", "FUNCNEST")
-_UNSAFE_AT_START = (*_GIVEN_BACK, "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "IFS")
-
-
-def _unsafe(name: str) -> bool:
-    """Also: variables and exported functions (in all the forms that there have been) named like ours."""
-    plain = name.removeprefix("BASH_FUNC_").removesuffix("%%").removesuffix("()")
-    return name in _UNSAFE_AT_START or plain == "builtin" or plain.startswith("__rb_")
-
-
-def _prelude(environment: Mapping[str, str]) -> bytes:
-    """What bash runs: the prelude, with what it may not see at start put back, and its loop repeated."""
-    head, loop = _halves()
-    back = [
-        f"\\builtin export {name}={protocol.quote(environment[name])}\n"
-        for name in _GIVEN_BACK
-        if name in environment
-    ]
-    return head + protocol.encode("".join(back)) + loop * _COPIES + _TAIL
-
-
-def _halves() -> tuple[bytes, bytes]:
-    """What comes before the prelude's loop, and the loop."""
-    head, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
-    return head, mark + loop
 
 
 class Exchange(NamedTuple):
@@ -93,6 +58,17 @@ class Exchange(NamedTuple):
     reply: bytes
     stdout: bytes
     stderr: bytes
+
+
+class _Wait(Enum):
+    """How waiting for a reply ended."""
+
+    WHOLE = auto()
+    LATE = auto()
+    FLOOD = auto()
+    DEAD = auto()
+    CUT = auto()
+    """The channel is gone."""
 
 
 class _Ended(Exception):
@@ -109,8 +85,8 @@ class Died(_Ended):
     why = ""
     unread = False
     """It had ended before it took the request."""
-    deaf = False
-    """It has never taken a request: perhaps the program is no bash at all."""
+    never_read = False
+    """It has not taken a single request: perhaps the program is not a bash at all."""
 
 
 class TimedOut(_Ended):
@@ -225,17 +201,7 @@ class Coprocess:
         ShellStartFailed: there is no such bash, or it can't be started here.
     """
 
-    def __init__(
-        self,
-        bash: str,
-        *,
-        env: Mapping[str, str] | None,
-        cwd: str | None,
-        output_limit: int,
-        grace: float,
-        host_streams: bool = False,
-        commands: Commands | None = None,
-    ) -> None:
+    def __init__(self, start: Start) -> None:
         self.number = 0
         self.provided: frozenset[str] = frozenset()
         """Commands that PATH had none of, so that scripts find those of the host."""
@@ -243,7 +209,7 @@ class Coprocess:
         """Process groups that a call's kill ladder spares: they have one of their own."""
         self.streams: dict[int, int] = {}
         """Which descriptors of bash are copies of the host's stdin (0) and stderr (2)."""
-        self._grace = grace
+        self._grace = start.grace
         self._alive = self._unfinished = False
         self._pidfd = -1
         try:
@@ -254,11 +220,11 @@ class Coprocess:
             undo.callback(_remove, self.folder)
             self._q = self._channel("q", undo)
             self._r = self._channel("r", undo)
-            self._o = _Output(f"{self.folder}/o", output_limit)
+            self._o = _Output(f"{self.folder}/o", start.output_limit)
             undo.callback(self._o.close)
-            self._e = _Output(f"{self.folder}/e", output_limit)
+            self._e = _Output(f"{self.folder}/e", start.output_limit)
             undo.callback(self._e.close)
-            self._process = self._start(bash, env, cwd, host_streams, commands or {})
+            self._process = self._start(start)
             self._alive = True
             undo.callback(processes.end_session, self._process)
             guardian.watch(self.pid, self.folder)
@@ -282,30 +248,18 @@ class Coprocess:
         undo.callback(os.close, fd)
         return fd
 
-    def _start(
-        self,
-        bash: str,
-        env: Mapping[str, str] | None,
-        cwd: str | None,
-        host_streams: bool,
-        commands: Commands,
-    ) -> subprocess.Popen[bytes]:
-        given = os.environ if env is None else env
-        environment = {name: value for name, value in given.items() if not _unsafe(name)}
-        if commands and (path := environment.get("PATH")):
-            self.provided = provide(commands, path, f"{self.folder}/bin")
-            if self.provided:
-                environment["PATH"] = f"{path}:{self.folder}/bin"
+    def _start(self, start: Start) -> subprocess.Popen[bytes]:
+        given, self.provided = start.environment(f"{self.folder}/bin")
         script = f"{self.folder}/prelude"
         # By these names bash would start in POSIX mode or restricted.
-        folder, name = os.path.split(bash)
-        called = os.path.join(folder, "bash") if name in ("sh", "rbash") else bash
-        for name, content in (("prelude", _prelude(given)), ("t", b""), ("m", b""), ("b", b"")):
+        folder, name = os.path.split(start.bash)
+        called = os.path.join(folder, "bash") if name in ("sh", "rbash") else start.bash
+        for name, content in (("prelude", start.prelude()), ("t", b""), ("m", b""), ("b", b"")):
             with open(f"{self.folder}/{name}", "wb", opener=private) as file:
                 file.write(content)
         copies: list[int] = []
         try:
-            if host_streams:
+            if start.host_streams:
                 for stream in filter(processes.host_has, (0, 2)):
                     with contextlib.suppress(OSError):  # it was closed meanwhile
                         copies.append(fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, _COPIES_FROM))
@@ -314,17 +268,19 @@ class Coprocess:
             with guardian.pipe(_COPIES_FROM) as pipe:
                 return subprocess.Popen(
                     [called, "--noprofile", "--norc", script, self.folder, str(pipe)],
-                    executable=bash,
+                    executable=start.bash,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env=environment,
-                    cwd=cwd,
+                    env=given,
+                    cwd=start.cwd,
                     start_new_session=True,
                     pass_fds=[*copies, pipe],
                 )
         except OSError as error:
-            what = f"working folder {cwd}" if cwd and not Path(cwd).is_dir() else bash
+            what = start.bash
+            if start.cwd and not Path(start.cwd).is_dir():
+                what = f"working folder {start.cwd}"
             raise ShellStartFailed(
                 f"bash could not be started: {what}: {error.strerror}. Install bash, or say which one to use "
                 "(Shell(bash=...) or RALPH_BRIDGE_BASH)"
@@ -386,24 +342,20 @@ class Coprocess:
                         self._rest(reply, values)
                         whole = protocol.complete(reply, number, values)
             if not whole:
-                end = None if timeout is None else time.monotonic() + timeout
                 reply = bytearray(reply)
-                self._wait(reply, values, end)
+                self._wait(reply, values, timeout)
             done = Exchange(bytes(reply), self._o.finish(), self._e.finish())
             self._unfinished = False
             return done
-        except _Ended:
-            raise
-        except BaseException:
-            if not protocol.complete(reply, number, values):
+        except BaseException as error:
+            if not (isinstance(error, _Ended) or protocol.complete(reply, number, values)):
                 self._interrupt(bytearray(reply), values)
             raise
 
     def more_loop(self) -> None:
-        """Add a copy of the loop to what bash reads, for one that something threw bash out of."""
-        with contextlib.suppress(OSError), open(f"{self.folder}/prelude", "r+b") as file:
-            file.seek(-len(_TAIL), os.SEEK_END)
-            file.write(_halves()[1] + _TAIL)
+        """Give bash a further copy of its loop, for one that something threw it out of."""
+        with contextlib.suppress(OSError):
+            environment.add_loop(f"{self.folder}/prelude")
 
     def _forget_outputs(self) -> None:
         """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""
@@ -422,8 +374,9 @@ class Coprocess:
             except BlockingIOError:  # it was bash's death that poll() told of
                 break
 
-    def _wait(self, reply: bytearray, values: bool, end: float | None) -> None:
+    def _wait(self, reply: bytearray, values: bool, timeout: float | None) -> None:
         """The slow path: watch everything until the reply is whole, bash is dead, or time is up."""
+        end = None if timeout is None else time.monotonic() + timeout
         survived = False
         why = ""
         with contextlib.ExitStack() as undo:
@@ -431,22 +384,22 @@ class Coprocess:
                 with contextlib.suppress(OSError):  # its folder is gone: seen below
                     undo.callback(os.close, output.keeper())
             state = self._pump(reply, values, end, limited=True)
-            if state in (_LATE, _FLOOD):
+            if state in (_Wait.LATE, _Wait.FLOOD):
                 survived = self._interrupt(reply, values)
-        if state == _WHOLE:
+        if state == _Wait.WHOLE:
             return
-        if state == _CUT or (state == _DEAD and self._cut()):
+        if state == _Wait.CUT or (state == _Wait.DEAD and self._cut()):
             why = f"the bridge's private folder {self.folder} was removed or changed"
-        if state in (_DEAD, _CUT):
+        if state in (_Wait.DEAD, _Wait.CUT):
             self.kill()
-        kind = {_LATE: TimedOut, _FLOOD: Flooded}.get(state, Died)
+        kind = {_Wait.LATE: TimedOut, _Wait.FLOOD: Flooded}.get(state, Died)
         ended = kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
         _ = self.overflow  # belongs to this exchange, not to the next
         self._unfinished = False
         if isinstance(ended, Died):
             ended.why = why
             ended.unread = not why and self._unread()
-            ended.deaf = ended.unread and self.number == 1
+            ended.never_read = ended.unread and self.number == 1
         raise ended
 
     def _full(self) -> NoReturn:
@@ -456,7 +409,7 @@ class Coprocess:
         ended.why = "the channel is full of what a script has written into it"
         raise ended
 
-    def _pump(self, reply: bytearray, values: bool, end: float | None, *, limited: bool = False) -> int:
+    def _pump(self, reply: bytearray, values: bool, end: float | None, *, limited: bool = False) -> _Wait:
         """Move bytes until the reply is whole, bash is dead, it is later than `end`, or, if `limited`, an output
         has passed its limit.
         """
@@ -466,29 +419,31 @@ class Coprocess:
         look = time.monotonic()
         while True:
             dead = self._dead()
-            self._o.drain()
-            self._e.drain()
-            with contextlib.suppress(BlockingIOError):
-                for _ in range(_TURN):
-                    reply += os.read(self._r, _CHUNK)
-            protocol.drop_strangers(reply, self.number)
+            self._take_in(reply)
             if protocol.complete(reply, self.number, values):
-                return _WHOLE
+                return _Wait.WHOLE
             if dead:
-                return _DEAD
+                return _Wait.DEAD
             if limited and (self._o.overflow or self._e.overflow):
-                return _FLOOD
+                return _Wait.FLOOD
             now = time.monotonic()
             if now >= look:
                 if self._cut():
-                    return _CUT
+                    return _Wait.CUT
                 look = now + _LOOK
             if end is not None and now >= end:
-                return _LATE
+                return _Wait.LATE
             wait = (look if end is None else min(look, end)) - now
-            if self._pidfd < 0:
-                wait = min(_TICK, wait)
-            poll.poll(max(1.0, wait * 1000))
+            poll.poll(max(1.0, (wait if self._pidfd >= 0 else min(_TICK, wait)) * 1000))
+
+    def _take_in(self, reply: bytearray) -> None:
+        """Read what is there."""
+        self._o.drain()
+        self._e.drain()
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(_TURN):
+                reply += os.read(self._r, _CHUNK)
+        protocol.drop_strangers(reply, self.number)
 
     def _unread(self) -> bool:
         """Whether the request still lies where it was put."""
@@ -529,9 +484,9 @@ class Coprocess:
                 processes.send(step, pids)
                 processes.send(signal.SIGCONT, pids)
                 state = self._pump(reply, values, time.monotonic() + self._grace)
-                if state == _WHOLE:
+                if state == _Wait.WHOLE:
                     return True
-                if state in (_DEAD, _CUT):
+                if state in (_Wait.DEAD, _Wait.CUT):
                     break
         finally:
             if not protocol.complete(reply, self.number, values):

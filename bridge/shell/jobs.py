@@ -13,24 +13,29 @@ How it is done, and why so:
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import shutil
 import signal
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-from bridge.process import processes
-from bridge.shell.place import KILLED, dispose, status_in
+from bridge.process import guardian, processes
 from bridge.shell.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
+    from typing import IO, TypeAlias
 
     from bridge.errors import HookError
-    from bridge.shell.place import Ends, Place
+    from bridge.shell.coprocess import Coprocess
+
+    Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | "Job" | None
+    Errors: TypeAlias = int | os.PathLike[str] | IO[bytes] | None
 
 
 GRACE = 2.0
@@ -55,6 +60,18 @@ class Tee(Protocol):
         """Hold nothing back."""
 
 
+class Order(NamedTuple):
+    """What to run as a job, and how it is connected; see `Shell.start`."""
+
+    hook: str
+    arguments: tuple[str, ...]
+    stdin: Input
+    stderr: Errors
+    tee: Tee | None
+    end_line: bool
+    grace: float
+
+
 class Job:
     """A function at work beside the main shell. Made by `Shell.start`.
 
@@ -69,40 +86,37 @@ class Job:
 
     def __init__(
         self,
-        hook: str,
-        place: Place,
-        ends: Ends,
+        order: Order,
+        of_job: JobProcesses,
+        descriptors: JobDescriptors,
         *,
         errors_to: int,
-        tee: Tee | None,
-        end_line: bool,
-        grace: float,
-        died: Callable[[str], HookError],
+        orphaned: Callable[[], HookError],
     ) -> None:
-        self.hook = hook
-        self.pid = place.group
+        self.hook = order.hook
+        self.pid = of_job.group
         self._lock = threading.RLock()
-        self._place = place
-        self._ends = ends
+        self._processes = of_job
+        self._descriptors = descriptors
         self._errors_to = errors_to
         self._errors = memoryview(b"")  # for there
         self._target = select.poll()
         self._target.register(max(errors_to, 0), select.POLLOUT)
-        self._tee = tee
-        self._end_line = end_line
-        self._grace = grace
-        self._died = died
+        self._tee = order.tee
+        self._end_line = order.end_line
+        self._grace = order.grace
+        self._orphaned = orphaned
         self._keeper = processes.Watch(self.pid)
-        self._bash = processes.Watch(place.process.pid)
+        self._bash = processes.Watch(of_job.bash.pid)
         self._status: int | None = None
         self._until = 0.0  # when those that still hold its stdout have held it for long enough
         self._open = True  # stdout may bring more
         self._done = self._swept = False
-        self._words = bytearray()  # read while it was being ended
+        self._last_output = bytearray()  # read while it was being ended
         self._line: list[bytes] = []  # begun and not given out yet
         self._last = b"\n"  # byte of its output
         self._pending = memoryview(b"")  # for its stdin
-        self._free = weakref.finalize(self, dispose, place, ends, self._keeper, self._bash)
+        self._free = weakref.finalize(self, _dispose, of_job, descriptors, self._keeper, self._bash)
 
     # -- what it says --------------------------------------------------------------------------------
 
@@ -163,10 +177,10 @@ class Job:
 
     def take(self) -> bytes | None:
         """As `read`, but None instead of waiting; for whoever waits for several things at once."""
-        if self._words:
-            words = bytes(self._words)
-            self._words.clear()
-            return words
+        if self._last_output:
+            left = bytes(self._last_output)
+            self._last_output.clear()
+            return left
         if self._done:
             return b""
         self._feed()
@@ -174,25 +188,25 @@ class Job:
         self._look()
         if self._status is not None and self._open and time.monotonic() >= self._until:
             self._end_leftovers()
-            if self._words:
+            if self._last_output:
                 return self.take()
         piece = self._read()
         if piece:
             return self._copied(piece)
         if self._status is None:
             if self._bash.ended():
-                raise self._bereft()
+                raise self._without_bash()
             return None
         if piece is None:
             return None
-        if self._ends.source is not None:
+        if self._descriptors.source is not None:
             return None
         return self._finished()
 
     def watch(self, poll: select.poll) -> bool:
         """Register what tells that `take` has something to do; True when it has that now."""
-        ends = self._ends
-        ready = bool(self._words) or self._done
+        ends = self._descriptors
+        ready = bool(self._last_output) or self._done
         for fd, events in (
             (ends.stdout if self._open else -1, select.POLLIN),
             (self._errors_to, select.POLLOUT) if self._errors else (ends.stderr, select.POLLIN),
@@ -222,7 +236,7 @@ class Job:
         if not self._open:
             return b""
         try:
-            piece = os.read(self._ends.stdout, _CHUNK)
+            piece = os.read(self._descriptors.stdout, _CHUNK)
         except BlockingIOError:
             return None
         self._open = bool(piece)
@@ -236,7 +250,7 @@ class Job:
         return piece
 
     def _feed(self) -> None:
-        ends = self._ends
+        ends = self._descriptors
         if not self._pending:
             if ends.source is None:
                 return
@@ -261,7 +275,7 @@ class Job:
 
     def _relay(self) -> None:
         """Its stderr, where the host has to pass it on: as far as that doesn't make the host wait."""
-        ends = self._ends
+        ends = self._descriptors
         try:
             for _ in range(_TURN):
                 if self._errors:
@@ -285,14 +299,14 @@ class Job:
 
     def _look(self) -> None:
         """Has it ended? Before stdout is read for the last time: what it wrote is then all there."""
-        if self._status is None and not self._done and (self._keeper.ended() or self._told()):
+        if self._status is None and not self._done and (self._keeper.ended() or self._reported()):
             if self._bash.ended():
                 return  # the whole session was ended: nothing is certain
-            self._status = status_in(self._place.folder)
+            self._status = _status_in(self._processes.folder)
             self._until = time.monotonic() + LEFTOVER
 
-    def _told(self) -> bool:
-        return self._keeper.fd < 0 and status_in(self._place.folder) != KILLED
+    def _reported(self) -> bool:
+        return self._keeper.fd < 0 and _status_in(self._processes.folder) != _KILLED
 
     def _end_leftovers(self) -> None:
         """Others hold its stdout: they are ended, and what they still had to say is kept."""
@@ -313,11 +327,11 @@ class Job:
             return self._copied(b"\n")
         return b""
 
-    def _bereft(self) -> HookError:
+    def _without_bash(self) -> HookError:
         """bash has died: what is left of the job ends, too."""
         self._done = True
         self._free()
-        return self._died(self.hook)
+        return self._orphaned()
 
     def terminate(self) -> None:
         """End it: INT, then TERM, then KILL for all that it has started, until none is left.
@@ -326,29 +340,29 @@ class Job:
         """
         with self._lock:
             if not self._done:
-                self._ends.close_source()
-                self._ends.close_stdin()
+                self._descriptors.close_source()
+                self._descriptors.close_stdin()
                 self._ladder(((signal.SIGINT, self._grace), (signal.SIGTERM, self._grace)))
                 self._relay()
                 self._errors = memoryview(b"")  # whoever reads them doesn't: that must not keep us
-                self._ends.close_stderr()
+                self._descriptors.close_stderr()
                 self._look()
 
     def _ladder(self, rungs: Iterable[tuple[signal.Signals, float]]) -> None:
-        self._ends.alone = False
+        self._descriptors.nothing_left = False
         try:
             for number, grace in rungs:
-                if not self._place.send(number) or self._gone_within(grace):
-                    self._ends.alone = True
+                if not self._processes.send(number) or self._gone_within(grace):
+                    self._descriptors.nothing_left = True
                     return
         finally:  # Ctrl-C again: no more patience
-            if not self._ends.alone:
-                self._place.kill()
+            if not self._descriptors.nothing_left:
+                self._processes.kill()
 
     def _gone_within(self, grace: float) -> bool:
         end = time.monotonic() + grace
         pause = 0.001
-        while self._place.members():
+        while self._processes.members():
             if time.monotonic() >= end:
                 return False
             self._drain()  # who is blocked writing can't obey
@@ -367,8 +381,8 @@ class Job:
             if not piece:
                 break
             self._copied(piece)
-            if len(self._words) < _KEPT:
-                self._words += piece
+            if len(self._last_output) < _KEPT:
+                self._last_output += piece
         self._relay()
 
     def close(self) -> None:
@@ -400,7 +414,7 @@ class Job:
         self._lock = threading.RLock()
         self._done = True
         if self._free.detach() is not None:
-            self._ends.close_descriptors()
+            self._descriptors.close_descriptors()
             self._keeper.close()
             self._bash.close()
 
@@ -418,3 +432,123 @@ class AsSource(Source):
     def watch(self, poll: select.poll) -> bool:
         """As of `Source`."""
         return self._job.watch(poll)
+
+
+_KILLED = 128 + signal.SIGKILL
+"""Status of a hook whose keeper didn't live to tell it."""
+
+
+class JobProcesses(NamedTuple):
+    """The processes of a job, and what is needed to end them, whoever still knows of it."""
+
+    bash: Coprocess
+    folder: str
+    group: int
+    older: frozenset[int]
+    """What was in the session before it began."""
+    last_seen: dict[int, tuple[int, int]]
+    """Group and session of each member when last looked: one that has left both isn't found any more by its
+    family once its parent has ended, which the first signal brings about."""
+
+    def members(self) -> set[int]:
+        """Pids of everything that belongs to the job."""
+        others = self.bash.jobs - {self.group}
+        return processes.of_job(self.group, self.bash.pid, older=self.older, others=others, met=self.last_seen)
+
+    def send(self, number: signal.Signals) -> bool:
+        """Signal everything; False when there is nothing left. The group at once: one that bash is just about to
+        fork would be missed, and bash doesn't give in to an INT that its child survives.
+        """
+        left = self.members()
+        for step in (number, signal.SIGCONT) if left else ():
+            with contextlib.suppress(OSError):
+                os.killpg(self.group, step)
+            processes.send(step, (pid for pid in left if _group_of(pid) != self.group))
+        return bool(left)
+
+    def kill(self, *, patience: float = 2.0) -> None:
+        """End everything at once; the keeper only when it doesn't by itself, so that it can tell the status."""
+        begun = time.monotonic()
+        while (left := self.members()) and (waited := time.monotonic() - begun) < patience:
+            others = left - {self.group}
+            processes.send(signal.SIGKILL, others or (left if waited > patience / 4 else ()))
+            processes.send(signal.SIGCONT, left)
+            time.sleep(0.001)
+
+    def forget(self) -> None:
+        """When nothing of it runs any more."""
+        guardian.release(self.group)
+        self.bash.jobs.discard(self.group)
+        with contextlib.suppress(OSError):  # where this process adopts orphans, as the first in a container does
+            os.waitpid(self.group, os.WNOHANG)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class JobDescriptors:
+    """The host's descriptors and the source of one job, each let go of once. Everything here may be repeated."""
+
+    def __init__(self, stdout: int) -> None:
+        self.stdout = stdout
+        self.stdin = self.stderr = -1
+        self.source: Source | None = None
+        self.nothing_left = False
+        """Whether nothing of the job was running any more when it was last looked for."""
+
+    def close_stdin(self) -> None:
+        """It reads no more."""
+        fd, self.stdin = self.stdin, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def close_stderr(self) -> None:
+        """What it writes there is nobody's business any more."""
+        fd, self.stderr = self.stderr, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def close_source(self) -> None:
+        """It is fed no more."""
+        source, self.source = self.source, None
+        if source is not None:
+            source.close()
+
+    def close(self) -> None:
+        """Everything."""
+        self.close_descriptors()
+        self.close_source()
+
+    def close_descriptors(self) -> None:
+        """Everything but the source, which a forked child must not touch."""
+        self.close_stdin()
+        self.close_stderr()
+        fd, self.stdout = self.stdout, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
+
+
+def _status_in(folder: str) -> int:
+    """What the keeper has written; nothing when it was killed, and so the hook."""
+    try:
+        with open(f"{folder}/status", encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return _KILLED
+
+
+def _dispose(
+    of_job: JobProcesses, descriptors: JobDescriptors, keeper: processes.Watch, bash: processes.Watch
+) -> None:
+    """End what is left of a job and free everything."""
+    if not descriptors.nothing_left:
+        of_job.kill()
+    of_job.forget()
+    keeper.close()
+    bash.close()
+    descriptors.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import shutil
 import threading
@@ -27,12 +26,12 @@ from bridge.shell import protocol
 from bridge.shell.coprocess import Coprocess, Died, Exchange, Flooded, TimedOut, private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
     from typing import IO
 
     from bridge.errors import HookError
-    from bridge.shell.commands import Commands
+    from bridge.shell.environment import Start
     from bridge.shell.jobs import Job
 
     Stdin = bytes | os.PathLike[str] | IO[bytes] | int | None
@@ -51,46 +50,18 @@ _PIPE_BUF = 4096  # more can't be written to a pipe in one piece
 
 
 class Session:
-    """A bash that is there whenever it is needed. `Shell` says what people may do with it.
+    """A bash that is there whenever it is needed. `Shell` says what people may do with it."""
 
-    The arguments are those of `Shell`.
-    """
-
-    def __init__(
-        self,
-        *,
-        bash: str | None,
-        env: Mapping[str, str] | None,
-        env_allow: Sequence[str] | None,
-        cwd: str | os.PathLike[str] | None,
-        timeout: float | None,
-        output_limit: int,
-        options: Sequence[str],
-        grace: float,
-        host_streams: bool = False,
-        commands: Commands | None = None,
-    ) -> None:
+    def __init__(self, start: Start, *, timeout: float | None, options: Sequence[str]) -> None:
         self._lock = threading.RLock()
+        self._start = start
         self._timeout = timeout
         self._script: str | None = None  # sourced last: evidence in errors
         self._options = tuple(protocol.check_name(option) for option in options)
         self._closed = self._revived = False
-        self.bash = _find_bash(bash)
-        if env_allow is not None:
-            given = os.environ if env is None else env
-            env = {name: given[name] for name in env_allow if name in given}
-        self._spawn = functools.partial(
-            Coprocess,
-            self.bash,
-            env=env,
-            cwd=None if cwd is None else os.fspath(cwd),
-            output_limit=output_limit,
-            grace=grace,
-            host_streams=host_streams,
-            commands=commands,
-        )
+        self.bash = start.bash
         self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
-        self._process = self._spawn()
+        self._process = Coprocess(start)
         self._set_options()
         _living.add(self)
 
@@ -111,7 +82,8 @@ class Session:
         """Whether `close` was called."""
         return self._closed
 
-    def _disown(self) -> None:
+    def disown(self) -> None:
+        """In a forked child: all of this is the parent's; it gets a bash of its own at its next call."""
         self._lock = threading.RLock()  # another thread of the parent may have held it
         for job in list(self._jobs):
             job.disown()
@@ -217,7 +189,7 @@ class Session:
         try:
             done = self._process.exchange(request, values=values, timeout=limit)
         except Died as end:
-            if end.deaf:
+            if end.never_read:
                 raise ShellStartFailed(
                     f"{self.bash} ended with status {end.returncode} before it took a request: is it a bash? "
                     "Say which one to use (Shell(bash=...) or RALPH_BRIDGE_BASH)"
@@ -300,7 +272,7 @@ class Session:
         if not self._process.alive:
             ended, code = self._process.pid, self._process.returncode
             self._process.close()
-            self._process = self._spawn()
+            self._process = Coprocess(self._start)
             self._revived = True
             logger().warning("bash %d had ended with status %s; bash %d takes its place", ended, code, self.pid)
             self._set_options()
@@ -330,7 +302,7 @@ class Session:
             what = f"bash was ended during {name}: {end.why}"
         return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
 
-    def _bereft(self, process: Coprocess, hook: str) -> HookError:
+    def _orphaned(self, process: Coprocess, hook: str) -> HookError:
         """For a job whose bash has died."""
         process.kill()
         what = f"bash ended while {hook} ran beside it, and {hook} was ended with it"
@@ -397,13 +369,18 @@ def _forked() -> None:
     """A forked child can't share a shell with its parent: it gets one of its own at its next call."""
     guardian.forget()
     for shell in list(_living):
-        shell._disown()
+        shell.disown()
 
 
 os.register_at_fork(after_in_child=_forked)
 
 
-def _find_bash(bash: str | None) -> str:
+def find_bash(bash: str | None) -> str:
+    """The absolute path of a bash, by name or path.
+
+    Raises:
+        ShellStartFailed: there is none.
+    """
     name = bash or os.environ.get("RALPH_BRIDGE_BASH") or "bash"
     found = shutil.which(name)
     if found is None:

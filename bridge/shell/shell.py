@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
+import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import HookExited, HookFailed, HookNotFound, ReadonlyVariable, UnsetVariable, ValueNotAccepted
 from bridge.shell import protocol, script, values
-from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session
+from bridge.shell.environment import Start
+from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session, find_bash
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bridge.shell.commands import Commands
-    from bridge.shell.jobs import Job, Tee
-    from bridge.shell.launch import Errors, Input
+    from bridge.shell.environment import Commands
+    from bridge.shell.jobs import Errors, Input, Job, Tee
     from bridge.shell.session import Stdin
     from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
 
@@ -101,18 +101,12 @@ class Shell(Session):
     ) -> None:
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
-        super().__init__(
-            bash=bash,
-            env=env,
-            env_allow=env_allow,
-            cwd=cwd,
-            timeout=timeout,
-            output_limit=output_limit,
-            options=options,
-            grace=grace,
-            host_streams=host_streams,
-            commands=commands,
-        )
+        if env_allow is not None:
+            given = os.environ if env is None else env
+            env = {name: given[name] for name in env_allow if name in given}
+        folder = None if cwd is None else os.fspath(cwd)
+        start = Start(find_bash(bash), env, folder, output_limit, grace, host_streams, commands or {})
+        super().__init__(start, timeout=timeout, options=options)
 
     # -- calls ---------------------------------------------------------------------------------------
 
@@ -236,22 +230,23 @@ class Shell(Session):
             ValueNotAccepted: `stdin` is nothing that can be read.
             InvalidName, ShellDied, ShellClosed: as of `call`.
         """
-        from bridge.shell import launch
+        from bridge.shell import jobs, launch
 
+        patience = jobs.GRACE if grace is None else grace
+        order = jobs.Order(hook, arguments, stdin, stderr, tee, end_line, patience)
         with self._lock:
             if self._closed or not self._process.alive:
                 self._ready()
-            job = launch.start(
-                self,
-                self._process,
-                hook,
-                arguments,
-                stdin=stdin,
-                stderr=stderr,
-                tee=tee,
-                end_line=end_line,
-                grace=grace,
-            )
+            process = self._process
+
+            def execute(code: str) -> bytes:
+                return self._send(code, "__rb_c=0", [], hook=hook, arguments=arguments)[3]
+
+            try:
+                job = launch.start(order, process, execute, lambda: self._orphaned(process, hook))
+            except launch.NotStarted as error:
+                what = f"{hook} could not be started beside the main shell"
+                raise self._error(HookFailed, what, hook, arguments, None, b"", error.stderr) from None
             self._jobs.add(job)
             return job
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
     from bridge.shell import Shell
-    from bridge.shell.launch import Errors
+    from bridge.shell.jobs import Errors
     from bridge.stream.lift import JqFacts, Lifted, Outcome, Refused, Running
 
 __all__ = ["HostedFilter", "InProcess"]

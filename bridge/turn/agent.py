@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agent import Agent
-    from bridge.shell.jobs import Job, Tee
-    from bridge.shell.launch import Errors, Input
+    from bridge.shell.jobs import Errors, Input, Job, Tee
     from bridge.stream.analysis import Analysis, RunFacts
     from bridge.turn.tool import Event, TurnRequest, TurnSettings
 

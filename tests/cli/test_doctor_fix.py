@@ -108,10 +108,10 @@ def test_nothing_is_written_where_there_is_no_repository_or_no_way_to(project: P
 
 def test_text_for_people(project: Project) -> None:
     make(project, "plain")
-    assert "`ralph-bridge doctor --fix` does what is safe of it: gitignore\n" in project.run("doctor").stdout
+    assert "`ralph-bridge doctor --fix` takes the safe steps: gitignore\n" in project.run("doctor").stdout
     done = project.run("doctor", "--fix")
     assert "✓ git ignores the loop's state\n    done: added to .gitignore: .ralph/logs/, " in done.stdout
-    assert "does what is safe" not in project.run("doctor", "--fix").stdout
+    assert "takes the safe steps" not in project.run("doctor", "--fix").stdout
 
 
 @pytest.mark.parametrize("setup", ["plain", "bmalph"])

@@ -10,14 +10,16 @@ from bridge import resources
 from bridge.contract import driver_contract
 from bridge.verify.gherkin.selection import chosen
 from bridge.verify.gherkin.steps import steps
-from bridge.verify.gherkin.world import World
-from tests.features import wiggum_steps
+from tests.features import agent_steps, driver_steps, wiggum_steps
+from tests.features.driver_bench import DriverBench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 globals().update(steps())
+for module in (driver_steps, agent_steps):
+    globals().update({name: step for name, step in vars(module).items() if name.startswith("pytestbdd_stepdef")})
 globals().update(wiggum_steps.steps())
 
 SCRIPTS = [
@@ -42,10 +44,11 @@ def script(request: pytest.FixtureRequest) -> Path | None:
     return path
 
 
-@pytest.fixture(autouse=True)
-def world(tmp_path: Path, script: Path | None) -> Iterator[World]:
-    here = World(tmp_path, script)
+@pytest.fixture
+def bench(tmp_path: Path, script: Path | None) -> Iterator[DriverBench]:
+    """What the steps of a scenario share."""
+    bench = DriverBench(tmp_path, script)
     try:
-        yield here
+        yield bench
     finally:
-        here.finish()
+        bench.finish()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.verify.gherkin.world import skeleton
 from bridge.verify.model import Severity
+from tests.skeletons import minimal_driver
 
 from .standin import verify
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DRIVER = (
-    skeleton()
+    minimal_driver()
     + """
 driver_supports_tool_allowlist() { return 0; }
 driver_build_command() {

@@ -16,9 +16,8 @@ from bridge import resources
 from bridge.contract import driver_contract
 from bridge.verify.engine import verify
 from bridge.verify.gherkin import features
-from bridge.verify.gherkin.agents import minimal_agent
-from bridge.verify.gherkin.world import skeleton
 from bridge.verify.model import RunFinished, ScriptFinished
+from tests.skeletons import minimal_agent, minimal_driver
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -43,8 +42,10 @@ def scripts() -> dict[str, str]:
     opencode = found["drivers/opencode.sh"]
     found |= {f"without/{hook}/opencode.sh": without(opencode, hook) for hook in OPTIONAL}
     found |= {
-        "skeleton/my-platform.sh": skeleton(),
-        "required/my-platform.sh": without(without(skeleton(), "driver_min_version"), "driver_check_available"),
+        "skeleton/my-platform.sh": minimal_driver(),
+        "required/my-platform.sh": without(
+            without(minimal_driver(), "driver_min_version"), "driver_check_available"
+        ),
         "readme/my-platform.sh": EXAMPLE,
         "mended/my-platform.sh": MENDED,
         "agent/my-agent.sh": minimal_agent(),
@@ -53,7 +54,7 @@ def scripts() -> dict[str, str]:
         "renamed/other.sh": found["drivers/codex.sh"],
         "warned/codex.sh": found["drivers/codex.sh"].replace("    local prompt\n", ""),
         "broken/codex.sh": found["drivers/codex.sh"] + "if then\n",
-        "exits/my-platform.sh": skeleton() + "exit 3\n",
+        "exits/my-platform.sh": minimal_driver() + "exit 3\n",
     }
     for path in sorted((HERE / "sound").glob("*/*.sh")):
         if path.stem in ("minimal", "rovo", "iflow", "joined", "piped", "seeker", "own", "plain-text", "pi-env"):

@@ -14,8 +14,8 @@ import pytest
 
 from bridge import resources
 from bridge.verify.gherkin import features
-from bridge.verify.gherkin.agents import minimal_agent
 from bridge.verify.model import Outcome, RunFinished, ScriptFinished
+from tests.skeletons import minimal_agent
 
 ROOT = Path(__file__).parents[2]
 CODEX = resources.shipped("drivers") / "codex.sh"

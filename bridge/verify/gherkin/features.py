@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from bridge.verify.model import Event
 
-__all__ = ["FeaturesUnavailable", "run"]
-
 
 class FeaturesUnavailable(BridgeError, ImportError):
     """pytest or pytest-bdd is not installed, or did not work."""
@@ -46,7 +44,7 @@ class FeaturesUnavailable(BridgeError, ImportError):
 
 
 def run(paths: Iterable[str | os.PathLike[str]], *, strict: bool = False) -> Generator[Event]:
-    """Run the scenarios on each script; those of a folder that are no drivers and no agents are out of scope.
+    """Run the scenarios on each script; those of a folder that are neither drivers nor agents are out of scope.
 
     Args:
         paths: files or folders, as for `bridge.verify.engine.verify`.

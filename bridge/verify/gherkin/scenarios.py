@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.contract import driver_contract
-from bridge.verify.gherkin.selection import ONCE, TAGS, applies
+from bridge.verify.gherkin.selection import OWN_TESTS, TAGS, applies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["MODULE", "Scenarios", "drivers_for"]
 
 MODULE = Path(__file__).with_name("module.py")
 
@@ -27,12 +25,11 @@ class Scenarios:
     def __init__(self, config: pytest.Config) -> None:
         if find_spec("pytest_bdd") is None:
             raise pytest.UsageError("--ralph-driver needs pytest-bdd: pip install 'ralph-bridge[features]'")
-        for kind, texts in given(config).items():
-            for text in texts:
-                if not Path(text).is_file():
-                    raise pytest.UsageError(f"--ralph-{kind} {text}: there is no such file")
-                if not os.access(text, os.R_OK):
-                    raise pytest.UsageError(f"--ralph-{kind} {text}: the file may not be read")
+        for text, kind in _scripts(config):
+            if not Path(text).is_file():
+                raise pytest.UsageError(f"--ralph-{kind} {text}: there is no such file")
+            if not os.access(text, os.R_OK):
+                raise pytest.UsageError(f"--ralph-{kind} {text}: the file may not be read")
         for tag, meaning in TAGS.items():
             config.addinivalue_line("markers", f"{tag}: {meaning}")
         for name in driver_contract().drivers:
@@ -50,21 +47,20 @@ class Scenarios:
     def pytest_collection_modifyitems(
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Add the scenarios to what was collected, without those that are about none of the drivers.
+        """Add the scenarios to what was collected, without those that are about none of the scripts.
 
         They are no path of the command line: pytest leaves out what lies in a virtual environment below the
         project, where many people have us installed.
         """
         module = pytest.Module.from_parent(session, path=MODULE, nodeid="ralph-bridge")
         found = list(session.genitems(module))
-        aside = [item for item in found if _driver_of(item) is None]
-        items += [item for item in found if _driver_of(item) is not None]
-        if aside:
-            config.hook.pytest_deselected(items=aside)
+        items += [item for item in found if _script_of(item) is not None]
+        if deselected := [item for item in found if _script_of(item) is None]:
+            config.hook.pytest_deselected(items=deselected)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_bdd_before_scenario(self, request: pytest.FixtureRequest, scenario: Any) -> None:
-        """Keep what is run."""
+        """Keep the scenario that runs."""
         self._running[request.node.nodeid] = scenario
 
     @pytest.hookimpl(optionalhook=True)
@@ -74,7 +70,7 @@ class Scenarios:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-        """Write what came of a scenario: its call, or whatever else went wrong with it."""
+        """Write the result of a scenario: its call, or whatever else went wrong with it."""
         report: pytest.TestReport = yield
         ours = self._results and item.path == MODULE and item.nodeid not in self._written
         if ours and (report.when == "call" or not report.passed):
@@ -92,14 +88,14 @@ class Scenarios:
         elif call.excinfo is not None:
             # pytest adds what each part of an assertion was; with addresses, and of no use to a driver's author.
             lines = str(call.excinfo.value).strip().split("\n")
-            told = [line for line in lines if not line.lstrip().startswith("+")]
-            message = "\n".join(told).strip() or call.excinfo.typename
+            kept = [line for line in lines if not line.lstrip().startswith("+")]
+            message = "\n".join(kept).strip() or call.excinfo.typename
         return {
             "feature": Path(scenario.feature.filename).stem if scenario else "unknown",
             "line": scenario.line_number if scenario else 0,
             "name": scenario.name if scenario else item.name,
             "example": _example(item),
-            "driver": str(_driver_of(item)),
+            "driver": str(_script_of(item)),
             "outcome": report.outcome,
             "step": self._steps.get(item.nodeid, ""),
             "message": message,
@@ -107,27 +103,29 @@ class Scenarios:
         }
 
 
-def given(config: pytest.Config) -> dict[str, list[str]]:
-    """The scripts of the command line, by what they are said to be."""
-    return {kind: config.getoption(f"ralph_{kind}s") for kind in ("driver", "agent")}
+def _scripts(config: pytest.Config) -> list[tuple[str, str]]:
+    """The scripts of the command line, and what they are said to be."""
+    return [(text, kind) for kind in ("driver", "agent") for text in config.getoption(f"ralph_{kind}s")]
 
 
-def drivers_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
-    """The drivers and agents of the command line that a scenario with these tags is about.
+def scripts_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
+    """The scripts of the command line that a scenario with these tags is about."""
+    if OWN_TESTS.intersection(tags):
+        return []
+    scripts = {Path(os.path.abspath(text)): kind for text, kind in _scripts(config)}
+    return [script for script, kind in scripts.items() if applies(tags, script, kind)]
 
-    Scenarios that bring their own script are about ralph-bridge and not about anybody's driver.
-    """
-    scripts = {Path(os.path.abspath(text)): kind for kind, texts in given(config).items() for text in texts}
-    return [] if ONCE in tags else [script for script, kind in scripts.items() if applies(tags, script, kind)]
 
-
-def _driver_of(item: pytest.Item) -> Path | None:
+def _params(item: pytest.Item) -> dict[str, Any]:
     params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-    return params.get("script")
+    return params
+
+
+def _script_of(item: pytest.Item) -> Path | None:
+    return _params(item).get("script")
 
 
 def _example(item: pytest.Item) -> str:
     """The row of an outline's examples."""
-    params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-    row = params.get("_pytest_bdd_example") or {}
+    row = _params(item).get("_pytest_bdd_example") or {}
     return ", ".join(f"{name}={value}" for name, value in row.items())

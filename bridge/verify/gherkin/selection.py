@@ -1,12 +1,12 @@
-"""Which scenarios apply to which driver: decided from their tags when tests are collected, never by a skip."""
+"""Which scenarios apply to which script: decided from their tags when tests are collected, never by a skip."""
 
 from __future__ import annotations
 
-import subprocess
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge import resources
+from bridge.agent import Agent
 from bridge.contract import driver_contract
 from bridge.driver import Driver
 from bridge.verify.recordings import recordings_of
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["AGENT", "ONCE", "TAGS", "applies", "chosen", "kind_of", "script_features"]
-
 ONCE = "once"
 """The tag of scenarios that bring their own script: they run once, whatever the drivers are."""
+
+OWN_TESTS = frozenset({ONCE, "own_tests"})
+"""Scenarios that say something about ralph-bridge, and nothing about anybody's script."""
 
 AGENT = "agent"
 """The tag of features that are about agents; all others are about drivers."""
 
 TAGS = {
-    "once": "runs once, on a script of its own",
+    "once": "runs once, on a script of its own, in the tests of ralph-bridge",
+    "own_tests": "our scripts word for word, or compared with bash itself; in the tests of ralph-bridge",
     "agent": "about what a loop needs of an agent",
     "recorded": "applies to agents of programs whose output is recorded here",
     "slow": "takes more than a second",
@@ -59,25 +61,19 @@ def script_features() -> list[str]:
     return sorted(str(path) for path in resources.shipped("features").glob("*.feature"))
 
 
-class _Facts(NamedTuple):
-    name: str
-    sessions: bool
-    live_output: bool
-    allowlist: bool
-    filter: bool
+class _Identity(NamedTuple):
+    """What a script is, and whether it is one of ours, byte for byte: an edited copy is its author's."""
+
+    kind: Literal["driver", "agent", ""]
+    shipped: bool
 
 
 @cache
-def _facts(script: Path) -> _Facts:
-    with Driver.load(script, strict=False) as driver:
-        name = driver.name() if driver.has("driver_name") else ""
-        return _Facts(
-            name,
-            driver.supports_sessions(),
-            driver.supports_live_output(),
-            driver.supports_tool_allowlist(),
-            driver.has("driver_stream_filter"),
-        )
+def _identity(script: Path, source: bytes) -> _Identity:
+    kind = Subject(script, named=True).kind
+    ours = (resources.shipped(folder) / script.name for folder in ("drivers", "agents"))
+    shipped = any(path.is_file() and path.read_bytes() == source for path in ours)
+    return _Identity("" if kind == "out-of-scope" else kind, shipped)
 
 
 def kind_of(script: Path) -> Literal["driver", "agent", ""]:
@@ -86,60 +82,47 @@ def kind_of(script: Path) -> Literal["driver", "agent", ""]:
     Raises:
         OSError: the script can't be read.
     """
-    return _looked_at(script, script.read_bytes()).kind
-
-
-class _Look(NamedTuple):
-    kind: Literal["driver", "agent", ""]
-    shipped: bool
+    return _identity(script, script.read_bytes()).kind
 
 
 @cache
-def _looked_at(script: Path, source: bytes) -> _Look:
-    """What it is, and whether it is one of ours, byte for byte: an edited copy is its author's."""
-    kind = Subject(script, named=True).kind
-    ours = (resources.shipped(folder) / script.name for folder in ("drivers", "agents"))
-    shipped = any(path.is_file() and path.read_bytes() == source for path in ours)
-    return _Look("" if kind == "out-of-scope" else kind, shipped)
+def _driver_tags(script: Path) -> frozenset[str]:
+    """The driver's name, and the tags for what it can and can't do."""
+    with Driver.load(script, strict=False) as driver:
+        capabilities = {
+            "sessions": driver.supports_sessions(),
+            "live_output": driver.supports_live_output(),
+            "allowlist": driver.supports_tool_allowlist(),
+            "filter": driver.has("driver_stream_filter"),
+        }
+        tags = {f"{'with' if has else 'without'}_{name}" for name, has in capabilities.items()}
+        return frozenset({driver.name() if driver.has("driver_name") else "", *tags})
 
 
 @cache
 def _recorded(script: Path) -> bool:
-    """Whether there are recordings of the program of this agent."""
-    code = 'source "$1" >/dev/null 2>&1; printf "%s" "${AGENT_CLI-}"'
-    done = subprocess.run(
-        ["bash", "--norc", "-c", code, "bash", script], stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
-    return bool(recordings_of(done.stdout.decode(errors="replace")))
+    """Whether there are recordings of this agent's program."""
+    with Agent.load(script) as agent:
+        return bool(recordings_of(agent.cli))
 
 
 def applies(tags: Iterable[str], script: Path, kind: str = "driver") -> bool:
-    """Whether a scenario with these tags is about this driver or this agent.
-
-    Args:
-        tags: of the scenario.
-        script: the script.
-        kind: what it is taken for when it can't be told.
-    """
-    marked = set(tags)
-    named = marked & set(driver_contract().drivers)
-    if (named or "shipped" in marked) and not _looked_at(script, script.read_bytes()).shipped:
+    """Whether a scenario with these tags is about this script; `kind` is for when that can't be told."""
+    wanted = set(tags)
+    drivers = wanted & set(driver_contract().drivers)
+    if (drivers or "shipped" in wanted) and not _identity(script, script.read_bytes()).shipped:
         return False
     if (kind_of(script) or kind) == AGENT:
-        return AGENT in marked and ("recorded" not in marked or _recorded(script))
-    if AGENT in marked:
+        return AGENT in wanted and ("recorded" not in wanted or _recorded(script))
+    if AGENT in wanted:
         return False
-    if named and _facts(script).name not in named:
-        return False
-    for capability in ("sessions", "live_output", "allowlist", "filter"):
-        if not marked & {f"with_{capability}", f"without_{capability}"}:
-            continue
-        has: bool = getattr(_facts(script), capability)
-        if (f"with_{capability}" in marked and not has) or (f"without_{capability}" in marked and has):
-            return False
-    return True
+    capabilities = {tag for tag in wanted if tag.startswith(("with_", "without_"))}
+    if not drivers and not capabilities:
+        return True
+    has = _driver_tags(script)
+    return capabilities <= has and (not drivers or not drivers.isdisjoint(has))
 
 
 def chosen(tags: Sequence[str], scripts: Iterable[Path]) -> list[Path | None]:
-    """The drivers that a scenario runs with; for one that brings its own script, None once."""
+    """The scripts that a scenario runs with; for one that brings its own script, None once."""
     return [None] if ONCE in tags else [script for script in scripts if applies(tags, script)]

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Answer", "array_after"]
-
 _SCRIPT = """
 source "$1"; shift
 {settings}
@@ -25,7 +23,7 @@ printf '%s\\0' "$__status" "${{#{array}[@]}}" ${{{array}[@]+"${{{array}[@]}}"}} 
 """
 
 
-class Answer(NamedTuple):
+class ArrayAfter(NamedTuple):
     """How a hook ended, and the array afterwards."""
 
     status: int
@@ -42,7 +40,7 @@ def array_after(
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     bash: str = "bash",
-) -> Answer:
+) -> ArrayAfter:
     """Source `script` in a new bash, set the settings, run the code `call`, and read one array.
 
     Args:
@@ -70,7 +68,7 @@ def array_after(
     frames = done.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
     if len(frames) < 2 or len(frames) != int(frames[1]) + 2:
         raise RuntimeError(f"bash gave no answer (status {done.returncode}): {done.stderr!r}")
-    return Answer(int(frames[0]), frames[2:])
+    return ArrayAfter(int(frames[0]), frames[2:])
 
 
 def _quoted(text: str) -> str:

@@ -8,13 +8,13 @@ import shutil
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge import resources
 from bridge.contract import driver_contract
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
-from bridge.verify.gherkin.agents import AgentBench
-from bridge.verify.gherkin.bash import Answer, array_after
+from tests.features.agent_bench import AgentBench
+from tests.features.oracle import ArrayAfter, array_after
+from tests.skeletons import minimal_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,22 +23,14 @@ if TYPE_CHECKING:
     from bridge.session_id import Recovery
     from bridge.shell import Reply
 
-__all__ = ["PROMPT", "Built", "World", "decoded", "skeleton"]
-
 PROMPT = ".ralph/PROMPT.md"
 OUTPUT = "output.log"
-_HOOK = r"^{}\(\) \{{\n.*?^\}}\n"
 
 
 def decoded(text: str) -> str:
     """A text of a feature file, in which ``\\xNN`` is one byte."""
     data = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda m: bytes.fromhex(m[1].decode()), text.encode())
     return data.decode("utf-8", "surrogateescape")
-
-
-def skeleton() -> str:
-    """The minimal driver."""
-    return (resources.shipped("features") / "data" / "my-platform.sh").read_text(encoding="utf-8")
 
 
 class Built(NamedTuple):
@@ -56,7 +48,7 @@ class Built(NamedTuple):
     prompted: bool
 
 
-class World:
+class DriverBench:
     """One scenario's driver and its results.
 
     The driver is loaded when it is first needed, so that a scenario can set things up in any order. An error
@@ -69,7 +61,6 @@ class World:
         self.bin = folder / "bin"
         self.env = {"HOME": str(folder), "PATH": f"{self.bin}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
         self.settings: dict[str, str] = {}
-        self.unset: set[str] = set()  # settings that a host without defaults would lack
         self.prompt_text = ""
         self.texts: dict[str, str] = {}
         self.recorded = b""
@@ -84,8 +75,6 @@ class World:
         self._driver: Driver | None = None
         self._error: BridgeError | None = None
         self.bin.mkdir()
-
-    # -- what is there -------------------------------------------------------------------------------
 
     def file(self, name: str, content: str | bytes, mode: int = 0o644) -> Path:
         """Write a file of the scenario's folder."""
@@ -103,10 +92,7 @@ class World:
 
     def minimal(self, more: str = "", without: str = "", folder: str = "drivers") -> None:
         """Make the minimal driver the one that the scenario is about."""
-        text = skeleton()
-        if without:
-            text = re.sub(_HOOK.format(without), "", text, flags=re.MULTILINE | re.DOTALL)
-        self.script = self.file(f"{folder}/my-platform.sh", f"{text}\n{more}\n")
+        self.script = self.file(f"{folder}/my-platform.sh", minimal_driver(more, without=without))
 
     def stand_in(self, name: str, body: str) -> Path:
         """Put a program on PATH."""
@@ -117,15 +103,10 @@ class World:
         with self.load() as driver:
             return os.path.basename(driver.cli_binary())
 
-    # -- the driver ----------------------------------------------------------------------------------
-
     def load(self) -> Driver:
         """A new driver in the scenario's folder and environment."""
         assert self.script is not None, "the scenario names no driver"
-        driver = Driver.load(self.script, settings=self.settings, env=self.env, cwd=self.folder)
-        for name in self.unset:
-            driver.shell.execute(f"unset -v {name}")
-        return driver
+        return Driver.load(self.script, settings=self.settings, env=self.env, cwd=self.folder)
 
     @property
     def driver(self) -> Driver:
@@ -137,7 +118,6 @@ class World:
     def set(self, name: str, value: str) -> None:
         """A setting for now and for a driver that is loaded later."""
         self.settings[name] = value
-        self.unset.discard(name)
         if self._driver is not None:
             self._driver.set(name, value)
 
@@ -178,8 +158,6 @@ class World:
             self._driver.close()
             self._driver = None
 
-    # -- what is done --------------------------------------------------------------------------------
-
     def build(self, *arguments: str) -> None:
         """Build a command and keep it, or the error."""
         self.built_with = arguments
@@ -218,9 +196,7 @@ class World:
         text, path = self.prompt_text.rstrip("\n"), self.built_with[0]
         return any(argument.endswith(text) or path in argument for argument in command[1:])
 
-    # -- what bash says, and what may not have happened ----------------------------------------------
-
-    def of_bash(self, call: str, array: str, *arguments: str) -> Answer:
+    def of_bash(self, call: str, array: str, *arguments: str) -> ArrayAfter:
         """The same question put to a bash of its own."""
         assert self.script is not None
         defaults = {
@@ -228,7 +204,7 @@ class World:
             for name, entry in driver_contract().globals.items()
             if entry.default is not None and not self.env.get(name)
         }
-        env = {name: value for name, value in {**self.env, **defaults}.items() if name not in self.unset}
+        env = {**self.env, **defaults}
         return array_after(self.script, call, arguments, array, settings=self.settings, env=env, cwd=self.folder)
 
     def command_of_bash(self, *arguments: str) -> list[str]:
