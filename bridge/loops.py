@@ -231,7 +231,7 @@ def _events(
 
 
 def _folder(project: str | os.PathLike[str]) -> Path:
-    from bridge.setups.find import project_above
+    from bridge.setups.projects import project_above
 
     folder = Path(os.path.abspath(project))
     if not folder.is_dir():
@@ -241,7 +241,7 @@ def _folder(project: str | os.PathLike[str]) -> Path:
 
 def _kind(folder: Path, setup: str | None, asked: _Asked) -> tuple[str, Setup | None]:
     from bridge.loop.prompt import has_prompt
-    from bridge.setups.choosing import choose, is_bare
+    from bridge.setups.projects import choose, is_bare
     from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.files import Layout
 
@@ -329,7 +329,7 @@ def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_O
 
 
 def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.layout import locate
     from bridge.setups.bmalph.opening import Wanted, open_loop, options_of
 
     wanted = Wanted(

@@ -10,8 +10,7 @@ import click
 
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
-from bridge.setups.choosing import choose, is_bare
-from bridge.setups.find import project_above
+from bridge.setups.projects import choose, is_bare, project_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from bridge.loop.events import LoopEnded, LoopEvent
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.opening import Opened, Wanted
 
 __all__ = ["run_here", "stand_in"]

@@ -110,7 +110,7 @@ def _loop(tool: str, settings: LoopSettings, loop: Generator[LoopEvent, None, No
     from bridge.cli._summary import first_line
     from bridge.loop.events import LoopEnded
     from bridge.loop.policy import Verdict
-    from bridge.setups.plain.own import SAMPLES
+    from bridge.setups.plain.settings import SAMPLES
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     limits = settings.limits

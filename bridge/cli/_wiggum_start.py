@@ -32,7 +32,7 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
     from bridge.git.work import Probe
     from bridge.loop.lock import one_loop
-    from bridge.setups.places import other_folders
+    from bridge.setups.projects import other_folders
     from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.controls import overview
     from bridge.setups.wiggum.files import FILES, usable

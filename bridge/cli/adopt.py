@@ -11,7 +11,7 @@ import click
 from bridge.cli._options import project_folder, project_option, setup_option
 from bridge.cli._terminal import write
 from bridge.errors import ConfigurationError
-from bridge.setups.choosing import choose
+from bridge.setups.projects import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

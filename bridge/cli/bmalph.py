@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.setups.bmalph.flags import Plan
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 
 def controller(path: Path, words: Sequence[str]) -> int:
@@ -27,7 +27,7 @@ def controller(path: Path, words: Sequence[str]) -> int:
     """
     from bridge.setups.bmalph.controls import CONTROLS
     from bridge.setups.bmalph.flags import USAGE, parse
-    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.layout import locate
 
     plan = parse([os_text(word) for word in words])
     if plan.action == "error":
@@ -79,8 +79,7 @@ def _monitor(folder: Folder, path: Path, words: Sequence[str], plan: Plan) -> in
 
 def _agents_name(folder: Folder, plan: Plan) -> str:
     """What the driver calls its CLI. Whatever keeps the loop from starting shows here, before there are panes."""
-    from bridge.setups.bmalph.opening import open_driver
-    from bridge.setups.bmalph.start import ready
+    from bridge.setups.bmalph.opening import open_driver, ready
 
     with open_driver(folder, ready(folder, env=os.environ, options=plan.options), {}) as script:
         return script.display_name()

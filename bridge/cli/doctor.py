@@ -10,7 +10,7 @@ import click
 
 from bridge.cli._options import project_folder, project_option, setup_option
 from bridge.cli._terminal import Style, guarded, print_json, show, sign, tame
-from bridge.setups.choosing import choose, is_bare
+from bridge.setups.projects import choose, is_bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[Fi
     from bridge.loop.prompt import has_prompt
     from bridge.setups import first
     from bridge.setups.bmalph import doctor as bmalph
-    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.layout import locate
     from bridge.setups.diagnosis import examine
     from bridge.setups.ralph_loop import doctor as ralph_loop
 

@@ -12,7 +12,7 @@ import click
 from bridge.cli._options import project_folder, project_option, refuse_options, settings_option, setup_option
 from bridge.cli._terminal import guarded
 from bridge.resources import os_text
-from bridge.setups.choosing import choose, is_bare
+from bridge.setups.projects import choose, is_bare
 
 if TYPE_CHECKING:
     from bridge.setups.model import Setup
@@ -154,7 +154,7 @@ class _Asked:
 
 def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
     from bridge.cli._run_bmalph import run_here
-    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.layout import locate
     from bridge.setups.bmalph.opening import Wanted, options_of
 
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bridge.demo.standin import CLIS, TASKS
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.git.fresh import begin_repository
-from bridge.setups.plain.own import IGNORED
+from bridge.setups.plain.settings import IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from bridge.loop.policy import Pauses
     from bridge.stream.analysis import Limit
 
+
 _MARGIN = 5.0
 """Seconds: a provider's clock and ours differ."""
 

@@ -10,7 +10,7 @@ from bridge.errors import ConfigurationError
 from bridge.loop.follow import last_words
 from bridge.loop.runs import read_run
 from bridge.loop.standing import standing
-from bridge.setups.bmalph.folder import locate
+from bridge.setups.bmalph.layout import locate
 from bridge.setups.wiggum.files import Layout
 
 if TYPE_CHECKING:

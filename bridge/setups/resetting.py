@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectBusy
 from bridge.loop.lock import one_loop
-from bridge.setups.bmalph.folder import locate
-from bridge.setups.places import at_work, other_folders
+from bridge.setups.bmalph.layout import locate
+from bridge.setups.projects import at_work, other_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["reset"]
 
@@ -45,14 +45,14 @@ def reset(project: Path) -> list[str]:
 
 def _bmalph(folder: Folder) -> list[str]:
     from bridge.setups.bmalph import controls
-    from bridge.setups.bmalph.files import breaker, counters
+    from bridge.setups.bmalph.files import breaker, small
 
     told: list[str] = []
     if not folder.path.is_dir():
         return told
     now = time.time()
     found, corrupt = breaker.load(folder, now), breaker.is_corrupt(folder)
-    signals = counters.read_exit_signals(folder)
+    signals = small.read_exit_signals(folder)
     if not (found.is_open or corrupt or signals):
         return told
     with ExitStack() as stack:
@@ -63,7 +63,7 @@ def _bmalph(folder: Folder) -> list[str]:
             controls.reset_circuit(folder, now)
             told.append(f"the circuit breaker {was}: it is CLOSED now, and the session is reset")
         if signals:
-            counters.clear_exit_signals(folder)
+            small.clear_exit_signals(folder)
             told.append("exit signals of an earlier run are dropped")
     return told
 

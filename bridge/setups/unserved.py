@@ -17,7 +17,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.setups.bmalph.folder import locate
+from bridge.setups.bmalph.layout import locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,7 +25,6 @@ from bridge.setups.bmalph.rules.gates import (
     results_of,
     split_gates,
 )
-from bridge.setups.bmalph.rules.metrics import MetricsFacts, metrics_line
 from bridge.setups.bmalph.rules.review import (
     ReviewFacts,
     findings_in,
@@ -34,6 +33,7 @@ from bridge.setups.bmalph.rules.review import (
     review_due,
     review_mode,
 )
+from bridge.setups.bmalph.turn_report import MetricsFacts, metrics_line
 from bridge.stream.analysis import Analysis
 from bridge.stream.events import Usage
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from bridge.loop.plan import Plan
 from bridge.setups.bmalph.rules.exits import (
     ExitSignals,
+    collapse_plan,
     exit_reason,
     read_signals,
+    track,
     update_signals,
     write_signals,
 )
-from bridge.setups.bmalph.rules.tracking import collapse_plan, track
 from bridge.stream.analysis import Analysis
 
 DONE, OPEN, NO_BOXES = Plan(2, 2, None), Plan(1, 2, "b"), Plan(0, 0, None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.find import project_above
+from bridge.setups.projects import project_above
 from tests.setups.loops import Loops, made
 
 if TYPE_CHECKING:

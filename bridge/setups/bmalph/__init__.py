@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.folder import locate
-from bridge.setups.bmalph.layout import CONTROLLER, look
+from bridge.setups.bmalph.layout import CONTROLLER, locate, look
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from bridge.setups.bmalph.files import breaker, sessions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["CONTROLS", "Shown", "circuit_status", "reset_circuit", "reset_session", "show_status"]
 

@@ -14,7 +14,7 @@ from bridge.setups.bmalph.keys import KEYS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["tmux_commands", "tmux_titles"]
 

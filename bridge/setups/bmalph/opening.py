@@ -10,9 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge import resources
-from bridge.errors import UnknownDriver
+from bridge.errors import ConfigurationError, UnknownDriver
+from bridge.git.repository import Repository
+from bridge.loop.prompt import require_words
+from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.resources import os_text
-from bridge.setups.bmalph.settings import Given
+from bridge.setups.bmalph import layout, rc
+from bridge.setups.bmalph.settings import Given, resolve
 from bridge.setups.bmalph.tools import OPTION, about_tools
 
 if TYPE_CHECKING:
@@ -22,10 +26,8 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.settings import LoopSettings
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.settings import Settings
-
-__all__ = ["Opened", "Wanted", "open_driver", "open_loop", "options_of", "settings_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,10 @@ class Opened:
         """
         from bridge.loop.active import ActiveRun
         from bridge.loop.runner import run_loop
-        from bridge.setups.bmalph.engine import loop_policy
+        from bridge.setups.bmalph.loop_settings import loop_policy
         from bridge.setups.bmalph.policy import BmalphState
         from bridge.setups.bmalph.store import BmalphStore
-        from bridge.setups.places import other_folders
+        from bridge.setups.projects import other_folders
         from bridge.turn.driver import DriverTool
 
         folder, name = self.folder, self.driver.script.stem
@@ -116,8 +118,8 @@ def open_loop(folder: Folder, wanted: Wanted, tell: Callable[[str], None], *, lo
         bridge.errors.ConfigurationError: settings, files or options that can't be used.
         bridge.errors.BridgeError: the driver can't be loaded.
     """
-    from bridge.setups.bmalph.engine import loop_settings
-    from bridge.setups.bmalph.start import ready
+    from bridge.setups.bmalph.loop_settings import loop_settings
+    from bridge.setups.bmalph.opening import ready
 
     settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
     for notice in settings.notices:
@@ -228,3 +230,47 @@ def _checked(driver: Driver, settings: Settings, wanted: Wanted, tell: Callable[
 def _command_line() -> list[str]:
     """Return the command line of this process, for people."""
     return [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
+
+
+def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given] | None = None) -> Settings:
+    """Check everything that needs no driver, and return the settings. Nothing is written.
+
+    Raises:
+        ConfigurationError: settings that can't be used (all of them are named), a layout that isn't ours, no
+            prompt, no git repository with a commit.
+        ProjectUnusable: a file can't be read.
+    """
+    settings = resolve(folder, env=env, rc=rc.read(folder, env), options=options)
+    layout.require(folder)
+    if not (folder.project / settings.prompt_file).is_file():
+        where = settings.sources["prompt_file"]
+        raise ConfigurationError(
+            f"the prompt {settings.prompt_file} ({where.name} {where.where}) is not there"
+            f"\n  next: {_prompt_advice(folder, settings.prompt_file)}"
+        )
+    require_words(folder.project / settings.prompt_file, settings.prompt_file)
+    _repository(folder, env)
+    return settings
+
+
+def _prompt_advice(folder: Folder, name: str) -> str:
+    others = [each for each in ("@fix_plan.md", "specs", "@AGENT.md") if (folder / each).exists()]
+    if others:
+        return f"{folder.shown} has {', '.join(others)} and no prompt: write {name}, or `bmalph implement`"
+    return f"write {name}, or name another with --prompt"
+
+
+def _repository(folder: Folder, env: Mapping[str, str]) -> None:
+    repository = Repository(folder.project, env=env)
+    asked = repository.run("rev-parse", "--git-dir")
+    if asked.ok and repository.head():
+        return
+    if asked.status == NOT_STARTED:
+        problem, advice = "can't be asked about its history: git is not on PATH", "install git"
+    elif asked.status == TOO_LONG:
+        problem, advice = f"does not answer: {asked.err}", "try `git status` by hand"
+    elif not asked.ok:
+        problem, advice = "is not a git repository", "git init, then a first commit"
+    else:
+        problem, advice = "has no commit yet", "git add -A && git commit -m 'first commit'"
+    raise ConfigurationError(f"{folder.project} {problem}; the loop measures progress by git\n  next: {advice}")

@@ -11,10 +11,10 @@ from bridge.process import table
 from bridge.process.table import running_in
 from bridge.records import read_object, read_text
 from bridge.setups.bmalph import layout
-from bridge.setups.bmalph.files import breaker, counters, sessions
+from bridge.setups.bmalph.files import breaker, sessions, small
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["overview"]
 
@@ -45,7 +45,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
         "updated": _text(record.get("timestamp")),
         "driver_exit_code": _number(record.get("driver_exit_code")),
         "calls": {
-            "made": counters.calls_made(folder, now),
+            "made": small.calls_made(folder, now),
             "limit": _number(record.get("max_calls_per_hour")),
             # Of the hour: that of an API limit, which status.json may have here, is the loop's pause.
             "next_reset": stamps.clock(stamps.next_hour(now)) if record.get("next_reset") else None,

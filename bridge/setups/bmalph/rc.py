@@ -23,7 +23,7 @@ from bridge.setups.bmalph.keys import FILE_KEYS, KEYS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["Entry", "Rc", "Remark", "parse", "read"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from bridge import records
 from bridge.files import write_atomic
 from bridge.loop.policy import Verdict
-from bridge.setups.bmalph.files import breaker, counters, logs, results, sessions
+from bridge.setups.bmalph.files import breaker, logs, sessions, small
 from bridge.setups.bmalph.files.status import Status, exit_label, write_finished, write_status
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.policy import outcome_of, state_of
+from bridge.setups.bmalph.rules.exits import collapse_plan
 from bridge.setups.bmalph.rules.gates import results_document
-from bridge.setups.bmalph.rules.tracking import collapse_plan
-from bridge.setups.bmalph.telling import exit_code, lines_about, metrics_of
+from bridge.setups.bmalph.turn_report import exit_code, lines_about, metrics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopInterrupted, Waiting
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.files.status import State as StatusWord
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.policy import BmalphState
     from bridge.setups.bmalph.rules.review import ReviewEnded
     from bridge.setups.bmalph.settings import Settings
@@ -67,7 +67,7 @@ class Recorder:
     def started_run(self, event: IterationStarted, now: float) -> None:
         """A run is about to start."""
         folder = self._folder
-        counters.write_line(folder, ".loop_start_sha", event.head)
+        small.write_line(folder, ".loop_start_sha", event.head)
         state = state_of(event)
         if state.transition is not None:  # a cooldown is over
             breaker.save(folder, state.breaker, state.transition)
@@ -88,7 +88,7 @@ class Recorder:
         if failure is None:
             self._keep(event)
         else:
-            results.delete_analysis(folder)
+            small.delete_analysis(folder)
         self._keep_session(event, now)
         if event.decision.reason != "api_limit":
             breaker.save(folder, state.breaker, state.transition)
@@ -111,16 +111,16 @@ class Recorder:
             analysis = replace(analysis, output_file=folder.name_of(event.log))
             records.write_text(folder / ".response_analysis", analysis.to_json())
             if analysis.output_format == "text":
-                counters.write_line(folder, ".last_output_length", analysis.output_length)
-        counters.write_exit_signals(folder, state.signals)
+                small.write_line(folder, ".last_output_length", analysis.output_length)
+        small.write_exit_signals(folder, state.signals)
         if outcome.gates is not None:
             records.write_json(folder / ".quality_gate_results", results_document(outcome.gates))
         if state.changed:
-            counters.write_line(folder, ".loop_diff_summary", state.changed)
+            small.write_line(folder, ".loop_diff_summary", state.changed)
         else:
             records.delete(folder / ".loop_diff_summary")
         if not outcome.denied:
-            results.delete_findings(folder)
+            small.delete_findings(folder)
         if outcome.ticked > 0 and (path := fix_plan(folder)) is not None:
             text = records.read_text(path) or ""
             if (collapsed := collapse_plan(text)) != text:
@@ -170,9 +170,9 @@ class Recorder:
         path = folder.logs / f"review_loop_{event.iteration}.log"
         with records.usable(path):
             path.write_bytes(event.output)
-        counters.write_line(folder, ".review_last_sha", event.head)
+        small.write_line(folder, ".review_last_sha", event.head)
         if event.findings:
-            results.write_findings(folder, json.loads(event.findings))
+            small.write_findings(folder, json.loads(event.findings))
         outcome = "with findings" if event.findings else f"without findings (exit status {event.status})"
         self._log("INFO", f"Review of loop #{event.iteration} ended {outcome}")
 

@@ -20,7 +20,7 @@ from bridge.setups.bmalph.values import Refused
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.rc import Rc
     from bridge.setups.bmalph.values import Value
 

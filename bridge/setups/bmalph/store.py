@@ -27,14 +27,14 @@ from bridge.loop.logs import LiveLog
 from bridge.loop.outcome import build_outcome, left_session
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.store import Store
-from bridge.setups.bmalph.engine import gate_settings, review_settings
-from bridge.setups.bmalph.files import breaker, counters, crash, logs, results, sessions, status
+from bridge.setups.bmalph.files import breaker, crash, logs, sessions, small, status
 from bridge.setups.bmalph.layout import fix_plan
+from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.setups.bmalph.recording import Recorder
 from bridge.setups.bmalph.rules import gates
+from bridge.setups.bmalph.rules.exits import track
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewFacts, findings_text, review, review_due
-from bridge.setups.bmalph.rules.tracking import track
 from bridge.turn.driver import DriverTool
 from bridge.turn.logs import MB
 from bridge.turn.tool import TurnLogs, TurnRequest
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bridge.loop.settings import LoopSettings
     from bridge.loop.store import Turn
     from bridge.setups.bmalph.files.logs import Level
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.settings import Settings
     from bridge.turn.tool import TurnResult
 
@@ -111,9 +111,9 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
         folder, now = self.folder, self._now()
         sessions.touch_session(folder, now)
-        counters.reset_calls(folder, now)
+        small.reset_calls(folder, now)
         if not (folder / ".exit_signals").exists():
-            counters.clear_exit_signals(folder)
+            small.clear_exit_signals(folder)
         circuit = breaker.load(folder, now)
         if not (folder / breaker.FILE).exists() or breaker.is_corrupt(folder):
             breaker.save(folder, circuit)
@@ -122,20 +122,20 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         resumed = sessions.Resume(None)
         if self.settings.session_continuity:
             resumed = sessions.resume_id(folder, expiry_hours=self.settings.session_expiry_hours, now=now)
-        analysis = results.read_analysis(folder)
-        findings = results.read_findings(folder)
+        analysis = small.read_analysis(folder)
+        findings = small.read_findings(folder)
         wrong = [f"the session is not resumed: {resumed.dropped}"] if resumed.dropped else []
         for line in wrong:
             self.log("WARN", line)
         loaded = replace(
             state,
             session_id=resumed.session_id,
-            signals=counters.read_exit_signals(folder),
+            signals=small.read_exit_signals(folder),
             exit_signal=analysis.get("exit_signal") is True,
             breaker=circuit,
-            calls=counters.read_calls(folder),
+            calls=small.read_calls(folder),
             previous=str(analysis.get("work_summary") or ""),
-            changed=counters.read_diff_summary(folder),
+            changed=small.read_diff_summary(folder),
             findings=records.to_json(findings, compact=True) if findings else None,
             output_length=records.read_number(folder / ".last_output_length"),
         )

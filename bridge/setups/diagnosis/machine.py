@@ -14,7 +14,7 @@ from bridge.loop.lock import one_loop
 from bridge.process import leftovers, table
 from bridge.setups import unserved as others
 from bridge.setups.diagnosis import Answer, NotLookedAt, Place, ask, failed, passed, told, warned
-from bridge.setups.places import at_work, other_folders
+from bridge.setups.projects import at_work, other_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

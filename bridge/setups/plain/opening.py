@@ -53,8 +53,8 @@ def run_plain(tool: Tool, loop: LoopSettings, *, for_agent: bool = False) -> Gen
     from bridge.loop.night import night
     from bridge.loop.policy import LoopState, PlanPolicy
     from bridge.loop.runner import run_loop
-    from bridge.setups.places import other_folders
     from bridge.setups.plain.store import PlainStore
+    from bridge.setups.projects import other_folders
 
     logs_bytes = night(loop.environment).turn_logs_bytes
     store = PlainStore(loop, logs_bytes=logs_bytes, for_agent=for_agent)
@@ -192,7 +192,7 @@ def driver_of(
         allowed_tools: by ``--allowed-tools``, or None.
     """
     from bridge.setups.bmalph import rc
-    from bridge.setups.bmalph.folder import locate
+    from bridge.setups.bmalph.layout import locate
     from bridge.setups.bmalph.opening import open_driver, settings_of
     from bridge.setups.bmalph.settings import Given, resolve
     from bridge.setups.bmalph.tools import OPTION, about_tools

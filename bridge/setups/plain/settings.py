@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from bridge.git.repository import Files
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.settings import LoopSettings
-from bridge.setups.plain.own import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["AGENT_PROMISE", "TURN_MINUTES", "PlainSettings", "loop_settings"]
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
@@ -78,3 +78,17 @@ def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
         turn_log_bytes=wanted.turn_log_bytes,
         hook_seconds=wanted.hook_seconds,
     )
+
+
+_OWN = re.compile(
+    r"\.ralph/(?:logs/.*|status\.json|live\.log|\.claude_session_id|\.ralph_bridge.*|.*\.lock|\..*\.tmp)", re.DOTALL
+)
+
+IGNORED = (".ralph/logs/", ".ralph/status.json", ".ralph/live.log", ".ralph/.*")
+"""What git is best told to pass over."""
+
+SAMPLES = (".ralph/status.json", ".ralph/live.log", ".ralph/logs/ralph.log", ".ralph/.ralph_bridge.json")
+"""Files that show whether it does."""
+
+FILES = Files(is_own=lambda path: _OWN.fullmatch(path) is not None)
+"""What of a project is no work."""

@@ -17,7 +17,7 @@ from bridge.loop.night import night
 from bridge.loop.policy import LoopState, Verdict
 from bridge.loop.turn_records import Totals
 from bridge.process.leftovers import MARK
-from bridge.setups.places import other_folders
+from bridge.setups.projects import other_folders
 from bridge.setups.ralph_loop import policy, preflight
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
 from bridge.setups.ralph_loop.controller import original_text

@@ -17,7 +17,7 @@ from bridge.loop.policy import Decision, Verdict
 from bridge.loop.policy import LoopState as EngineState
 from bridge.loop.turn_records import Totals, TurnRecord
 from bridge.resources import os_text
-from bridge.setups.places import other_folders
+from bridge.setups.projects import other_folders
 from bridge.setups.wiggum.files import FILES, usable
 from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, Paused, TurnEnded, TurnStarted, run_outer
 from bridge.setups.wiggum.policy import EXIT_CODES

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.setups.bmalph.folder import Folder, locate
 from bridge.setups.bmalph.keys import KEYS
+from bridge.setups.bmalph.layout import Folder, locate
 from tests.setups.bmalph.agents import CLIS
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,7 +14,7 @@ import pytest
 from bridge.process.leftovers import MARK
 from bridge.process.table import running_in
 from bridge.setups.bmalph.doctor import CHECKS, Case
-from bridge.setups.bmalph.files import counters, status
+from bridge.setups.bmalph.files import small, status
 from bridge.setups.bmalph.files.status import Status
 from bridge.setups.bmalph.rules.exits import ExitSignals
 from bridge.setups.diagnosis import Answer, Check, examine, passed
@@ -139,7 +139,7 @@ def test_t06_tracked_state_and_what_to_ignore(installed: Project) -> None:
 
 
 def test_t07_stale_state(installed: Project) -> None:
-    counters.write_exit_signals(installed.folder, ExitSignals(done_signals=(1, 2)))
+    small.write_exit_signals(installed.folder, ExitSignals(done_signals=(1, 2)))
     found = some(installed, "stale-state")["stale-state"]
     assert (found[0], ".exit_signals" in found[1]) == ("warning", True)
 
@@ -180,7 +180,7 @@ def test_status_of_a_loop(installed: Project) -> None:
     now = time.time()
     status.write_status(installed.folder, Status(4, 2, 100, "executing", "running"), now)
     status.write_running(installed.folder, poll=1, elapsed=12, last_line="building\x1b[31m", now=now)
-    counters.reset_calls(installed.folder, now)
+    small.reset_calls(installed.folder, now)
     installed.write(".ralph/.call_count", "7\n")
     installed.write(".ralph/.claude_session_id", "agent-1\n")
     seen = json.loads(installed.run("status", "--json").stdout)
@@ -198,7 +198,7 @@ def test_status_of_a_loop(installed: Project) -> None:
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (
         "import sys, time\nfrom bridge.loop import lock, runs\n"
-        "from bridge.setups.bmalph.folder import locate\nfolder = locate('.', {})\n"
+        "from bridge.setups.bmalph.layout import locate\nfolder = locate('.', {})\n"
         "with lock.one_loop(folder.path, folder.project):\n"
         "    runs.begin_run(folder.path, command=['x'], now=time.time())\n"
         "    print('held', flush=True)\n    sys.stdin.read()\n"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bridge import records, stamps
 from bridge.errors import ProjectUnusable
 from bridge.loop.logs import LiveLog
-from bridge.setups.bmalph.files import breaker, counters, logs, results, status
+from bridge.setups.bmalph.files import breaker, logs, small, status
 from bridge.setups.bmalph.files.status import Status
 from bridge.setups.bmalph.rules.exits import ExitSignals
 from bridge.setups.bmalph.rules.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
@@ -78,16 +78,16 @@ def test_progress_at_the_end(project: Project) -> None:
 
 def test_calls_of_one_clock_hour(project: Project) -> None:
     folder = project.folder
-    assert counters.calls_made(folder, NOW) == 0
-    counters.reset_calls(folder, NOW)
+    assert small.calls_made(folder, NOW) == 0
+    small.reset_calls(folder, NOW)
     assert (project.read(".ralph/.call_count"), project.read(".ralph/.last_reset")) == ("0\n", "2026010203\n")
     project.write(".ralph/.call_count", "2\n")
-    counters.reset_calls(folder, NOW + 1)
-    assert [counters.calls_made(folder, now) for now in (NOW + 1, NOW + 3600)] == [2, 0]
-    counters.reset_calls(folder, NOW + 3600)
+    small.reset_calls(folder, NOW + 1)
+    assert [small.calls_made(folder, now) for now in (NOW + 1, NOW + 3600)] == [2, 0]
+    small.reset_calls(folder, NOW + 3600)
     assert project.read(".ralph/.call_count") == "0\n"
     project.write(".ralph/.call_count", "many")
-    assert counters.calls_made(folder, NOW + 3600) == 0
+    assert small.calls_made(folder, NOW + 3600) == 0
 
 
 def test_t09_the_next_hour_is_right_at_every_minute_and_second() -> None:
@@ -98,26 +98,26 @@ def test_t09_the_next_hour_is_right_at_every_minute_and_second() -> None:
 
 def test_exit_signals(project: Project) -> None:
     folder = project.folder
-    counters.write_exit_signals(folder, ExitSignals((1,), (4, 5, 6, 7, 8)))
-    assert counters.read_exit_signals(folder) == ExitSignals((1,), (4, 5, 6, 7, 8), ())
-    counters.clear_exit_signals(folder)
+    small.write_exit_signals(folder, ExitSignals((1,), (4, 5, 6, 7, 8)))
+    assert small.read_exit_signals(folder) == ExitSignals((1,), (4, 5, 6, 7, 8), ())
+    small.clear_exit_signals(folder)
     assert project.read(".ralph/.exit_signals") == (
         '{"test_only_loops":[],"done_signals":[],"completion_indicators":[]}\n'
     )
     for spoiled in ("", "[]", "{", '{"done_signals": 5}', '{"done_signals": ["1", true, null]}'):
         project.write(".ralph/.exit_signals", spoiled)
-        assert not counters.read_exit_signals(folder)
+        assert not small.read_exit_signals(folder)
 
 
 def test_analysis_and_findings(project: Project) -> None:
     folder = project.folder
     records.write_text(folder / ".response_analysis", ANALYSIS.to_json())
     assert readers.analysis(folder.path)["files_modified"] == 2
-    assert results.read_analysis(folder)["work_summary"] == 'said "done"\nand more'
-    results.write_findings(folder, {"severity": "HIGH", "issues_found": 2, "summary": "s", "details": []})
+    assert small.read_analysis(folder)["work_summary"] == 'said "done"\nand more'
+    small.write_findings(folder, {"severity": "HIGH", "issues_found": 2, "summary": "s", "details": []})
     assert readers.findings(folder.path)["issues_found"] == 2
-    results.delete_findings(folder)
-    assert results.read_findings(folder) == {}
+    small.delete_findings(folder)
+    assert small.read_findings(folder) == {}
 
 
 def test_the_log(project: Project) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from bridge import setups
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.folder import locate
-from bridge.setups.bmalph.layout import fix_plan, look, require
+from bridge.setups.bmalph.layout import fix_plan, locate, look, require
 from bridge.setups.bmalph.tools import likely_tool, unknown_tools
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HOLDER = """
 import sys, time
 from bridge.loop import lock, runs
-from bridge.setups.bmalph.folder import locate
+from bridge.setups.bmalph.layout import locate
 folder = locate(sys.argv[1], {})
 with lock.one_loop(folder.path, folder.project):
     runs.begin_run(folder.path, command=["ralph-bridge", "run"], now=time.time())
@@ -97,7 +97,7 @@ def test_a_folder_that_is_not_there(project: Project) -> None:
 def test_a_folder_that_may_not_be_written_to(project: Project) -> None:
     os.chmod(project.path / ".ralph", 0o555)
     code = (
-        "import sys\nfrom bridge.loop import lock\nfrom bridge.setups.bmalph.folder import locate\n"
+        "import sys\nfrom bridge.loop import lock\nfrom bridge.setups.bmalph.layout import locate\n"
         "from bridge.errors import ProjectUnusable\n"
         "try:\n  with lock.one_loop((f := locate(sys.argv[1], {})).path, f.project): print('taken')\n"
         "except ProjectUnusable as error: print(error)\n"

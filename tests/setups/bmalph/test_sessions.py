@@ -12,7 +12,7 @@ import pytest
 
 from bridge.loop import runs
 from bridge.process import leftovers, table
-from bridge.setups.bmalph.files import counters, crash, sessions, status
+from bridge.setups.bmalph.files import crash, sessions, small, status
 from bridge.setups.bmalph.rules.exits import ExitSignals
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
@@ -32,7 +32,7 @@ def test_a_session_from_start_to_reset(project: Project) -> None:
     sessions.save_agent_session(folder, "agent-1", NOW + 90)
     assert project.read(".ralph/.claude_session_id") == "agent-1\n"
     assert readers.session(folder.path)["session_id"] == "agent-1"
-    counters.write_exit_signals(folder, ExitSignals(done_signals=(1,)))
+    small.write_exit_signals(folder, ExitSignals(done_signals=(1,)))
     project.write(".ralph/.response_analysis", "{}")
     sessions.reset_session(folder, "project_complete", NOW + 99, loop=7)
     assert readers.session(folder.path) == {
@@ -42,7 +42,7 @@ def test_a_session_from_start_to_reset(project: Project) -> None:
     }
     assert not (folder / ".claude_session_id").exists()
     assert not (folder / ".response_analysis").exists()
-    assert not counters.read_exit_signals(folder)
+    assert not small.read_exit_signals(folder)
     (entry,) = json.loads(project.read(".ralph/.ralph_session_history"))
     assert (entry["reason"], entry["loop_number"], entry["to_state"]) == ("project_complete", 7, "reset")
 
@@ -129,7 +129,7 @@ def test_t20_a_dead_session_is_dropped_and_the_loops_own_goes_on(project: Projec
 
 
 def leave_signals(project: Project) -> None:
-    counters.write_exit_signals(project.folder, ExitSignals(done_signals=(4, 5)))
+    small.write_exit_signals(project.folder, ExitSignals(done_signals=(4, 5)))
     status.write_running(project.folder, poll=0, elapsed=3, last_line="x", now=NOW)
     project.write(".ralph/.response_analysis", "{}")
     project.write(".ralph/.write_heartbeat_triggered", "true")
@@ -143,17 +143,17 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
         runs.begin_run(folder.path, command=["x"], now=NOW)
     leave_signals(project)
     sessions.save_agent_session(folder, "agent-1", NOW)
-    counters.reset_calls(folder, NOW)
+    small.reset_calls(folder, NOW)
     project.write(".ralph/.call_count", "1\n")
     last = runs.read_run(folder.path)
     told = crash.sort_out(folder, last, NOW + 1)
-    assert not counters.read_exit_signals(folder)
+    assert not small.read_exit_signals(folder)
     assert len(told) == 1
     assert "exit signals" in told[0]
     assert readers.progress(folder.path)["status"] == "failed"
     left = set(os.listdir(folder.path))
     assert left & {".response_analysis", ".write_heartbeat_triggered", ".status.json.abcd1234.tmp"} == set()
-    assert counters.calls_made(folder, NOW) == 1
+    assert small.calls_made(folder, NOW) == 1
     assert (folder / ".claude_session_id").exists()
     assert (last is None) == (told[0].startswith("exit signals of a run"))
 
@@ -164,7 +164,7 @@ def test_t07_after_an_orderly_end_signals_count_on(project: Project) -> None:
     runs.write_run(project.folder.path, run, now=NOW, end="max_iterations")
     assert crash.stale_files(project.folder) == []
     assert crash.sort_out(project.folder, runs.read_run(project.folder.path), NOW) == ()
-    assert counters.read_exit_signals(project.folder).done_signals == (4, 5)
+    assert small.read_exit_signals(project.folder).done_signals == (4, 5)
 
 
 def test_runs_have_ids_of_their_own_and_know_their_agent(project: Project) -> None:

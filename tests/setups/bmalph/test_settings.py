@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.folder import locate
 from bridge.setups.bmalph.keys import KEYS, Key
+from bridge.setups.bmalph.layout import locate
 from bridge.setups.bmalph.rc import read
 from bridge.setups.bmalph.settings import Given, Settings, resolve
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.driver import Driver
-    from bridge.setups.bmalph.folder import Folder
-    from bridge.setups.bmalph.layout import Look
+    from bridge.setups.bmalph.layout import Folder, Look
     from bridge.setups.bmalph.rc import Rc
     from bridge.setups.bmalph.settings import Settings
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.prompt import find_prompt
 from bridge.setups.diagnosis import Answer, machine, passed, warned
-from bridge.setups.plain.own import IGNORED, SAMPLES
+from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.plain.store import PlainFiles
 
 if TYPE_CHECKING:

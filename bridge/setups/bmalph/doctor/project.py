@@ -18,7 +18,7 @@ from bridge.setups.diagnosis import Answer, NotLookedAt, ask, failed, machine, p
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = [
     "STATE_FILES",

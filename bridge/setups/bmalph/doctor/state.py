@@ -10,9 +10,9 @@ from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.loop import lock, runs
 from bridge.process import table
 from bridge.records import read_object
-from bridge.setups.bmalph.files import breaker, counters, crash, sessions, status
+from bridge.setups.bmalph.files import breaker, crash, sessions, small, status
 from bridge.setups.diagnosis import Answer, failed, machine, passed, warned
-from bridge.setups.places import at_work, other_folders
+from bridge.setups.projects import at_work, other_folders
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
@@ -90,7 +90,7 @@ def session(case: Case) -> Answer:
 
 def api_calls(case: Case) -> Answer:
     """Calls are left in this clock hour."""
-    used, most = counters.calls_made(case.folder, time.time()), case.settings.max_calls_per_hour
+    used, most = small.calls_made(case.folder, time.time()), case.settings.max_calls_per_hour
     told = f"{used}/{most}"
     if used >= most:
         return warned(f"{told}: none left until the full hour", "wait, or raise MAX_CALLS_PER_HOUR")

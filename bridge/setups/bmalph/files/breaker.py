@@ -9,7 +9,7 @@ from bridge.records import read_object, read_text, write_text
 from bridge.setups.bmalph.rules import breaker
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.rules.breaker import Breaker, Transition
 
 __all__ = ["FILE", "HISTORY", "is_corrupt", "load", "load_history", "reset", "save", "save_history"]

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from bridge.loop.runs import read_run, sweep
 from bridge.records import delete, read_object
 from bridge.setups.bmalph.files import status
-from bridge.setups.bmalph.files.counters import clear_exit_signals, read_exit_signals
+from bridge.setups.bmalph.files.small import clear_exit_signals, read_exit_signals
 
 if TYPE_CHECKING:
     from bridge.loop.runs import Run
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["sort_out", "stale_files"]
 

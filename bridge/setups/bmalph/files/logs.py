@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["Level", "RunLogs", "append_metrics", "bound_run_logs", "log", "new_run_logs", "prune_run_logs"]
 

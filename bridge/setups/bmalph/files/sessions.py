@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge import stamps
 from bridge.records import delete, read_array, read_object, read_text, write_json, write_text
 from bridge.session_id import validate_session_id
-from bridge.setups.bmalph.files.counters import clear_exit_signals
+from bridge.setups.bmalph.files.small import clear_exit_signals
 from bridge.setups.bmalph.settings import HISTORY_CAP
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = [
     "Resume",

@@ -9,7 +9,7 @@ from bridge import stamps
 from bridge.records import read_object, write_json
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
 
 __all__ = [
     "SPINNER",

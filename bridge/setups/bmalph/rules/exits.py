@@ -7,21 +7,14 @@ it is complete, once, doesn't end anything; the second one does. A plan with eve
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.stream.analysis import Analysis
 
-__all__ = [
-    "ExitReason",
-    "ExitSignals",
-    "exit_reason",
-    "read_signals",
-    "update_signals",
-    "write_signals",
-]
 
 ExitReason = Literal[
     "test_saturation", "completion_signals", "safety_circuit_breaker", "project_complete", "plan_complete"
@@ -112,3 +105,41 @@ def exit_reason(signals: ExitSignals, plan: Plan | None, *, exit_signal: bool = 
 def _loops(value: object) -> tuple[int, ...]:
     found = value if isinstance(value, list) else []
     return tuple(item for item in found if isinstance(item, int) and not isinstance(item, bool))[-_WINDOW:]
+
+
+_DONE_STORY = re.compile(r"[ \t]*-[ \t]*\[[xX]\][ \t]*Story \d")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_QUOTE = re.compile(r"[ \t]+>")
+
+
+class Tracking(NamedTuple):
+    """How many boxes were ticked during a run, and whether that contradicts its claim."""
+
+    delta: int
+    mismatch: bool
+
+
+def track(claimed: int, before: int, after: int) -> Tracking:
+    """Compare a claim with the ticked boxes before and after a run.
+
+    A loop is to do one task: more than one, claimed or ticked, is a mismatch too, as are boxes that were
+    unticked.
+    """
+    delta = after - before
+    return Tracking(delta, claimed != delta or claimed > 1 or delta > 1 or delta < 0)
+
+
+def collapse_plan(text: str) -> str:
+    """Drop the indented quote under each finished story; newlines of every kind stay as they are.
+
+    >>> collapse_plan("- [x] Story 1.1: Login\\n  > As a user\\n- [ ] Story 1.2: Logout\\n  > As a user\\n")
+    '- [x] Story 1.1: Login\\n- [ ] Story 1.2: Logout\\n  > As a user\\n'
+    """
+    kept = []
+    dropping = False
+    for line in _LINE.findall(text):
+        if dropping and _QUOTE.match(line):
+            continue
+        dropping = _DONE_STORY.match(line) is not None
+        kept.append(line)
+    return "".join(kept)

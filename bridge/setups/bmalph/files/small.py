@@ -1,30 +1,20 @@
-"""The small files: calls of this hour, exit signals, markers of one run."""
+"""The small files: calls of this hour, exit signals, markers of one run, what analysis and review leave."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge import stamps
-from bridge.records import read_text, write_json, write_text
+from bridge.records import delete, read_object, read_text, write_json, write_text
 from bridge.setups.bmalph.rules import calls
 from bridge.setups.bmalph.rules.exits import ExitSignals, read_signals, write_signals
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.folder import Folder
-    from bridge.setups.bmalph.rules.calls import Calls
+    from collections.abc import Mapping
 
-__all__ = [
-    "calls_made",
-    "clear_exit_signals",
-    "read_calls",
-    "read_diff_summary",
-    "read_exit_signals",
-    "read_line",
-    "reset_calls",
-    "write_exit_signals",
-    "write_line",
-]
+    from bridge.setups.bmalph.layout import Folder
+    from bridge.setups.bmalph.rules.calls import Calls
 
 
 def read_exit_signals(folder: Folder) -> ExitSignals:
@@ -75,3 +65,29 @@ def write_line(folder: Folder, name: str, text: str | int) -> None:
 def read_diff_summary(folder: Folder) -> str:
     """Return the summary of the loop before."""
     return read_line(folder, ".loop_diff_summary")
+
+
+def read_analysis(folder: Folder) -> dict[str, Any]:
+    """Return the field ``analysis`` of ``.response_analysis``; {} without one."""
+    found = (read_object(folder / ".response_analysis") or {}).get("analysis")
+    return found if isinstance(found, dict) else {}
+
+
+def delete_analysis(folder: Folder) -> None:
+    """Delete ``.response_analysis``."""
+    delete(folder / ".response_analysis")
+
+
+def write_findings(folder: Folder, findings: Mapping[str, Any]) -> None:
+    """Write ``.review_findings.json``: the object of the model as it is."""
+    write_json(folder / ".review_findings.json", dict(findings))
+
+
+def read_findings(folder: Folder) -> dict[str, Any]:
+    """Return ``.review_findings.json``; {} without one."""
+    return read_object(folder / ".review_findings.json") or {}
+
+
+def delete_findings(folder: Folder) -> None:
+    """Delete ``.review_findings.json``."""
+    delete(folder / ".review_findings.json")

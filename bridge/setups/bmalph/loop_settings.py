@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from bridge.loop.policy import Limits, Pauses
 from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
-from bridge.setups.bmalph.files.counters import read_line
-from bridge.setups.bmalph.own import own_files
+from bridge.setups.bmalph.files.small import read_line
+from bridge.setups.bmalph.layout import own_files
 from bridge.setups.bmalph.policy import BmalphPolicy
 from bridge.setups.bmalph.rules.breaker import BreakerSettings
 from bridge.setups.bmalph.rules.gates import GateSettings
@@ -18,7 +18,7 @@ from bridge.turn.logs import MB
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.bmalph.folder import Folder
+    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.settings import Settings
 
 

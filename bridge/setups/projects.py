@@ -1,0 +1,133 @@
+"""Which folder is the project, which kind of setup it has, and where loops of each kind keep their state in it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.setups import SETUPS, detect, module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from bridge.setups.model import Setup
+
+
+_FOLDERS = (".ralph", ".ralph/logs", "logs", ".claude/ralph")
+"""bmalph and plain; ralph-loop in .ralph, and at the project's root; wiggum."""
+
+
+def state_folders(project: Path) -> tuple[Path, ...]:
+    """Every folder in which a loop in this project would hold its lock."""
+    return tuple(project / name for name in _FOLDERS)
+
+
+def other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
+    """The same, without the loop's own."""
+    own = os.path.realpath(folder)
+    return tuple(each for each in state_folders(project) if os.path.realpath(each) != own)
+
+
+def at_work(project: Path) -> int | None:
+    """Give the process of the loop of any kind that is at work in a project, the original controller's included.
+
+    Returns:
+        Its pid; 0 when it has not said yet who it is; None when there is none.
+
+    Raises:
+        ConfigurationError: RALPH_DIR can't be used.
+        ProjectUnusable: a lock can't be looked at.
+    """
+    from bridge.loop.standing import holder_pid
+    from bridge.process import table
+    from bridge.setups.bmalph.layout import locate
+
+    for folder in dict.fromkeys((locate(project).path, *state_folders(project))):
+        if (pid := holder_pid(folder)) is not None:
+            return pid
+    return next(iter(table.running_in(project, "ralph_loop.sh")), None)
+
+
+_SIGNS = (".ralph", ".claude/ralph-state.json", ".claude/ralph", "PROMPT.md")
+_CONTROLLER = ("ralph", "config", "agents")
+
+
+def project_above(folder: Path, *, home: Path | None = None) -> Path:
+    """Return the nearest of `folder` and the folders above it that has a loop's files; `folder` if none has.
+
+    As git does, so that commands work from any folder below the project. The search goes no further up than the
+    top of the git repository, nor into the user's home folder from below.
+
+    Args:
+        folder: where to begin, absolute.
+        home: the user's home folder; None: from the environment.
+    """
+    top = home if home is not None else _home()
+    for here in (folder, *folder.parents):
+        if here == top and here != folder:
+            break
+        if _has_loop(here):
+            return here
+        if (here / ".git").exists():
+            break
+    return folder
+
+
+def _has_loop(folder: Path) -> bool:
+    if folder.name == ".ralph":  # the loop's own folder, which holds its prompt or its controller
+        return False
+    return any((folder / sign).exists() for sign in _SIGNS) or all((folder / name).exists() for name in _CONTROLLER)
+
+
+def _home() -> Path | None:
+    from pathlib import Path
+
+    given = os.environ.get("HOME", "")
+    return Path(given) if given else None
+
+
+def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup | None:
+    """The setup of `folder`; None when there is none and nothing asked for one.
+
+    Args:
+        folder: the project's.
+        name: as ``--setup`` gives it; with one, there has to be such a setup.
+        words: of a controller's command line; with any, there has to be some setup. One that is nearly whole will
+            do then: its own checks say best what it lacks.
+
+    Raises:
+        ConfigurationError: no such kind of setup; it is not there (says what is missing); or there are several.
+    """
+    if name is not None and name not in SETUPS:
+        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join(SETUPS)}")
+    found = detect(folder) if name is None else [s for s in [module(name).detect(folder)] if s is not None]
+    if len(found) > 1:
+        raise ConfigurationError(_several(folder, found))
+    if found:
+        return found[0]
+    if words and (name or "ralph-loop") == "ralph-loop":
+        from bridge.setups.ralph_loop.detect import at, home_of
+
+        if (controller := home_of(folder)) is not None:
+            return at(folder, controller)
+    if name is None and not words:
+        return None
+    asked = f"--setup {name}" if name else " ".join(words)
+    lacks = "\n  ".join(
+        f"{each}: {'; '.join(module(each).missing(folder))}" for each in ([name] if name else SETUPS)
+    )
+    raise ConfigurationError(f"{asked}: {folder} holds no such setup\n  {lacks}")
+
+
+def is_bare(setup: Setup) -> bool:
+    """Whether there is a prompt in ``.ralph`` and nothing else of a setup: the plain loop is for that."""
+    from bridge.setups.bmalph.layout import locate, look
+
+    return look(locate(setup.project)).flavour == "bare"
+
+
+def _several(folder: Path, found: Iterable[Setup]) -> str:
+    seen = "".join(f"\n  {setup.name}: {', '.join(setup.evidence)}" for setup in found)
+    return f"{folder} holds several setups{seen}\n  next: say which one with --setup"
