@@ -44,6 +44,15 @@ _TROUBLES: dict[type[HookError], str] = {
     OutputLimitExceeded: "flooded",
     HookInterrupted: "interrupted",
 }
+TROUBLE = {
+    "hung": "does not end",
+    "died": "ends the shell",
+    "exited": "calls exit",
+    "flooded": "prints without end",
+    "interrupted": "is interrupted",
+}
+"""What each trouble of a `HookResult` is, in words."""
+
 _P = TypeVar("_P", bound="Probe")
 _T = TypeVar("_T")
 
