@@ -71,7 +71,6 @@ def _page(check: Check) -> str:
     return "\n".join(lines)
 
 
-
 def all_checks() -> Mapping[str, Check]:
     """Every check by its code, in the order of the codes."""
     from bridge.verify.registry import load
