@@ -280,6 +280,16 @@ class Probe:
             self._watched.append(Watched(hook, before, after))
         return result
 
+    def call_for_array(self, hook: str, *arguments: str, array: str) -> HookResult:
+        """Call a hook in one exchange, with the array that it answers in emptied first; nothing else is noted."""
+        elements: list[str] = []
+
+        def run() -> Reply:
+            reply, elements[:] = self.shell.call_for_array(hook, *arguments, array=array, start=())
+            return reply
+
+        return self._guarded(hook, run)._replace(value=elements)
+
     def _guarded(self, hook: str, run: Callable[[], Reply]) -> HookResult:
         try:
             reply = run()
