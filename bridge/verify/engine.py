@@ -132,7 +132,7 @@ def _take(turn: _Turn, given: Given, run: _Run) -> None:
     try:
         try:
             subject = Subject(given.path, bash=run.bash, timeout=run.timeout, named=given.named)
-        except Exception as error:  # a bug of ours: it costs this script and no other
+        except Exception as error:  # noqa: BLE001 - a bug of ours: it costs this script and no other
             turn.started.set_result(ScriptStarted(given.path, "out-of-scope"))
             baffling = _baffling(given.path, run.checks, began, f"{type(error).__name__}: {error}")
             turn.finished.set_result(nothing_verified(baffling))
@@ -143,7 +143,7 @@ def _take(turn: _Turn, given: Given, run: _Run) -> None:
             turn.finished.set_result(_examined(subject, run, began))
         finally:
             run.at_work.discard(subject)
-    except BaseException as error:  # or whoever waits for the turn would wait for ever
+    except BaseException as error:  # noqa: BLE001 - or whoever waits for the turn would wait for ever
         for future in turn:
             if not future.done():
                 future.set_exception(error)
@@ -196,7 +196,7 @@ def run_check(subject: Subject, check: Check) -> CheckResult:
         findings.append(check._replace(hook=None).finding(subject, Problem(error.what, hook=hook)))
     except BridgeError as error:  # such as a script that can't be loaded: other checks say what is wrong with it
         outcome, reason = Outcome.UNKNOWN, str(error)
-    except Exception as error:  # a check of ours, or what it runs on, is broken: the others go on
+    except Exception as error:  # noqa: BLE001 - a check of ours, or what it runs on, is broken: the others go on
         outcome, reason = Outcome.UNKNOWN, f"{type(error).__name__}: {error}"
     if findings:
         outcome = Outcome.FAILED
