@@ -188,8 +188,7 @@ class Agent(LoadedScript):
             stdin: as of `Shell.start`; default: this process's own, as in the controller.
             stderr: as of `Shell.start`; default: this process's own: nobody stands between it and the user.
             tee: a binary file that gets every byte as it is read (the controller's ``last_agent_output``).
-            end_line: add the newline that the last line may lack, without which the filters' ``read`` would drop
-                it (trap A.14.3).
+            end_line: add the newline that the last line may lack: the filters' ``read`` would drop it.
             grace: seconds that it may take to obey INT, and TERM, when it is ended.
         """
         return self.shell.start(
@@ -212,7 +211,7 @@ class Agent(LoadedScript):
         Args:
             stream: what `invoke` returned; or a descriptor, a binary file, or an iterable of lines, each with or
                 without its newline.
-            end_line: add the newline that the last line may lack (trap A.14.3).
+            end_line: add the newline that the last line may lack.
             stderr: as of `Shell.start`.
         """
         hook = "agent_format_display"

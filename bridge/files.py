@@ -13,6 +13,7 @@ from bridge.errors import ProjectUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
@@ -26,12 +27,10 @@ def write_atomic(
 
     A target that is a symbolic link stays one; an existing file keeps its permissions.
 
-    Args:
-        path: the target.
-        data: its new contents; text as UTF-8, with surrogateescape.
-        scratch: folder for the name that the temporary file has for a moment, such as one that git ignores. It
-            lies beside the target without it, or where that is no folder of the same file system: only a rename
-            within one is atomic.
+    data: text is written as UTF-8, with surrogateescape.
+    scratch: folder for the name that the temporary file has for a moment, such as one that git ignores. It
+        lies beside the target without it, or where that is no folder of the same file system: only a rename
+        within one is atomic.
 
     Raises:
         OSError: the folder does not exist, is not writable, or the disk is full. Nothing is left behind.
@@ -94,16 +93,18 @@ def _mode(path: str) -> int:
 
 
 @contextmanager
-def usable(what: str) -> Iterator[None]:
-    """Turn the system's refusal to read or write `what` into an error that names it.
+def usable(what: str | Path) -> Iterator[None]:
+    """Turn the system's refusal to read or write `what` (a file, or a noun for one) into an error that names it.
 
     Raises:
         ProjectUnusable: the block raised an OSError.
     """
     try:
         yield
+    except ProjectUnusable:
+        raise
     except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
+        where = f": {error.filename}" if error.filename and str(error.filename) != str(what) else ""
         raise ProjectUnusable(
             f"{what} can't be used: {error.strerror or error}{where}\n  next: check its permissions and the disk"
         ) from error

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import ProjectUnusable
+from bridge.files import usable as usable
 from bridge.files import write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
 _MOST = 16 * 1024 * 1024
-
-
-@contextmanager
-def usable(path: Path) -> Iterator[None]:
-    """Turn the system's refusal into an error that names the file.
-
-    Raises:
-        ProjectUnusable: the block raised an OSError.
-    """
-    try:
-        yield
-    except ProjectUnusable:
-        raise
-    except OSError as error:
-        raise ProjectUnusable(
-            f"{path} can't be used: {error.strerror or error}\n  next: check the folder's permissions and the disk"
-        ) from error
 
 
 def read_text(path: Path) -> str | None:

@@ -9,8 +9,8 @@ import pytest
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.verify.checks import load
 from bridge.verify.gherkin.selection import TAGS, applies, chosen, kind_of
+from bridge.verify.registry import load
 from tests.features.driver_bench import DriverBench, decoded
 from tests.features.oracle import array_after
 from tests.skeletons import minimal_agent, minimal_driver

@@ -42,7 +42,7 @@ def exit_code(run: Callable[[], int]) -> int:
         return 0
     except OSError as error:
         return _environment(error) or _bug(error)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever else there is, is a bug, and reported as one
         return _bug(error)
 
 

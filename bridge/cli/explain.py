@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bridge.verify.registry import Check
 
-_SECTIONS = ("Bad", "Good")
-
 
 @click.command()
 @click.argument("code", required=False)
@@ -48,54 +46,36 @@ def _head(check: Check) -> str:
 
 
 def _fields(check: Check) -> dict[str, object]:
-    why, examples = _parts(check.doc)
     return {
         "code": check.code,
         "title": check.title,
         "applies": list(check.applies),
         "phase": check.phase,
         "severity": check.severity.value,
-        "why": why,
-        "bad": examples["Bad"],
-        "good": examples["Good"],
+        **check.documentation._asdict(),
     }
 
 
 def _page(check: Check) -> str:
     style = Style(sys.stdout)
-    why, examples = _parts(check.doc)
+    why, *examples = check.documentation
     runs = "runs the script" if check.phase == "behaviour" else "does not run the script"
     kinds = " and ".join(f"{kind}s" for kind in check.applies)
     lines = [f"{style(check.code, 'bold')} {style(check.title, 'bold')}"]
     lines += [f"{check.severity.value} · for {kinds} · {runs}", ""]
     if why:
         lines += [why, ""]
-    for name, colour in zip(_SECTIONS, ("red", "green"), strict=True):
-        if examples[name]:
-            lines += [style(f"{name}:", colour), "", textwrap.indent(examples[name], "    "), ""]
+    for name, colour, example in zip(("Bad", "Good"), ("red", "green"), examples, strict=True):
+        if example:
+            lines += [style(f"{name}:", colour), "", textwrap.indent(example, "    "), ""]
     return "\n".join(lines)
-
-
-def _parts(doc: str) -> tuple[str, dict[str, str]]:
-    """A check's docstring in its parts: why it matters, the bad and the good example."""
-    parts: dict[str, list[str]] = {"": [], **{name: [] for name in _SECTIONS}}
-    at = ""
-    for line in doc.splitlines():
-        if line.rstrip() in [f"{name}::" for name in _SECTIONS]:
-            at = line.rstrip().removesuffix("::")
-        else:
-            parts[at].append(line)
-    why = "\n".join(parts.pop("")).strip("\n")
-    return why, {name: textwrap.dedent("\n".join(lines)).strip("\n") for name, lines in parts.items()}
 
 
 def all_checks() -> Mapping[str, Check]:
     """Every check by its code, in the order of the codes."""
-    from bridge.verify.checks import load
-    from bridge.verify.registry import CHECKS
+    from bridge.verify.registry import load
 
-    load()
-    return dict(sorted(CHECKS.items()))
+    return load()
 
 
 def _find(code: str) -> Check:

@@ -1,1 +1,1 @@
-"""A throw-away project and a scripted stand-in for each coding-agent CLI."""
+"""A throwaway project and a scripted stand-in for each coding-agent CLI."""

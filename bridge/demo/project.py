@@ -1,4 +1,4 @@
-"""The demo's throw-away project: a real git repository, a prompt, a plan, and a stand-in on PATH."""
+"""The demo's throwaway project: a real git repository, a prompt, a plan, and a stand-in on PATH."""
 
 from __future__ import annotations
 
@@ -53,11 +53,7 @@ class DemoProject:
 def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0) -> DemoProject:
     """Make the project in the empty folder `base`, for one of `DRIVERS`.
 
-    Args:
-        base: gets ``project/`` and ``bin/``; it is created if need be.
-        driver: name of the driver whose CLI is stood in for.
-        iterations: how many tasks the plan gets, one per iteration.
-        delay: seconds between two events of the stand-in.
+    The plan gets a task per iteration; `delay` is in seconds, between two events of the stand-in.
 
     Raises:
         ConfigurationError: `base` holds something already.

@@ -94,21 +94,25 @@ def parse(cli: Cli, name: str, argv: list[str]) -> Run:
         kind = cli.options.get(option)
         if kind is None or (equals and kind == FLAG):
             fail(cli.refusal.format(option), cli.refused)
-        if kind == FLAG:
-            options[option] = True
-        elif equals:
-            options[option] = value
-        elif kind == OPTIONAL:
-            options[option] = ""
-        elif kind == SEVERAL:
-            taken = options.setdefault(option, [])
-            while rest and not rest[0].startswith("-"):
-                taken.append(rest.pop(0))
-        elif not rest or (rest[0].startswith("-") and name != "opencode"):
-            fail(f"error: option '{option} <value>' argument missing", cli.refused)
-        else:
-            options[option] = rest.pop(0)
+        given = value if equals else value_of(option, kind, rest, cli, name)
+        options[option] = [*options.get(option, []), *given] if kind == SEVERAL else given
     return Run(name, options, words)
+
+
+def value_of(option: str, kind: str, rest: list[str], cli: Cli, name: str) -> Any:
+    """The value of an option that stands before `rest`; what belongs to it is taken from there."""
+    if kind == FLAG:
+        return True
+    if kind == OPTIONAL:
+        return ""
+    if kind == SEVERAL:
+        taken = []
+        while rest and not rest[0].startswith("-"):
+            taken.append(rest.pop(0))
+        return taken
+    if not rest or (rest[0].startswith("-") and name != "opencode"):
+        fail(f"error: option '{option} <value>' argument missing", cli.refused)
+    return rest.pop(0)
 
 
 def fail(message: str, status: int = 1) -> NoReturn:

@@ -133,7 +133,7 @@ class _Thread(Source):
                 if not self._put(_bytes(item, end_lines=self._end_lines), news):
                     return
             self._put(None, news)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whoever reads raises it
             self._put(error, news)
         finally:
             os.close(news)

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError, HookTimeout
-from bridge.verify.checks import load
 from bridge.verify.folding import folded
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
@@ -25,7 +24,7 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
-from bridge.verify.registry import CannotTell, NotApplicable, chosen
+from bridge.verify.registry import CannotTell, NotApplicable, Problem, chosen, load
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def _take(turn: _Turn, given: Given, run: _Run) -> None:
     try:
         try:
             subject = Subject(given.path, bash=run.bash, timeout=run.timeout, named=given.named)
-        except Exception as error:  # a bug of ours: it costs this script and no other
+        except Exception as error:  # noqa: BLE001 - a bug of ours: it costs this script and no other
             turn.started.set_result(ScriptStarted(given.path, "out-of-scope"))
             baffling = _baffling(given.path, run.checks, began, f"{type(error).__name__}: {error}")
             turn.finished.set_result(nothing_verified(baffling))
@@ -144,7 +143,7 @@ def _take(turn: _Turn, given: Given, run: _Run) -> None:
             turn.finished.set_result(_examined(subject, run, began))
         finally:
             run.at_work.discard(subject)
-    except BaseException as error:  # or whoever waits for the turn would wait for ever
+    except BaseException as error:  # noqa: BLE001 - or whoever waits for the turn would wait for ever
         for future in turn:
             if not future.done():
                 future.set_exception(error)
@@ -193,10 +192,11 @@ def run_check(subject: Subject, check: Check) -> CheckResult:
     except NotApplicable as why:
         outcome, reason = Outcome.SKIPPED, str(why)
     except HookTimeout as error:
-        findings.append(subject.finding(check.code, error.what, hook=_hook(subject, error.hook)))
+        hook = error.hook if error.hook in subject.facts.names else None
+        findings.append(check._replace(hook=None).finding(subject, Problem(error.what, hook=hook)))
     except BridgeError as error:  # such as a script that can't be loaded: other checks say what is wrong with it
         outcome, reason = Outcome.UNKNOWN, str(error)
-    except Exception as error:  # a check of ours, or what it runs on, is broken: the others go on
+    except Exception as error:  # noqa: BLE001 - a check of ours, or what it runs on, is broken: the others go on
         outcome, reason = Outcome.UNKNOWN, f"{type(error).__name__}: {error}"
     if findings:
         outcome = Outcome.FAILED
@@ -214,7 +214,3 @@ def _precondition(subject: Subject, check: Check) -> None:
     subject.budget.start()
     if not check.after_timeout and not subject.budget.remaining:
         raise CannotTell(f"running the script took longer than {subject.budget.seconds:g} s")
-
-
-def _hook(subject: Subject, name: str) -> str | None:
-    return name if name in subject.facts.names else None

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ScriptNotFound
-from bridge.verify.checks import load
 from bridge.verify.model import CheckResult, Finding, Outcome, ScriptFinished, Severity
+from bridge.verify.registry import Problem, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,5 +121,6 @@ def nothing_verified(script: ScriptFinished) -> ScriptFinished:
 
 def _failed(subject: Subject, code: str, message: str, expected: str) -> CheckResult:
     """A check that fails by this message, whatever was selected."""
-    finding = subject.finding(code, message, expected=expected, severity=Severity.ERROR)
-    return CheckResult(code, load()[code].title, Outcome.FAILED, (finding,))
+    check = load()[code]
+    finding = check.finding(subject, Problem(message, expected=expected, severity=Severity.ERROR))
+    return CheckResult(code, check.title, Outcome.FAILED, (finding,))

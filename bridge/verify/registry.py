@@ -1,17 +1,13 @@
 """The checks, by number, in a visible dict. A check's docstring is its documentation.
 
-A check is a function of a `Subject` (what is known of one script) that yields findings::
+A check is a function of a `Subject` (what is known of one script) that yields problems::
 
-    @check("RB012", "No session flag without CLAUDE_USE_CONTINUE", applies=("driver",), phase="behaviour")
-    def no_session_unless_continued(subject: Subject) -> Iterator[Finding]:
+    @behaviour("RB012", "No session flag without CLAUDE_USE_CONTINUE", DRIVER, hook="driver_build_command")
+    def no_session_unless_continued(subject: Subject) -> Iterator[Problem]:
         '''Why it matters, in a paragraph.
 
-        Bad::
-
-            CLAUDE_CMD_ARGS+=("--resume" "$session_id")
-
-        Good::
-
+        Bad:  CLAUDE_CMD_ARGS+=("--resume" "$session_id")
+        Good:
             if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]; then
                 CLAUDE_CMD_ARGS+=("--resume" "$session_id")
             fi
@@ -21,35 +17,76 @@ A check is a function of a `Subject` (what is known of one script) that yields f
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
+import textwrap
+from functools import cache, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import ConfigurationError
-from bridge.verify.model import Severity
+from bridge.verify.model import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from bridge.verify.model import Finding
     from bridge.verify.subject import Subject
 
-    Run = Callable[[Subject], Iterator[Finding]]
+    Judge = Callable[[Subject], Iterator["Problem"]]
+
+DRIVER, AGENT, BOTH = ("driver",), ("agent",), ("driver", "agent")
+_ROOMS = (
+    "script", "sourcing", "hooks", "running", "driver_answers", "driver_command", "driver_settings",
+    "driver_sessions", "driver_live", "agent_text", "agent_runs",
+)  # fmt: skip
+"""The modules of `bridge.verify.checks`."""
 
 Phase = Literal["static", "behaviour"]
 """Static checks never execute the script; behaviour checks run it in a fresh bash."""
 
 
 class CannotTell(Exception):
-    """Raised by a check: whether the clause holds can't be told; says why. Its findings so far count."""
+    """Raised by a check: whether the clause holds can't be told; says why. Its problems so far count."""
 
 
 class NotApplicable(Exception):
     """Raised by a check: the clause doesn't concern this script; says why."""
 
 
+class Problem(NamedTuple):
+    """What a check has seen: a `Finding`, but for what the check itself knows.
+
+    hook: default is the check's. line: default is the hook's first. severity: default is the check's.
+    """
+
+    message: str
+    line: int | None = None
+    hook: str | None = None
+    expected: str = ""
+    hint: str = ""
+    severity: Severity | None = None
+
+
+class Documentation(NamedTuple):
+    """Why a clause matters, an example that violates it, and the same as it should be."""
+
+    why: str
+    bad: str
+    good: str
+
+    def __str__(self) -> str:
+        examples = (
+            f"{name}::\n\n{textwrap.indent(code, '    ')}"
+            for name, code in (("Bad", self.bad), ("Good", self.good))
+            if code
+        )
+        return "\n\n".join([self.why, *examples])
+
+
 class Check(NamedTuple):
     """One numbered clause of a contract.
 
+    hook: the one that it is about, where there is one.
     gate: nothing else can be told of a script that fails it, so it is run whatever was selected.
     after_timeout: it is run when the time for the script is used up, too: it says what has used it.
     """
@@ -59,44 +96,90 @@ class Check(NamedTuple):
     applies: tuple[str, ...]
     phase: Phase
     severity: Severity
-    run: Run
+    judge: Judge
+    hook: str | None = None
     gate: bool = False
     after_timeout: bool = False
 
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """What it finds in the script.
+
+        Raises:
+            CannotTell, NotApplicable: see there.
+            BridgeError: the script can't be run.
+        """
+        for problem in self.judge(subject):
+            yield self.finding(subject, problem)
+
+    def finding(self, subject: Subject, problem: Problem) -> Finding:
+        """A problem of a script as a finding of this check."""
+        hook = problem.hook or self.hook
+        return Finding(
+            self.code,
+            self.severity if problem.severity is None else problem.severity,
+            problem.message,
+            subject.path,
+            subject.facts.line(hook) if problem.line is None and hook is not None else problem.line,
+            hook,
+            problem.expected,
+            problem.hint,
+        )
+
     @property
-    def doc(self) -> str:
-        """The documentation: why it matters, a bad and a good example."""
-        return inspect.getdoc(self.run) or ""
+    def documentation(self) -> Documentation:
+        """What the docstring of the function says."""
+        why, _, examples = (inspect.getdoc(self.judge) or "").partition("\n\nBad:")
+        bad, _, good = examples.partition("\nGood:")
+        return Documentation(why, *(textwrap.dedent(example).strip() for example in (bad, good)))
 
 
 CHECKS: dict[str, Check] = {}
-"""Every check by its code, in order of registration; `load` in `bridge.verify.checks` fills it."""
+"""Every check by its code, in order of registration; `load` fills it."""
 
 
-def check(
+@cache
+def load() -> Mapping[str, Check]:
+    """All checks, in order of their codes. Each module registers its own when it is imported."""
+    for name in _ROOMS:
+        importlib.import_module(f"bridge.verify.checks.{name}")
+    return MappingProxyType(dict(sorted(CHECKS.items())))
+
+
+def _check(
+    phase: Phase,
     code: str,
     title: str,
-    *,
     applies: tuple[str, ...],
-    phase: Phase,
+    *,
+    hook: str | None = None,
     severity: Severity = Severity.ERROR,
     gate: bool = False,
     after_timeout: bool = False,
-) -> Callable[[Run], Run]:
+) -> Callable[[Judge], Judge]:
     """Register a check under its number; a number is never used twice, and never used again."""
 
-    def register(function: Run) -> Run:
+    def register(judge: Judge) -> Judge:
         assert code not in CHECKS, f"{code} is taken"
-        CHECKS[code] = Check(code, title, applies, phase, severity, function, gate, after_timeout)
-        return function
+        CHECKS[code] = Check(code, title, applies, phase, severity, judge, hook, gate, after_timeout)
+        return judge
 
     return register
+
+
+static = partial(_check, "static")
+behaviour = partial(_check, "behaviour")
+
+
+def said(text: str, limit: int = 120) -> str:
+    """What a script printed, short enough for a message."""
+    shown = " ".join(text.split())
+    return repr(shown if len(shown) <= limit else shown[: limit - 3] + "...")
 
 
 def chosen(
     checks: Mapping[str, Check], select: Sequence[str], ignore: Sequence[str], *, static_only: bool = False
 ) -> tuple[Check, ...]:
-    """The checks that shall run, in order of their codes.
+    """The checks that shall run, in order of their codes; `select` and `ignore` hold codes, or how they begin.
 
     Raises:
         ConfigurationError: an entry is neither a code nor how one begins.

@@ -16,15 +16,13 @@ from bridge.errors import BridgeError
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.shell import script
 from bridge.verify.facts import effects_of, facts_of
-from bridge.verify.model import Finding
-from bridge.verify.registry import CHECKS
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from bridge.contract import Contract
     from bridge.verify.facts import Effects, Facts
-    from bridge.verify.model import Kind, Severity
+    from bridge.verify.model import Kind
     from bridge.verify.probe import AgentProbe, DriverProbe
 
 _PATIENCE = 20.0
@@ -225,33 +223,6 @@ class Subject:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    # -- what checks say of it -----------------------------------------------------------------------
-
-    def finding(
-        self,
-        code: str,
-        message: str,
-        *,
-        line: int | None = None,
-        hook: str | None = None,
-        expected: str = "",
-        hint: str = "",
-        severity: Severity | None = None,
-    ) -> Finding:
-        """A finding on this script; the severity is the check's and the line the hook's unless given."""
-        if line is None and hook is not None:
-            line = self.facts.line(hook)
-        return Finding(
-            code,
-            CHECKS[code].severity if severity is None else severity,
-            message,
-            self.path,
-            line,
-            hook,
-            expected,
-            hint,
-        )
 
 
 def syntax_error(path: str | os.PathLike[str], bash: str) -> list[tuple[int, str]] | None:

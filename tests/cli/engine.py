@@ -43,13 +43,8 @@ class Engine(ModuleType):
 def sound(_subject: object) -> Iterator[Any]:
     """Why it matters.
 
-    Bad::
-
-        exit 1
-
-    Good::
-
-        return 1
+    Bad:  exit 1
+    Good: return 1
     """
     return iter(())
 
@@ -57,15 +52,13 @@ def sound(_subject: object) -> Iterator[Any]:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     made = Engine()
-    checks = ModuleType("bridge.verify.checks")
-    checks.load = lambda: None  # type: ignore[attr-defined]
     known = {
         code: registry.Check(code, f"Title of {code}", ("driver",), "behaviour", Severity.ERROR, sound)
         for code in ("RB001", "RB012", "RB013", "RB030")
     }
     monkeypatch.setattr(registry, "CHECKS", known)
+    monkeypatch.setattr(registry, "load", lambda: known)
     monkeypatch.setitem(sys.modules, "bridge.verify.engine", made)
-    monkeypatch.setitem(sys.modules, "bridge.verify.checks", checks)
     monkeypatch.chdir(tmp_path)
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.verify import engine
-from bridge.verify.checks import load
 from bridge.verify.model import Finding, Outcome, ScriptFinished, Severity
+from bridge.verify.registry import load
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:

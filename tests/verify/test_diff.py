@@ -9,7 +9,7 @@ import pytest
 from bridge import resources
 from bridge.errors import ConfigurationError
 from bridge.verify.diff import Hunk, Observation, Observed, changes, compare
-from bridge.verify.diff.matrix import inputs
+from bridge.verify.diff.observe import inputs
 from bridge.verify.diff.render import as_markdown, as_text
 
 VERSIONS = Path(__file__).parents[1] / "data" / "verify" / "versions"
@@ -43,7 +43,7 @@ def test_the_codex_driver_changed_where_it_resumes_and_nowhere_else() -> None:
         Hunk(("--resume", "<session>"), (), "exec", "exec"),
         Hunk((), ("resume", "<session>"), "workspace-write", "workspace-write"),
     )
-    resumed = [case for case in inputs() if case.session and case.settings["CLAUDE_USE_CONTINUE"] == "true"]
+    resumed = [case for case in inputs() if case.build.session and case.build.resume == "true"]
     assert change.cases == len(resumed)
     assert dict(change.where) == {
         "session": ("an id", "special characters"),

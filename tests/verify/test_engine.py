@@ -15,7 +15,6 @@ from bridge.verify.engine import verify
 from bridge.verify.intake import scripts_in
 from bridge.verify.model import (
     Event,
-    Finding,
     Outcome,
     RunFinished,
     RunStarted,
@@ -24,7 +23,7 @@ from bridge.verify.model import (
     Severity,
 )
 from bridge.verify.probe import DriverProbe
-from bridge.verify.registry import CannotTell, Check, NotApplicable
+from bridge.verify.registry import CannotTell, Check, NotApplicable, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +43,7 @@ def finished(events: list[Event]) -> list[ScriptFinished]:
 
 def only(
     monkeypatch: pytest.MonkeyPatch,
-    *functions: Callable[[Subject], Iterator[Finding]],
+    *functions: Callable[[Subject], Iterator[Problem]],
     phase: Literal["static", "behaviour"] = "static",
 ) -> None:
     """Let the engine have these checks alone: RB900, RB901, …"""
@@ -54,7 +53,6 @@ def only(
         for code, function in zip(codes, functions, strict=True)
     }
     monkeypatch.setattr(engine, "load", lambda: checks)
-    monkeypatch.setattr("bridge.verify.subject.CHECKS", checks)
 
 
 def test_shipped_drivers_have_no_finding() -> None:
@@ -112,12 +110,12 @@ def test_broken_scripts_do_not_stop_the_others(tmp_path: Path) -> None:
 
 
 def test_an_error_of_ours_makes_the_check_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(subject: Subject) -> Iterator[Finding]:
+    def broken(subject: Subject) -> Iterator[Problem]:
         yield from ()
         raise ZeroDivisionError("ours")
 
-    def sound(subject: Subject) -> Iterator[Finding]:
-        yield subject.finding("RB901", "seen", hook="driver_name")
+    def sound(subject: Subject) -> Iterator[Problem]:
+        yield Problem("seen", hook="driver_name")
 
     only(monkeypatch, broken, sound)
     events = run(DRIVERS / "codex.sh")
@@ -129,16 +127,16 @@ def test_an_error_of_ours_makes_the_check_unknown(monkeypatch: pytest.MonkeyPatc
 
 
 def test_checks_may_say_that_they_cannot_tell_or_do_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
-    def cannot(subject: Subject) -> Iterator[Finding]:
+    def cannot(subject: Subject) -> Iterator[Problem]:
         yield from ()
         raise CannotTell("eval")
 
-    def not_applicable(subject: Subject) -> Iterator[Finding]:
+    def not_applicable(subject: Subject) -> Iterator[Problem]:
         yield from ()
         raise NotApplicable("no sessions")
 
-    def both(subject: Subject) -> Iterator[Finding]:
-        yield subject.finding("RB902", "one")
+    def both(subject: Subject) -> Iterator[Problem]:
+        yield Problem("one")
         raise CannotTell("the rest")
 
     only(monkeypatch, cannot, not_applicable, both)
@@ -151,13 +149,13 @@ def test_checks_may_say_that_they_cannot_tell_or_do_not_apply(monkeypatch: pytes
 
 
 def test_a_script_that_hangs_ends_by_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hangs(subject: Subject) -> Iterator[Finding]:
+    def hangs(subject: Subject) -> Iterator[Problem]:
         yield from ()
         time.sleep(subject.budget.remaining)
         raise HookTimeout("driver_name did not end", hook="driver_name")
 
-    def later(subject: Subject) -> Iterator[Finding]:
-        yield subject.finding("RB901", "never asked")
+    def later(subject: Subject) -> Iterator[Problem]:
+        yield Problem("never asked")
 
     only(monkeypatch, hangs, later, phase="behaviour")
     began = time.monotonic()
@@ -173,9 +171,9 @@ def test_the_probe_of_every_script_is_closed(monkeypatch: pytest.MonkeyPatch, br
     closed = []
     monkeypatch.setattr(DriverProbe, "close", lambda probe: closed.append(Path(probe.script).stem))
 
-    def asks(subject: Subject) -> Iterator[Finding]:
+    def asks(subject: Subject) -> Iterator[Problem]:
         assert subject.probe is subject.driver
-        yield subject.finding("RB900", Path(subject.probe.script).stem)
+        yield Problem(Path(subject.probe.script).stem)
         if broken:
             raise SystemError("ours")
 

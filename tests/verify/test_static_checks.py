@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.verify.checks import load
 from bridge.verify.engine import verify
 from bridge.verify.model import Finding, ScriptFinished, Severity
+from bridge.verify.registry import load
 
 FIXTURES = Path(__file__).parent / "fixtures"
 STATIC = [code for code, check in load().items() if check.phase == "static"]
@@ -47,8 +47,10 @@ def test_every_check_has_fixtures_and_documentation(code: str) -> None:
     assert any(name.startswith("bad") for name in names)
     assert any(name.startswith("good") for name in names)
     check = load()[code]
-    assert check.doc.count("\n\nBad::\n\n    ") == check.doc.count("\n\nGood::\n\n    ") == 1
-    assert len(check.doc.split("Bad::")[0]) > 60
+    why, bad, good = check.documentation
+    assert len(why) > 60
+    assert bad
+    assert good
     assert len(check.title) < 60
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bridge.verify.diff.model import joined
+from bridge.verify.diff.observe import joined
 from bridge.verify.reports.base import clean, plural, printable
 from bridge.verify.reports.markdown import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bridge.verify.diff.fold import Change
-    from bridge.verify.diff.model import Facet
-    from bridge.verify.diff.run import Difference
-
-__all__ = ["RENDERERS", "as_json", "as_markdown", "as_text"]
+    from bridge.verify.diff import Difference
+    from bridge.verify.diff.changes import Change
+    from bridge.verify.diff.observe import Facet
 
 _FEW = 4
 _ARGUMENTS = ("argv", "tools")  # facets whose elements stand on one line

@@ -7,7 +7,7 @@ with Subject(path) as subject:
 from __future__ import annotations
 
 from bridge.verify.probe.agent import AgentProbe
-from bridge.verify.probe.base import HookResult, Probe, ProbeFailed
+from bridge.verify.probe.base import TROUBLE, HookResult, Probe, ProbeFailed
 from bridge.verify.probe.driver import ALLOWED, MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.scratch import end_leftovers
 
@@ -15,6 +15,7 @@ __all__ = [
     "ALLOWED",
     "MISSING",
     "SESSION",
+    "TROUBLE",
     "AgentProbe",
     "Build",
     "DriverProbe",

@@ -44,6 +44,15 @@ _TROUBLES: dict[type[HookError], str] = {
     OutputLimitExceeded: "flooded",
     HookInterrupted: "interrupted",
 }
+TROUBLE = {
+    "hung": "does not end",
+    "died": "ends the shell",
+    "exited": "calls exit",
+    "flooded": "prints without end",
+    "interrupted": "is interrupted",
+}
+"""What each trouble of a `HookResult` is, in words."""
+
 _P = TypeVar("_P", bound="Probe")
 _T = TypeVar("_T")
 
@@ -270,6 +279,16 @@ class Probe:
         if before is not None and not result.trouble and (after := self.state()) is not None:
             self._watched.append(Watched(hook, before, after))
         return result
+
+    def call_for_array(self, hook: str, *arguments: str, array: str) -> HookResult:
+        """Call a hook in one exchange, with the array that it answers in emptied first; nothing else is noted."""
+        elements: list[str] = []
+
+        def run() -> Reply:
+            reply, elements[:] = self.shell.call_for_array(hook, *arguments, array=array, start=())
+            return reply
+
+        return self._guarded(hook, run)._replace(value=elements)
 
     def _guarded(self, hook: str, run: Callable[[], Reply]) -> HookResult:
         try:

@@ -144,6 +144,12 @@ class Scratch:
             target.write_text(_CLI.replace("@CONTROL@", str(self.control)))
             target.chmod(0o755)
 
+    def keep_cli(self, name: str) -> None:
+        """Take every other scripted CLI from PATH."""
+        for file in self.bin.iterdir():
+            if file.name != os.path.basename(name):
+                file.unlink()
+
     def is_system_program(self, name: str) -> bool:
         """Whether the operating system itself has a program of that name, or we provide what it should have."""
         return name in self._provided or any(
@@ -173,6 +179,13 @@ class Scratch:
         finally:
             os.close(ours)
             gate.unlink()
+
+    def recorded(self, name: str) -> str:
+        """What the CLI was given behind the gate: its ``argv`` (separated by NUL), ``stdin`` or ``cwd``."""
+        try:
+            return (self.control / name).read_bytes().decode("utf-8", "surrogateescape")
+        except FileNotFoundError:
+            return ""
 
     def calls(self) -> list[str]:
         """The command lines with which the CLI was started since the last time."""

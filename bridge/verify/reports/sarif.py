@@ -99,6 +99,6 @@ def _rule(code: str, title: str) -> dict[str, Any]:
     rule: dict[str, Any] = {"id": code, "shortDescription": {"text": clean(title)}}
     if (check := CHECKS.get(code)) is not None:
         rule["defaultConfiguration"] = {"level": _LEVELS[check.severity]}
-        if check.doc:
-            rule["help"] = {"text": check.doc}
+        if check.documentation.why:
+            rule["help"] = {"text": str(check.documentation)}
     return rule

@@ -1,4 +1,4 @@
-"""The functions that a script defines: all that it must, none that nobody calls, each once, of one family."""
+"""The file itself, and the functions that it defines, read from its text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,131 @@ from typing import TYPE_CHECKING
 
 from bridge.contract import agent_contract, driver_contract
 from bridge.verify.model import Severity
-from bridge.verify.registry import CannotTell, check
+from bridge.verify.registry import BOTH, CannotTell, Problem, static
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.model import Finding
+    from bridge.verify.facts import Command
     from bridge.verify.subject import Subject
 
-BOTH = ("driver", "agent")
+
+@static("RB001", "The script can be read and is valid bash", BOTH, gate=True)
+def valid(subject: Subject) -> Iterator[Problem]:
+    """A loop that sources a script with a syntax error ends at once, or goes on without the functions behind it.
+
+    ``bash -n`` decides, so the answer is that of the bash that is used here. While it says no, nothing else is
+    checked. A file that can't be read as a script at all, a folder without scripts, and a run in which nothing
+    could be verified fail by this check, too, whatever `--select` and `--ignore` leave.
+
+    Bad:
+        driver_name() {
+            echo "mine"
+    Good:
+        driver_name() {
+            echo "mine"
+        }
+    """
+    for line, message in subject.syntax or ():
+        yield Problem(message, line=line, expected="valid bash", hint=f"bash -n {subject.path}")
+
+
+@static("RB002", "The script is written for bash", BOTH, severity=Severity.INFO)
+def interpreter(subject: Subject) -> Iterator[Problem]:
+    """Loops source the script into bash, whatever its first line says; the line tells editors and linters.
+
+    One that asks for a shell that is not of this family is an error: the script was not meant for bash.
+
+    Bad:  #!/usr/bin/env zsh
+    Good: #!/usr/bin/env bash
+    """
+    first = subject.source.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    if not first.startswith("#!"):
+        return
+    if subject.refused:
+        yield Problem(
+            f"{first!r} asks for another interpreter",
+            line=1,
+            expected="#!/usr/bin/env bash",
+            hint="loops source it into bash: write it for bash, and say so in the first line",
+            severity=Severity.ERROR,
+        )
+    elif not re.search(r"\bbash\b", first):
+        yield Problem(f"{first!r} asks for another shell than bash", line=1, expected="#!/usr/bin/env bash")
+
+
+@static("RB003", "The file has a name that loops find", BOTH, severity=Severity.WARNING)
+def file_name(subject: Subject) -> Iterator[Problem]:
+    """A loop is told a name, and sources the file of that name with ``.sh``; ``/`` and ``..`` are refused.
+
+    The name of a driver is also what ``driver_name`` prints: short, lower-case, the same everywhere.
+
+    Bad:  drivers/My Driver.bash
+    Good: drivers/my-driver.sh
+    """
+    name = subject.path.name
+    if not name.endswith(".sh"):
+        yield Problem(
+            f"{name} does not end in .sh",
+            expected="NAME.sh",
+            hint="rename it: loops look for NAME.sh",
+            severity=Severity.ERROR,
+        )
+    if ".." in subject.name:
+        yield Problem(
+            f"loops refuse the name {subject.name}: it holds ..",
+            expected="a name without ..",
+            severity=Severity.ERROR,
+        )
+    elif not re.fullmatch(r"[a-z0-9][a-z0-9._+-]*", subject.name):
+        yield Problem(
+            f"{subject.name!r} is an unusual name",
+            expected="lower-case letters, digits, -, _ and .",
+            hint="it is written into settings, messages and file names; keep it simple",
+        )
+
+
+@static("RB004", "bash 3.2 is enough", BOTH, severity=Severity.INFO)
+def old_bash(subject: Subject) -> Iterator[Problem]:
+    """macOS ships bash 3.2 as /bin/bash. What is newer fails there, some of it only when the line is reached.
+
+    Bad:
+        mapfile -t lines <"$1"
+        echo "${name,,}"
+    Good:
+        while IFS= read -r line; do lines+=("$line"); done <"$1"
+        printf '%s\\n' "$name" | tr '[:upper:]' '[:lower:]'
+    """
+    found = {what: line for line, what in sorted(subject.facts.newer, reverse=True)}
+    for function in (*subject.facts.functions, subject.facts.top):
+        for command in function.commands:
+            for what in _newer(command):
+                found[what] = min(command.line, found.get(what, command.line))
+    for what, line in sorted(found.items(), key=lambda item: (item[1], item[0])):
+        yield Problem(f"{what} is newer than bash 3.2", line=line, expected="bash 3.2 is enough")
+
+
+def _newer(command: Command) -> Iterator[str]:
+    words = command.words[1:]
+    flags = "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
+    if command.name in ("mapfile", "readarray", "coproc"):
+        yield command.name
+    elif command.name in ("declare", "local", "typeset", "readonly"):
+        yield from (f"{command.name} -{flag}" for flag in "Anglu" if flag in flags)
+    elif command.name == "[[" and re.search(r"(?:\[\[|&&|\|\||!|\()\s*-v\s", command.words[0]):
+        yield "[[ -v"
+    elif command.name == "printf" and any(re.search(r"%\([^)]*\)T", word) for word in words[:3]):
+        yield "printf '%(…)T'"
+    elif command.name == "wait" and "n" in flags:
+        yield "wait -n"
+    elif command.name == "read" and ("N" in flags or "i" in flags):
+        yield "read -" + ("N" if "N" in flags else "i")
+    if any(re.search(r"\$'[^']*\\[uU][0-9A-Fa-f]", word) for word in words):
+        yield r"$'\u…'"
+    if any(re.match(r"\{\w+\}[<>]", redirect) for redirect in command.redirects):
+        yield "{name}>"
+
+
 _LOOPS = {
     "driver": """
         load_platform_driver validate_allowed_tools log_status update_status execute_claude_code cleanup
@@ -47,17 +163,12 @@ _SHELLS = frozenset(
 """Builtins, and programs that the loops run."""
 
 
-@check("RB005", "The required hooks are defined", applies=BOTH, phase="static")
-def required(subject: Subject) -> Iterator[Finding]:
+@static("RB005", "The required hooks are defined", BOTH)
+def required(subject: Subject) -> Iterator[Problem]:
     """Loops call the required hooks without looking whether they exist: the loop ends, or never gets a command.
 
-    Bad::
-
-        driver_nmae() { echo "mine"; }      # and no driver_name
-
-    Good::
-
-        driver_name() { echo "mine"; }
+    Bad:  driver_nmae() { echo "mine"; }      # and no driver_name
+    Good: driver_name() { echo "mine"; }
     """
     facts = subject.facts
     missing = [name for name in subject.contract.required if name not in facts.names]
@@ -68,8 +179,7 @@ def required(subject: Subject) -> Iterator[Finding]:
             continue
         meant = _slip(subject, name)
         absent = subject.contract.hooks[name].absent.error
-        yield subject.finding(
-            "RB005",
+        yield Problem(
             f"{name} is missing" + (f"; there is {meant}: a slip of the pen?" if meant else ""),
             line=facts.line(meant) if meant else None,
             hook=name,
@@ -91,19 +201,15 @@ def _slip(subject: Subject, hook: str) -> str | None:
     return close[0] if close else None
 
 
-@check("RB006", "Functions with the contract's prefix are hooks", applies=BOTH, phase="static")
-def unknown(subject: Subject) -> Iterator[Finding]:
+@static("RB006", "Functions with the contract's prefix are hooks", BOTH)
+def unknown(subject: Subject) -> Iterator[Problem]:
     """A misspelt optional hook is never called, and nothing says so: the loop takes its default.
 
     A name that is close to a hook that the script doesn't define is an error. Any other is only mentioned: a
     helper is fine, though a later contract might give its name a meaning.
 
-    Bad::
-
-        driver_suports_sessions() { return 1; }     # the loop believes that sessions are supported
-
-    Good::
-
+    Bad:  driver_suports_sessions() { return 1; }     # the loop believes that sessions are supported
+    Good:
         driver_supports_sessions() { return 1; }
         _mine_helper() { …; }
     """
@@ -115,8 +221,7 @@ def unknown(subject: Subject) -> Iterator[Finding]:
             continue
         meant = contract.suggest(name)
         if meant is not None and meant not in facts.names and name not in called:
-            yield subject.finding(
-                "RB006",
+            yield Problem(
                 f"{name} is no hook; did you mean {meant}?",
                 line=facts.line(name),
                 hook=name,
@@ -124,8 +229,7 @@ def unknown(subject: Subject) -> Iterator[Finding]:
                 hint=f"rename it to {meant}",
             )
         elif name not in called:
-            yield subject.finding(
-                "RB006",
+            yield Problem(
                 f"{name} is no hook, and nothing in the script calls it",
                 line=facts.line(name),
                 hook=name,
@@ -134,8 +238,7 @@ def unknown(subject: Subject) -> Iterator[Finding]:
                 severity=Severity.WARNING if meant is not None else Severity.INFO,
             )
         else:
-            yield subject.finding(
-                "RB006",
+            yield Problem(
                 f"{name} is a helper with the prefix of hooks",
                 line=facts.line(name),
                 hook=name,
@@ -145,28 +248,23 @@ def unknown(subject: Subject) -> Iterator[Finding]:
             )
 
 
-@check("RB007", "Each function is defined once", applies=BOTH, phase="static", severity=Severity.WARNING)
-def once(subject: Subject) -> Iterator[Finding]:
+@static("RB007", "Each function is defined once", BOTH, severity=Severity.WARNING)
+def once(subject: Subject) -> Iterator[Problem]:
     """bash takes the last definition and says nothing of the one before; an edit of the first has no effect.
 
     Definitions in the branches of a condition are alternatives and fine.
 
-    Bad::
-
+    Bad:
         driver_name() { echo "old"; }
         driver_name() { echo "mine"; }
-
-    Good::
-
-        driver_name() { echo "mine"; }
+    Good: driver_name() { echo "mine"; }
     """
     lines: dict[str, int] = {}
     for function in subject.facts.functions:
         if function.conditional:
             continue
         if function.name in lines:
-            yield subject.finding(
-                "RB007",
+            yield Problem(
                 f"{function.name} is defined again; the definition in line {lines[function.name]} has no effect",
                 line=function.line,
                 hook=function.name,
@@ -176,24 +274,19 @@ def once(subject: Subject) -> Iterator[Finding]:
         lines[function.name] = function.line
 
 
-@check("RB008", "A script is a driver or an agent, not both", applies=BOTH, phase="static")
-def one_family(subject: Subject) -> Iterator[Finding]:
+@static("RB008", "A script is a driver or an agent, not both", BOTH)
+def one_family(subject: Subject) -> Iterator[Problem]:
     """Drivers and agents are sourced by different loops, which give them different variables and functions.
 
-    Bad::
-
+    Bad:
         driver_name() { echo "mine"; }
         agent_invoke() { …; }
-
-    Good::
-
-        drivers/mine.sh and agents/mine.sh
+    Good: drivers/mine.sh and agents/mine.sh
     """
     other = agent_contract() if subject.kind == "driver" else driver_contract()
     for name in other.hooks:
         if name in subject.facts.names:
-            yield subject.finding(
-                "RB008",
+            yield Problem(
                 f"{name} is a hook of {'an agent' if subject.kind == 'driver' else 'a driver'}",
                 hook=name,
                 expected=f"only hooks of {'a driver' if subject.kind == 'driver' else 'an agent'}",
@@ -201,21 +294,16 @@ def one_family(subject: Subject) -> Iterator[Finding]:
             )
 
 
-@check("RB009", "No function takes a name of the loop", applies=BOTH, phase="static")
-def foreign_names(subject: Subject) -> Iterator[Finding]:
+@static("RB009", "No function takes a name of the loop", BOTH)
+def foreign_names(subject: Subject) -> Iterator[Problem]:
     """The script is sourced into the loop, and a function there replaces one of the same name: the loop's own, or a
     builtin or program that it runs. From then on the loop calls the script's, for its own purposes.
 
     A stand-in that is only defined where the program is missing is fine, and so is a name that begins with that of
     the script.
 
-    Bad::
-
-        log_status() { echo "[mine] $*"; }
-
-    Good::
-
-        _mine_log() { echo "[mine] $*"; }
+    Bad:  log_status() { echo "[mine] $*"; }
+    Good: _mine_log() { echo "[mine] $*"; }
     """
     loops = frozenset(_LOOPS[subject.kind].split()) if subject.kind in _LOOPS else frozenset()
     told: set[str] = set()
@@ -225,8 +313,7 @@ def foreign_names(subject: Subject) -> Iterator[Finding]:
             continue
         told.add(function.name)
         what = "the loop's own function of that name" if mine else f"{function.name} for the whole loop"
-        yield subject.finding(
-            "RB009",
+        yield Problem(
             f"{function.name} replaces {what}",
             line=function.line,
             expected="a name of its own",
@@ -241,18 +328,13 @@ _POSITIONAL = re.compile(
 _GIVEN = ("driver_extract_session_id_from_output", "agent_invoke", "agent_extract_response")
 
 
-@check("RB032", "Hooks look at what they are given", applies=BOTH, phase="static")
-def uses_arguments(subject: Subject) -> Iterator[Finding]:
+@static("RB032", "Hooks look at what they are given", BOTH)
+def uses_arguments(subject: Subject) -> Iterator[Problem]:
     """The prompt or the output is named by the argument: another path in each iteration, and another one in each
     host. A path that is written down, or stdin, is the wrong one sooner or later.
 
-    Bad::
-
-        agent_invoke() { "$AGENT_CLI" < PROMPT.md; }
-
-    Good::
-
-        agent_invoke() { "$AGENT_CLI" < "$1"; }
+    Bad:  agent_invoke() { "$AGENT_CLI" < PROMPT.md; }
+    Good: agent_invoke() { "$AGENT_CLI" < "$1"; }
     """
     lines = subject.source.decode(errors="replace").splitlines()
     for hook in _GIVEN:
@@ -261,8 +343,7 @@ def uses_arguments(subject: Subject) -> Iterator[Finding]:
             continue
         if all(not _POSITIONAL.search("\n".join(lines[f.line - 1 : f.end_line])) for f in bodies):
             argument = subject.contract.hooks[hook].arguments[0]
-            yield subject.finding(
-                "RB032",
+            yield Problem(
                 f"{hook} never looks at its argument, the {argument.meaning}",
                 hook=hook,
                 expected='"$1"',

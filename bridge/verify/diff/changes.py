@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.verify.diff.model import Case, Facet, Observed
-
-__all__ = ["Change", "Example", "Hunk", "changes", "concerning"]
-
+    from bridge.verify.diff.observe import Case, Facet, Observed
 
 _TEXTS = ("shown", "text")  # what is made of events that a CLI printed
 
@@ -95,7 +92,7 @@ def _fold(hook: str, facet: str, examples: Sequence[Example]) -> Iterable[Change
     everything = [example.case for example in examples]
     for numbers, agreed in together.items():
         concerned = [examples[number] for number in sorted(numbers)]
-        where, exact = concerning([example.case for example in concerned], everything)
+        where, exact = _in_common([example.case for example in concerned], everything)
         yield Change(
             hook, facet, "changed", tuple(agreed), len(concerned), len(examples), where, exact, concerned[0]
         )
@@ -118,7 +115,7 @@ def _agreed(hunks: Sequence[Hunk]) -> Hunk:
     )
 
 
-def concerning(
+def _in_common(
     concerned: Sequence[Case], everything: Sequence[Case]
 ) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], bool]:
     """What some cases have in common: for each input that matters, its values; and whether that is exact."""

@@ -1,4 +1,4 @@
-"""What only agents must do: name their program, work line by line, let errors be seen."""
+"""Agents, read from the text: their program, its stderr, and work line by line."""
 
 from __future__ import annotations
 
@@ -8,29 +8,22 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.jq_use import at_once, is_jq
 from bridge.verify.model import Severity
-from bridge.verify.registry import CannotTell, check
+from bridge.verify.registry import AGENT, CannotTell, Problem, static
+from bridge.verify.streams import stderr_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.facts import Command
-    from bridge.verify.model import Finding
     from bridge.verify.subject import Subject
 
-AGENT = ("agent",)
 
-
-@check("RB040", "AGENT_CLI is set", applies=AGENT, phase="static")
-def names_its_program(subject: Subject) -> Iterator[Finding]:
+@static("RB040", "AGENT_CLI is set", AGENT)
+def names_its_program(subject: Subject) -> Iterator[Problem]:
     """Before it starts, the loop looks for ``$AGENT_CLI`` on PATH. It must be set once the script is sourced.
 
-    Bad::
-
-        agent_invoke() { AGENT_CLI="amp"; … }
-
-    Good::
-
-        AGENT_CLI="amp"
+    Bad:  agent_invoke() { AGENT_CLI="amp"; … }
+    Good: AGENT_CLI="amp"
     """
     facts = subject.facts
     writes = [write for write in facts.top.writes if write.name == "AGENT_CLI" and not write.subshell]
@@ -49,8 +42,7 @@ def names_its_program(subject: Subject) -> Iterator[Finding]:
         else "AGENT_CLI is not set"
         + (f"; there is {close[0]}: a slip of the pen?" if close and close[0] != "AGENT_CLI" else "")
     )
-    yield subject.finding(
-        "RB040",
+    yield Problem(
         why,
         line=writes[0].line if writes else inside.line if inside else None,
         expected='AGENT_CLI="…" outside of functions',
@@ -58,46 +50,38 @@ def names_its_program(subject: Subject) -> Iterator[Finding]:
     )
 
 
-@check("RB041", "agent_extract_response works line by line", applies=AGENT, phase="static")
-def extracts_by_line(subject: Subject) -> Iterator[Finding]:
+@static("RB041", "agent_extract_response works line by line", AGENT)
+def extracts_by_line(subject: Subject) -> Iterator[Problem]:
     """One line that is no JSON (a message of the program, half an event) ends jq, and with it all that follows it.
 
     The signal that the work is done then goes unseen, and the loop repeats finished work. ``jq -R`` with
     ``fromjson?`` takes each line by itself, too.
 
-    Bad::
-
-        jq -r 'select(.type == "result") | .result' "$1"
-
-    Good::
-
+    Bad:  jq -r 'select(.type == "result") | .result' "$1"
+    Good:
         while IFS= read -r line; do
             jq -r 'select(.type == "result") | .result' <<<"$line" 2>/dev/null || true
         done <"$1"
     """
-    yield from _by_line(subject, "RB041", "agent_extract_response", streaming=False)
+    yield from _by_line(subject, "agent_extract_response", streaming=False)
 
 
-@check("RB042", "agent_format_display works line by line", applies=AGENT, phase="static")
-def displays_by_line(subject: Subject) -> Iterator[Finding]:
+@static("RB042", "agent_format_display works line by line", AGENT)
+def displays_by_line(subject: Subject) -> Iterator[Problem]:
     """A malformed line would end jq in the middle of the stream, SIGPIPE the agent, and the iteration is lost.
 
     It would also keep back what it prints until a buffer is full, so nobody sees what the agent does.
 
-    Bad::
-
-        jq -r '.text // empty'
-
-    Good::
-
+    Bad:  jq -r '.text // empty'
+    Good:
         while IFS= read -r line; do
             jq -r '.text // empty' <<<"$line" 2>/dev/null || true
         done
     """
-    yield from _by_line(subject, "RB042", "agent_format_display", streaming=True)
+    yield from _by_line(subject, "agent_format_display", streaming=True)
 
 
-def _by_line(subject: Subject, code: str, hook: str, *, streaming: bool) -> Iterator[Finding]:
+def _by_line(subject: Subject, hook: str, *, streaming: bool) -> Iterator[Problem]:
     if hook not in subject.facts.names:
         raise CannotTell(f"{hook} is not defined")
     effects = subject.effects(hook)
@@ -112,8 +96,7 @@ def _by_line(subject: Subject, code: str, hook: str, *, streaming: bool) -> Iter
             why = "in the loop it takes all that is left of the input"
         if why:
             seen.add(command.line)
-            yield subject.finding(
-                code,
+            yield Problem(
                 f"jq in {command.function}: {why}",
                 line=command.line,
                 hook=hook,
@@ -141,25 +124,16 @@ def _drains(command: Command, hook: str) -> bool:
     return command.loop and command.function == hook and not fed and not null
 
 
-@check(
-    "RB045",
-    "What hooks hand on is not lost in a pipeline",
-    applies=AGENT,
-    phase="static",
-    severity=Severity.WARNING,
-)
-def hands_on(subject: Subject) -> Iterator[Finding]:
+@static("RB045", "What hooks hand on is not lost in a pipeline", AGENT, severity=Severity.WARNING)
+def hands_on(subject: Subject) -> Iterator[Problem]:
     """The loop runs the three required functions in a pipeline or ``$( )``. Globals that they set are then gone.
 
     Only agent_pre_iteration and agent_post_iteration run in the loop's own shell.
 
-    Bad::
-
+    Bad:
         agent_invoke() { _STARTED=$SECONDS; … }
         agent_post_iteration() { log "took $((SECONDS - _STARTED)) s"; }
-
-    Good::
-
+    Good:
         agent_pre_iteration() { _STARTED=$SECONDS; }
         agent_post_iteration() { log "took $((SECONDS - _STARTED)) s"; }
     """
@@ -173,11 +147,91 @@ def hands_on(subject: Subject) -> Iterator[Finding]:
             continue
         for name in sorted({write.name for write in subject.effects(hook).writes} & wanted - kept):
             write = next(write for write in subject.effects(hook).writes if write.name == name)
-            yield subject.finding(
-                "RB045",
+            yield Problem(
                 f"{write.function} sets {name}, but the loop runs it in a pipeline: the value is lost",
                 line=write.line,
                 hook=hook,
                 expected="set in agent_pre_iteration or agent_post_iteration",
                 hint="move it there, or hand it on in a file",
             )
+
+
+_LITERAL = re.compile(
+    rb"^[ \t]*(?:(?:export|readonly|declare(?: -\w+)*)[ \t]+)?AGENT_CLI=[\"']?([\w./+-]+)", re.MULTILINE
+)
+_ONLY_LOOKS_WORDS = """
+    command type which hash echo printf log local declare export test [ [[ readonly : return
+"""
+_ONLY_LOOKS = frozenset(_ONLY_LOOKS_WORDS.split())
+
+
+@static("RB043", "agent_invoke lets errors be seen", AGENT, hook="agent_invoke")
+def keeps_stderr(subject: Subject) -> Iterator[Problem]:
+    """The program says on stderr why it fails: not logged in, no network, no budget. The loop leaves it alone, so
+    that it reaches the terminal; thrown away, the loop fails again and again and nobody learns why.
+
+    A filter that takes out known noise and lets the rest through is fine.
+
+    Bad:  "$AGENT_CLI" <"$1" 2>/dev/null
+    Good:
+        "$AGENT_CLI" <"$1"
+        "$AGENT_CLI" <"$1" 2> >(grep -v "known noise" >&2)
+    """
+    for command, target in _stderr(subject):
+        if target == "discarded":
+            yield Problem(
+                f"`{command.text}` has its stderr thrown away",
+                line=command.line,
+                expected="stderr as the loop gave it",
+                hint="remove the redirection",
+            )
+
+
+@static("RB044", "agent_invoke keeps stderr apart", AGENT, hook="agent_invoke", severity=Severity.WARNING)
+def stderr_apart(subject: Subject) -> Iterator[Problem]:
+    """In stdout, messages stand among the events: they are no JSON, so none is displayed. Files nobody reads.
+
+    Bad:  "$AGENT_CLI" <"$1" 2>&1
+    Good:
+        "$AGENT_CLI" <"$1"
+        "$AGENT_CLI" <"$1" 2> >(tee -a errors.log >&2)
+    """
+    for command, target in _stderr(subject):
+        if target in ("stdout", "file"):
+            yield Problem(
+                f"the stderr of `{command.text}` goes " + ("into stdout" if target == "stdout" else "into a file"),
+                line=command.line,
+                expected="stderr as the loop gave it",
+                hint="remove the redirection, or let a copy through to stderr",
+            )
+
+
+def _stderr(subject: Subject) -> Iterator[tuple[Command, str]]:
+    """Where stderr goes of each command in agent_invoke that runs the program, or redirects everything."""
+    if "agent_invoke" not in subject.facts.names:
+        raise CannotTell("agent_invoke is not defined")
+    found = _LITERAL.search(subject.source)
+    program = found[1].decode() if found else ""
+    effects = subject.effects("agent_invoke")
+    seen: set[int] = set()
+    for command in (*effects.commands, *subject.facts.top.commands):
+        everything = command.name == "exec" and len(command.words) == 1
+        if command.line in seen or command.guarded or not (everything or _runs(command, program)):
+            continue
+        if not everything and not command.function:
+            continue
+        seen.add(command.line)
+        yield command, stderr_of((*command.redirects, *command.around))
+    if not effects.known:
+        raise CannotTell("agent_invoke could not be read")
+
+
+def _runs(command: Command, program: str) -> bool:
+    if command.name in _ONLY_LOOKS or any(word in ("--version", "-V", "--help") for word in command.words):
+        return False
+    if not command.name and not command.substituted:
+        return True
+    names = ("$AGENT_CLI", "${AGENT_CLI")
+    return any(
+        any(name in word for name in names) or (program and word.strip("\"'") == program) for word in command.words
+    )

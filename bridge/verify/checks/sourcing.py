@@ -6,16 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.model import Severity
-from bridge.verify.registry import CannotTell, check
+from bridge.verify.probe import TROUBLE
+from bridge.verify.registry import BOTH, CannotTell, Problem, behaviour, said, static
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.facts import Command
-    from bridge.verify.model import Finding
     from bridge.verify.subject import Subject
-
-BOTH = ("driver", "agent")
 
 _CHANGES = {
     "exit": "ends the loop",
@@ -53,20 +51,17 @@ def _commands(subject: Subject) -> Iterator[Command]:
     yield from (command for command in subject.facts.top.commands if not command.guarded)
 
 
-@check("RB010", "Sourcing leaves the shell as it was", applies=BOTH, phase="static")
-def leaves_the_shell(subject: Subject) -> Iterator[Finding]:
+@static("RB010", "Sourcing leaves the shell as it was", BOTH)
+def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
     """The script is sourced into the shell of the loop. What it changes there is changed for all that follows.
 
     ``set -e`` ends loops that were written without it, ``cd`` makes them work in another folder, a trap replaces
     their own, an ``exit`` ends them.
 
-    Bad::
-
+    Bad:
         set -euo pipefail
         IFS=,
-
-    Good::
-
+    Good:
         driver_valid_tools() {
             local IFS=,
             …
@@ -74,8 +69,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Finding]:
     for command in _commands(subject):
         if command.subshell or command.name not in _CHANGES or _only_asks(command):
             continue
-        yield subject.finding(
-            "RB010",
+        yield Problem(
             f"`{command.text}` runs when the script is sourced: it {_CHANGES[command.name]}",
             line=command.line,
             expected="only functions and variables outside of functions",
@@ -84,8 +78,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Finding]:
         )
     for write in subject.facts.top.writes:
         if write.name == "IFS" and not write.subshell:
-            yield subject.finding(
-                "RB010",
+            yield Problem(
                 "IFS is changed when the script is sourced: the loop's words are split differently from then on",
                 line=write.line,
                 expected="IFS as it was",
@@ -102,23 +95,17 @@ def _only_asks(command: Command) -> bool:
     return command.name in ("umask", "ulimit") and not words
 
 
-@check("RB011", "Sourcing prints nothing", applies=BOTH, phase="static", severity=Severity.WARNING)
-def silent(subject: Subject) -> Iterator[Finding]:
+@static("RB011", "Sourcing prints nothing", BOTH, severity=Severity.WARNING)
+def silent(subject: Subject) -> Iterator[Problem]:
     """What a script prints while it is sourced lands among what the loop prints or hands on.
 
-    Bad::
-
-        echo "loading my driver"
-
-    Good::
-
-        # nothing: loops say themselves what they load
+    Bad:  echo "loading my driver"
+    Good: # nothing: loops say themselves what they load
     """
     for command in _commands(subject):
         if command.subshell or command.name not in _PRINTS or _goes_elsewhere(command):
             continue
-        yield subject.finding(
-            "RB011",
+        yield Problem(
             f"`{command.text}` prints when the script is sourced",
             line=command.line,
             expected="no output",
@@ -135,21 +122,18 @@ def _goes_elsewhere(command: Command) -> bool:
     )
 
 
-@check("RB012", "Sourcing runs no commands", applies=BOTH, phase="static", severity=Severity.WARNING)
-def runs_nothing(subject: Subject) -> Iterator[Finding]:
+@static("RB012", "Sourcing runs no commands", BOTH, severity=Severity.WARNING)
+def runs_nothing(subject: Subject) -> Iterator[Problem]:
     """A script is also sourced to look at it: by ``doctor``, by tests, in folders where no agent shall run.
 
     What it runs then costs time at each start, and where the loop has ``set -e`` on, one that fails ends it.
     Programs in ``$( )`` of an assignment are only mentioned, and common tools not at all; the CLI itself takes a
     second, and what asks the network takes as long as it likes.
 
-    Bad::
-
+    Bad:
         mkdir -p "$HOME/.cache/mine"
         git fetch
-
-    Good::
-
+    Good:
         driver_build_command() {
             mkdir -p "$HOME/.cache/mine" || return 1
             …
@@ -159,16 +143,14 @@ def runs_nothing(subject: Subject) -> Iterator[Finding]:
             continue
         provided = subject.contract.functions.get(command.name)
         if provided is not None and not provided.at_load and not command.substituted:
-            yield subject.finding(
-                "RB012",
+            yield Problem(
                 f"{command.name} is called when the script is sourced, before the loop has made it ready",
                 line=command.line,
                 expected=f"{command.name} only in hooks",
                 severity=Severity.ERROR,
             )
         elif not command.substituted:
-            yield subject.finding(
-                "RB012",
+            yield Problem(
                 f"`{command.text}` runs when the script is sourced",
                 line=command.line,
                 expected="only functions and variables outside of functions",
@@ -176,8 +158,7 @@ def runs_nothing(subject: Subject) -> Iterator[Finding]:
             )
         elif command.name not in _TOOLS:
             slow = command.name in _FAR or command.name == _cli(subject)
-            yield subject.finding(
-                "RB012",
+            yield Problem(
                 f"`{command.text}` runs each time the script is sourced",
                 line=command.line,
                 expected="only functions and variables outside of functions",
@@ -194,19 +175,14 @@ def _cli(subject: Subject) -> str:
     return said[1].decode() if said else subject.name
 
 
-@check("RB013", "Sourcing keeps the loop's variables", applies=BOTH, phase="static")
-def keeps_variables(subject: Subject) -> Iterator[Finding]:
+@static("RB013", "Sourcing keeps the loop's variables", BOTH)
+def keeps_variables(subject: Subject) -> Iterator[Problem]:
     """The loop and its settings file have set these; whoever sets them again overrules the user.
 
     A default that leaves a value alone is fine.
 
-    Bad::
-
-        CLAUDE_OUTPUT_FORMAT="json"
-
-    Good::
-
-        : "${CLAUDE_OUTPUT_FORMAT:=json}"
+    Bad:  CLAUDE_OUTPUT_FORMAT="json"
+    Good: : "${CLAUDE_OUTPUT_FORMAT:=json}"
     """
     top = subject.facts.top
     kept = {(read.name, read.line) for read in top.reads}
@@ -216,8 +192,7 @@ def keeps_variables(subject: Subject) -> Iterator[Finding]:
             continue
         environment = write.name in ("PATH", "HOME", "LANG", "TMOUT", "CDPATH") or write.name.startswith("LC_")
         if environment or (entry is not None and entry.role in ("setting", "derived", "environment", "controller")):
-            yield subject.finding(
-                "RB013",
+            yield Problem(
                 f"{write.name} is set when the script is sourced"
                 + (f": {entry.meaning}" if entry is not None else "; it belongs to the environment"),
                 line=write.line,
@@ -225,3 +200,145 @@ def keeps_variables(subject: Subject) -> Iterator[Finding]:
                 hint=f'a default keeps it: : "${{{write.name}:=…}}"',
                 severity=Severity.WARNING if environment else None,
             )
+
+
+@behaviour("RB050", "Sourcing it comes back", BOTH)
+def loading_comes_back(subject: Subject) -> Iterator[Problem]:
+    """A script is sourced into the loop's own shell. An ``exit`` there ends the loop, not the script; so does
+    ``exec``, and a command that waits for input stops it before the first iteration.
+
+    Bad:  command -v my-cli >/dev/null || exit 1
+    Good: driver_check_available() { command -v my-cli >/dev/null 2>&1; }
+    """
+    answer = subject.probe.loading().result
+    if answer.trouble:
+        status = f" {answer.status}" if answer.trouble == "exited" else ""
+        yield Problem(
+            f"sourcing it {TROUBLE[answer.trouble]}{status}"
+            + (f": {said(answer.stderr)}" if answer.stderr else ""),
+            expected="only definitions at the top level",
+            hint="move the work into a hook, and return instead of exit",
+        )
+
+
+@behaviour("RB051", "Sourcing it succeeds", BOTH)
+def loading_succeeds(subject: Subject) -> Iterator[Problem]:
+    """The loops source scripts with ``set -e`` in force, so a last command that fails ends the loop at once,
+    without a word. The usual culprit is a short condition as the last line of the file.
+
+    Bad:  [[ -n "${MY_DEBUG:-}" ]] && set_debug
+    Good: if [[ -n "${MY_DEBUG:-}" ]]; then set_debug; fi
+    """
+    answer = subject.probe.loading().result
+    if not answer.trouble and answer.status:
+        yield Problem(
+            f"sourcing it returns {answer.status}" + (f": {said(answer.stderr)}" if answer.stderr else ""),
+            expected="status 0",
+            hint="make the last command of the file one that can't fail",
+        )
+
+
+@behaviour("RB052", "Sourcing it prints nothing", BOTH)
+def loading_is_silent(subject: Subject) -> Iterator[Problem]:
+    """What a script prints while it is loaded lands in the middle of the loop's own display, or in the answer
+    of whatever program had sourced it to ask a question.
+
+    Bad:  echo "my-platform driver loaded"
+    Good: # nothing: the loop says itself which driver it uses
+    """
+    answer = subject.probe.loading().result
+    for stream, text in (("stdout", answer.stdout), ("stderr", answer.stderr)):
+        if text and not (stream == "stderr" and (answer.status or answer.trouble)):
+            yield Problem(f"sourcing it prints {said(text)} on {stream}", expected="no output")
+
+
+def _moved(subject: Subject, *what: str) -> Iterator[tuple[str, str, str]]:
+    _, before, after = subject.probe.loading()
+    if before is not None and after is not None:
+        yield from (difference for difference in before.differences(after) if difference[0] in what)
+
+
+@behaviour("RB053", "Sourcing it leaves the shell's options", BOTH)
+def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
+    """Options belong to the shell that sources the script. ``set -e`` in a driver makes the loop end at the
+    first command that fails; ``nullglob`` or ``extglob`` change what the loop's own code means.
+
+    Bad:  set -euo pipefail
+    Good: driver_name() ( set -u; echo "my-platform" )   # or no options at all
+    """
+    for _, gone, new in _moved(subject, "options"):
+        yield Problem(
+            f"sourcing it changes the shell's options: now {new or '(none)'}, before {gone or '(none)'}",
+            expected="options as found",
+            hint="remove set and shopt from the top level",
+        )
+
+
+@behaviour("RB054", "Sourcing it leaves the working folder", BOTH)
+def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
+    """The working folder is the project. After a ``cd`` in a driver the loop looks for its plan, its prompt and
+    its logs in another place, and the agent works on the wrong files.
+
+    Bad:  cd "$(dirname "${BASH_SOURCE[0]}")"
+    Good: here="${BASH_SOURCE[0]%/*}"
+    """
+    for _, before, after in _moved(subject, "cwd"):
+        yield Problem(f"sourcing it changes the working folder from {before} to {after}")
+
+
+@behaviour("RB055", "Sourcing it leaves traps alone", BOTH)
+def loading_leaves_traps(subject: Subject) -> Iterator[Problem]:
+    """A shell has one trap per signal. A script that sets one takes the loop's own away, which would have ended
+    the agent and saved the state.
+
+    Bad:  trap 'rm -f "$tmp"' EXIT
+    Good: # remove the file in the function that made it
+    """
+    for _, before, after in _moved(subject, "traps"):
+        yield Problem(f"sourcing it changes traps: {said(after)} (before: {said(before)})")
+
+
+@behaviour("RB056", "Sourcing it leaves IFS alone", BOTH)
+def loading_leaves_ifs(subject: Subject) -> Iterator[Problem]:
+    """IFS decides how every unquoted expansion of the loop is split, and how ``"${a[*]}"`` is joined.
+
+    Bad:  IFS=','
+    Good: split() { local IFS=','; ...; }
+    """
+    for _, before, after in _moved(subject, "ifs"):
+        yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}")
+
+
+@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors", BOTH)
+def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
+    """A script that is sourced shares its caller's positional parameters, umask and open files. ``set --``
+    wipes out the loop's own arguments, ``umask`` changes who may read its state, and a file opened with
+    ``exec`` stays open in every program that the loop starts.
+
+    Bad:  exec 3>>/tmp/my-driver.log
+    Good: log() { echo "$*" >>"$MY_LOG"; }
+    """
+    names = {"positional": "the number of positional parameters", "descriptors": "open descriptors"}
+    for what, before, after in _moved(subject, "positional", "umask", "descriptors"):
+        yield Problem(
+            f"sourcing it changes {names.get(what, what)}: {after or 'none'} (before: {before or 'none'})"
+        )
+
+
+@behaviour("RB060", "Sourcing it leaves the host's settings", BOTH)
+def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
+    """The settings come from the person who runs the loop. A script that assigns one while it is loaded
+    overrules the settings file without anybody noticing.
+
+    Bad:  CLAUDE_USE_CONTINUE="true"
+    Good: [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]    # read it, in the hook
+    """
+    _, before, after = subject.probe.loading()
+    if before is None or after is None:
+        return
+    for name in before.host_changes(after):
+        environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG", "LC_ALL", "TMPDIR")
+        yield Problem(
+            f"sourcing it changes {name}, which belongs to the host",
+            severity=Severity.INFO if environment else None,
+        )

@@ -1,0 +1,328 @@
+"""driver_build_command: the program, the prompt and the context."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+from bridge.verify.model import Severity
+from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
+from bridge.verify.probe.scratch import FILES, PROMPT_FILE
+from bridge.verify.registry import DRIVER, Problem, behaviour, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.verify.subject import Subject
+
+HOOK = "driver_build_command"
+
+
+_HARMLESS = ("env", "bash", "sh", "dash", "timeout", "gtimeout", "nice", "nohup", "stdbuf", "command", "setsid")
+"""Wrappers that only start what follows them, so that it can be tried with the scripted CLI."""
+
+
+def prompt_text(probe: DriverProbe, case: Build) -> str:
+    """The prompt of a case, as it should reach the CLI: without trailing newlines."""
+    return FILES[
+        os.path.relpath(case.prompt, probe.scratch.project) if os.path.isabs(case.prompt) else case.prompt
+    ].rstrip("\n")
+
+
+@behaviour("RB100", "It builds a command", DRIVER, hook=HOOK)
+def builds(subject: Subject) -> Iterator[Problem]:
+    """With a prompt file that exists, the command is put into the array CLAUDE_CMD_ARGS, one element per
+    argument, and the status is 0. A string is no command: the loop would look for one program of that name.
+
+    Bad:  CLAUDE_CMD_ARGS="my-cli -p $prompt"
+    Good: CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
+    """
+    probe = subject.driver
+    if not probe.has(HOOK):
+        return
+    answer = probe.build(Build())
+    if answer.trouble:
+        return
+    if answer.status:
+        why = f": {said(answer.stderr)}" if answer.stderr else ""
+        yield Problem(f"it returns {answer.status} although the prompt exists{why}")
+    elif not isinstance(answer.value, list):
+        yield Problem("CLAUDE_CMD_ARGS is not an indexed array")
+    elif not answer.value:
+        yield Problem("CLAUDE_CMD_ARGS is empty", hint="is it local by mistake?")
+    elif len(answer.value) == 1 and re.search(r"\s", answer.value[0]):
+        yield Problem(f"CLAUDE_CMD_ARGS is one string, {said(answer.value[0])}")
+
+
+@behaviour("RB101", "A missing prompt is a failure", DRIVER, hook=HOOK)
+def missing_prompt_fails(subject: Subject) -> Iterator[Problem]:
+    """The status tells the loop that there is nothing to run. Without it an agent is started, and billed, with
+    an empty prompt or with the name of a file that does not exist.
+
+    Bad:  prompt=$(cat "$1" 2>/dev/null)
+    Good: if [[ ! -f "$1" ]]; then echo "no prompt file: $1" >&2; return 1; fi
+    """
+    probe = subject.driver
+    if not probe.has(HOOK):
+        return
+    answer = probe.build(Build(prompt=MISSING))
+    if answer.ok:
+        yield Problem("it returns 0 although the prompt file does not exist", expected="1")
+
+
+@behaviour("RB102", "A missing prompt is reported", DRIVER, hook=HOOK, severity=Severity.INFO)
+def missing_prompt_message(subject: Subject) -> Iterator[Problem]:
+    """A status alone leaves people to guess. One line on stderr that names the file is enough.
+
+    Bad:  [[ -f "$1" ]] || return 1
+    Good: if [[ ! -f "$1" ]]; then echo "no prompt file: $1" >&2; return 1; fi
+    """
+    probe = subject.driver
+    if not probe.has(HOOK):
+        return
+    answer = probe.build(Build(prompt=MISSING))
+    if answer.trouble or answer.ok:
+        return
+    if not answer.stderr.strip():
+        where = " (it is on stdout)" if answer.stdout.strip() else ""
+        yield Problem(f"nothing on stderr says that the prompt is missing{where}")
+
+
+@behaviour("RB103", "A failure leaves no command", DRIVER, hook=HOOK, severity=Severity.WARNING)
+def failure_leaves_no_command(subject: Subject) -> Iterator[Problem]:
+    """A host that overlooks the status runs what it finds in the array.
+
+    Bad:
+        CLAUDE_CMD_ARGS=("my-cli" "--prompt" "$1")
+        [[ -f "$1" ]] || return 1
+    Good:
+        [[ -f "$1" ]] || return 1
+        CLAUDE_CMD_ARGS=("my-cli" "--prompt" "$1")
+    """
+    probe = subject.driver
+    if not probe.has(HOOK):
+        return
+    answer = probe.build(Build(prompt=MISSING))
+    if not answer.trouble and answer.status and isinstance(answer.value, list) and answer.value:
+        # A beginning, such as the CLI alone, can't be taken for the whole command.
+        whole = any(MISSING in argument for argument in answer.value)
+        yield Problem(
+            f"it fails, but leaves the command {said(' '.join(answer.value))}",
+            severity=None if whole else Severity.INFO,
+        )
+
+
+@behaviour("RB104", "The command begins with the CLI", DRIVER, hook=HOOK)
+def begins_with_cli(subject: Subject) -> Iterator[Problem]:
+    """The first element is the program that is started: what ``driver_cli_binary`` prints, or a wrapper that is
+    followed by it. Anything else is not found, or is another program.
+
+    Bad:  CLAUDE_CMD_ARGS=("-p" "$prompt")
+    Good: CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
+    """
+    probe = subject.driver
+    argv = probe.argv(Build())
+    if not argv or not probe.cli():
+        return
+    base = os.path.basename(probe.cli())
+    if os.path.basename(argv[0]) == base:
+        return
+    text = prompt_text(probe, Build())
+    if re.match(r"[A-Za-z_]\w*=", argv[0]):
+        yield Problem(
+            f"it begins with {said(argv[0])}, which is no program",
+            expected=f"env {said(argv[0])} {probe.cli()}, or the setting exported",
+        )
+        return
+    followed = any(os.path.basename(a) == base for a in argv[1:] if text not in a)
+    if not followed and len(argv) > 2 and re.fullmatch(r"-\w*c", argv[1]):
+        followed = re.search(rf"(?<![\w-]){re.escape(base)}(?![\w-])", argv[2]) is not None
+    if not argv[0] or argv[0].startswith("-") or not followed or text in argv[0]:
+        yield Problem(f"it begins with {said(argv[0])}", expected=f"{probe.cli()}, or a wrapper followed by it")
+    elif os.path.basename(argv[0]) in _HARMLESS and not probe.arrives(argv, text, Build().prompt):
+        yield Problem(
+            f"{said(shlex.join(argv[:3]))} does not start {probe.cli()}, or not with the prompt",
+            hint="in `sh -c CODE`, what follows is $0, $1 and so on",
+        )
+    elif shutil.which(argv[0], path=probe.scratch.path) is None:
+        yield Problem(f"the wrapper {said(argv[0])} is not installed here", severity=Severity.INFO)
+
+
+STDIN_MARKERS = ("-", "--stdin", "/dev/stdin", "@-")
+CONTEXT = "Loop #2. Remaining tasks: 3."
+CONTEXTS = {
+    "blanks": "Loop #2.  Two  blanks,\ta tab",
+    "quotes": "it's \"quoted\" and 'quoted'",
+    "line breaks": "first line\nsecond line\n\nfourth line",
+    "substitutions": "$(touch rb-evaluated) `touch rb-evaluated` $HOME ${x} $((1+1))",
+    "backslashes and percent signs": "a\\nb \\t c\\\\ 100% %s %d",
+    "globs": "all.* * [a-z]* ? {a,b} ~",
+    "a dash in front": "-p --resume is how it starts",
+    "operators": "a; b && c | d > rb-evaluated & # e",
+    "bytes that are no UTF-8": "caf\udce9 \udcff\udcfe",
+    "commas and equals signs": "a=b,c=d json --output-format text",
+    "many words": "Loop #3. " + "- [ ] one of many tasks that are left\n" * 40 + "the end",
+}
+"""The words that hosts put into a context come from plans, commits and models: they can be anything."""
+
+
+def _names_file(argument: str, path: str) -> bool:
+    forms = {path, shlex.quote(path), re.sub(r"([^\w./-])", r"\\\1", path)}
+    if argument.startswith("/") and argument.endswith(path) and not os.path.exists(argument):
+        return False  # such as the working folder in front of a path that is absolute already
+    return any(form in argument for form in forms)
+
+
+def occurrences(probe: DriverProbe, case: Build, argv: list[str]) -> int:
+    """How often the prompt is in a command: its content, or an argument that is its path."""
+    text = prompt_text(probe, case)
+    content = sum(argument.count(text) for argument in argv)
+    if content:
+        return content + sum(a == case.prompt or a.endswith((f"={case.prompt}", f"@{case.prompt}")) for a in argv)
+    return sum(_names_file(argument, case.prompt) for argument in argv)
+
+
+@behaviour("RB105", "The prompt is in the command once", DRIVER, hook=HOOK)
+def prompt_is_there(subject: Subject) -> Iterator[Problem]:
+    """The content of the prompt file, or its path, is what the agent is to do. Missing, the agent does nothing;
+    twice, it pays for both and may take the second for a correction of the first.
+
+    Bad:  CLAUDE_CMD_ARGS=("my-cli" "--json")
+    Good: CLAUDE_CMD_ARGS=("my-cli" "--json" "-p" "$prompt")
+    """
+    probe = subject.driver
+    for case in (Build(), Build(context=CONTEXT, session=probe.session() or "", resume="true")):
+        argv = probe.argv(case)
+        if not argv:
+            continue
+        found = occurrences(probe, case, argv)
+        if not found and any(a in STDIN_MARKERS or a.endswith("=-") for a in argv[1:]):
+            yield Problem(
+                "the prompt is not in the command: the CLI is told to read it from stdin", severity=Severity.INFO
+            )
+            return
+        if found != 1:
+            with_context = " when there is a context" if case.context else ""
+            times = "not in the command" if not found else f"{found} times in the command"
+            yield Problem(f"the prompt is {times}{with_context}", expected="once")
+            return
+
+
+@behaviour("RB106", "The prompt arrives as it is", DRIVER, hook=HOOK)
+def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
+    """Prompts are Markdown: they hold quotes, backticks, dollar signs and list items, and the path of the file
+    may hold blanks. All of it has to arrive in one argument, unchanged (but for newlines at its end).
+
+    Bad:  CLAUDE_CMD_ARGS=(my-cli -p $(cat $1))
+    Good: CLAUDE_CMD_ARGS=("my-cli" "-p" "$(cat "$1")")
+    """
+    probe = subject.driver
+    argv = probe.argv(Build())
+    if not argv or occurrences(probe, Build(), argv) == 0:
+        return  # said by RB105
+    cases = {
+        ".ralph/PROMPT hard.md": "quotes and substitutions",
+        ".ralph/PROMPT dash.md": "a dash in front",
+        ".ralph/PROMPT blank name.md": "blanks in its path",
+        ".ralph/PROMPT long.md": "headings, comments, many lines, letters beyond ASCII and no newline at its end",
+        ".ralph/PROMPT crlf.md": "carriage returns",
+        f"{probe.scratch.project}/{PROMPT_FILE}": "an absolute path",
+    }
+    for name, what in cases.items():
+        case = Build(prompt=name)
+        answer = probe.build(case)
+        if answer.trouble:
+            continue
+        built = probe.argv(case)
+        if built is None:
+            why = said(answer.stderr) if answer.stderr else f"status {answer.status}"
+            yield Problem(f"no command is built for a prompt with {what}: {why}")
+        elif not occurrences(probe, case, built):
+            # Some take carriage returns away on purpose.
+            severity = Severity.INFO if "carriage" in what else None
+            message = f"a prompt with {what} does not arrive in one piece"
+            yield Problem(message, severity=severity)
+
+
+@behaviour("RB107", "The context arrives in one argument", DRIVER, hook=HOOK)
+def context_arrives(subject: Subject) -> Iterator[Problem]:
+    """The context tells the agent where the loop stands. It may be an argument of its own or part of the prompt,
+    but it has to arrive whole, whatever it contains: its words come from plans and from earlier answers.
+
+    Bad:  CLAUDE_CMD_ARGS+=(--context $loop_context)
+    Good: CLAUDE_CMD_ARGS+=("--context" "$loop_context")
+    """
+    probe = subject.driver
+    base, plain = probe.argv(Build()), probe.argv(Build(context=CONTEXT))
+    if not base or not plain:
+        return
+    stdin = any(a in STDIN_MARKERS or a.endswith("=-") for a in plain[1:]) and not occurrences(probe, Build(), base)
+    if not any(CONTEXT in argument for argument in plain):
+        if any("Remaining" in argument for argument in plain) and CONTEXT in " ".join(plain):
+            yield Problem("the context is split at its blanks", hint="quote it")
+        else:
+            yield Problem("the context does not arrive", severity=Severity.INFO if stdin else None)
+        return
+    if any(re.match(r"--?[A-Za-z][\w-]*[ \t]", a) and CONTEXT in a for a in plain) and not any(
+        re.match(r"--?[A-Za-z][\w-]*[ \t]", a) for a in base
+    ):
+        yield Problem("the context and its option are one argument", hint="two elements")
+    if sum(argument.count(CONTEXT) for argument in plain) > 1:
+        yield Problem("the context is in the command more than once")
+    together = probe.argv(
+        Build(context=CONTEXT, session=probe.session() or SESSION, resume="true", tools="Read,Write")
+    )
+    if together is not None and not any(CONTEXT in argument for argument in together):
+        yield Problem("the context does not arrive when a session is resumed")
+    broken = []
+    for what, context in CONTEXTS.items():
+        argv = probe.argv(Build(context=context))
+        if argv is None or not any(context in argument for argument in argv):
+            broken.append(what)
+    if broken:
+        yield Problem(
+            f"a context does not arrive in one piece when it holds {', '.join(broken)}",
+            hint='expand it within double quotes: "$loop_context"',
+        )
+
+
+@behaviour("RB108", "Nothing that is passed is evaluated", DRIVER, hook=HOOK)
+def nothing_is_evaluated(subject: Subject) -> Iterator[Problem]:
+    """A context or a prompt that is run through ``eval``, or built into a string of shell code, executes what
+    a model has written, with the rights of the person who started the loop.
+
+    Bad:  eval "CLAUDE_CMD_ARGS=(my-cli -p \\"$prompt\\")"
+    Good: CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
+    """
+    probe = subject.driver
+    if not probe.has(HOOK):
+        return
+    probe.build(Build())
+    probe.scratch.traces()
+    cases = {
+        "context": Build(
+            context='$(touch rb-evaluated) `touch rb-evaluated` "$(touch rb-evaluated)"; > rb-evaluated'
+        ),
+        "prompt": Build(prompt=".ralph/PROMPT hard.md", extra=("",)),
+        "session id": Build(session="$(touch rb-evaluated)`touch rb-evaluated`", resume="true"),
+        "allowlist": Build(tools="Read,$(touch rb-evaluated),`touch rb-evaluated`"),
+    }
+    for what, case in cases.items():
+        probe.build(case)
+        if probe.scratch.traces():
+            yield Problem(f"code in the {what} is executed")
+
+
+def beyond(more: list[str], base: list[str]) -> list[str]:
+    """What `more` has beyond `base`, counting each."""
+    rest = list(base)
+    found = []
+    for argument in more:
+        if argument in rest:
+            rest.remove(argument)
+        else:
+            found.append(argument)
+    return found
