@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from bridge import resources
 from bridge.agent import Agent
 from bridge.agent import find as find_agent
-from bridge.contract.loading import kind_of_file
+from bridge.contract.scripts import kind_of_file
 from bridge.drift.command_lines import commands_in_text, is_launcher, program_in
 from bridge.driver import Driver
 from bridge.driver import find as find_driver

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from bridge.contract.loading import kind_of_file
+from bridge.contract.scripts import kind_of_file
 from bridge.drift.command_lines import is_launcher, program_in
 from bridge.drift.commands import commands_of, locate
 from bridge.drift.known import explain, locate_hooks
