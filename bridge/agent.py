@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from bridge import resources
 from bridge.contract import agent_contract
-from bridge.contract.loading import check_parses
+from bridge.contract.scripts import check_parses
 from bridge.errors import HookExited, HookFailed, UnknownAgent
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values

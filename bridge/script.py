@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from bridge.contract.loading import check_parses, missing_hooks
+from bridge.contract.scripts import check_parses, missing_hooks
 from bridge.shell.protocol import quote
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -186,6 +187,13 @@ def test_the_plan_in_the_architecture_is_this_one() -> None:
 
 def test_every_module_has_a_floor() -> None:
     assert {room_of(module_of(path)) for path in MODULES} <= {*ROOMS, PUBLIC_NAMES}, "give it a place in ROOMS"
+
+
+def test_the_walk_leads_through_rooms_that_exist() -> None:
+    walk = ARCHITECTURE.read_text().partition("## A stranger's walk\n")[2].partition("\n## ")[0]
+    rooms = re.findall(r"^\d+\. `([^`]+)`", walk, re.MULTILINE)
+    assert len(rooms) >= 30
+    assert [room for room in rooms if not (PACKAGE / room).exists()] == []
 
 
 def test_imports_point_down() -> None:

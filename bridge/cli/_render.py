@@ -31,12 +31,7 @@ _A_DAY = 86_400
 
 
 class Renderer:
-    """Prints the events of one loop.
-
-    Args:
-        max_iterations: what the loop may use up, for "3/50"; None: any number.
-        quiet: only text, and the reason when the loop ends incomplete.
-    """
+    """Prints the events of one loop; if `quiet`, only text, and the reason when it ends incomplete."""
 
     def __init__(self, *, max_iterations: int | None, quiet: bool = False) -> None:
         self._of = max_iterations

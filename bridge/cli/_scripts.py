@@ -29,7 +29,7 @@ def driver_folders() -> tuple[Path, ...]:
 def is_agent(script: str) -> bool:
     """Whether `script` (a path or a name) means an agent; a name that a driver has means the driver."""
     if not resources.is_name(script):
-        from bridge.contract.loading import kind_of_file
+        from bridge.contract.scripts import kind_of_file
 
         return kind_of_file(script) == "agent"
     from bridge.driver import find

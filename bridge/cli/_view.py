@@ -34,14 +34,7 @@ _MOST = 4096  # of the agent's text: its last sentence is shown
 def view(
     renderer: Renderer, *, calls_per_hour: int, max_iterations: int | None, quiet: bool
 ) -> Iterator[Callable[[LoopEvent], None]]:
-    """Give what shows the events of a loop.
-
-    Args:
-        renderer: prints the lines of the steps.
-        calls_per_hour: how many runs may succeed in an hour.
-        max_iterations: how many there are at most; None: any number.
-        quiet: no view.
-    """
+    """What shows the events of a loop; if `quiet`, or not on a terminal, the renderer alone."""
     if quiet or not flows(sys.stderr):
         yield renderer.show
         return
@@ -65,10 +58,7 @@ def view(
 
 class _Screen:
     """The end of a terminal: the open row of the agent's text, and lines below it that stay there.
-
-    Args:
-        stream: the terminal. If it is gone, nothing is shown, and the loop goes on.
-        lines: gives those lines.
+    If the terminal is gone, nothing is shown, and the loop goes on.
     """
 
     def __init__(self, stream: TextIO, lines: Callable[[], list[str]]) -> None:
@@ -142,11 +132,7 @@ class _Screen:
 class Bottom:
     """The lines at the bottom: iteration, time, calls left, breaker; the tool in use; the last text.
 
-    Args:
-        calls_per_hour: how many runs may succeed in an hour.
-        max_iterations: how many there are at most; None: any number.
-        text_above: the agent's text is seen above these lines, so that they needn't repeat it.
-        clock: seconds that only grow.
+    text_above: the agent's text is seen above these lines, so that they needn't repeat it.
     """
 
     def __init__(

@@ -90,13 +90,9 @@ def start(
 ) -> int:
     """Do what is asked for, and return the controller's exit code.
 
-    Args:
-        setup: where.
-        request: what, or why not.
-        words: the same as the controller gets it, for what is left to the original.
-        options: see there.
-        dry_run: check everything, print the first prompt, and stop.
-        quiet: no lines of the log on stdout; the agent's text stays.
+    words: the request as the controller gets it, for what is left to the original.
+    dry_run: check everything, print the first prompt, and stop.
+    quiet: no lines of the log on stdout; the agent's text stays.
     """
     from bridge.setups.ralph_loop.controller import help_text, usage
 

@@ -11,10 +11,8 @@ from bridge.contract.model import (
     Global,
     Hook,
     RecoveryStep,
-    agent_contract,
-    driver_contract,
-    kind_of,
 )
+from bridge.contract.reading import agent_contract, driver_contract
 
 __all__ = [
     "Absent",
@@ -27,5 +25,4 @@ __all__ = [
     "RecoveryStep",
     "agent_contract",
     "driver_contract",
-    "kind_of",
 ]

@@ -1,27 +1,19 @@
-"""The contracts as named tuples.
-
-`driver.yaml` and `agent.yaml` hold the data and `reading.py` checks it; what is loaded is the same as JSON, which
-`make contract` writes: importing a YAML parser takes longer than all the rest of a command.
-"""
+"""The contracts as named tuples."""
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 HookClass = Literal["required", "default", "capability", "metadata", "optional"]
 Answer = Literal["stdout", "status", "globals"]
 GlobalType = Literal["string", "boolean", "array"]
 Role = Literal["output", "setting", "derived", "environment", "controller", "convention"]
-
-_FOLDER = Path(__file__).parent
 
 
 class Argument(NamedTuple):
@@ -182,43 +174,3 @@ class Contract(NamedTuple):
         stems = {hook.removeprefix(self.prefix): hook for hook in self.hooks}
         close = difflib.get_close_matches(name.removeprefix(self.prefix), stems, n=1, cutoff=0.7)
         return stems[close[0]] if close else None
-
-
-@cache
-def driver_contract() -> Contract:
-    """Return the contract of drivers, read once per process."""
-    return _load("driver")
-
-
-@cache
-def agent_contract() -> Contract:
-    """Return the contract of agents, read once per process."""
-    return _load("agent")
-
-
-def kind_of(functions: Iterable[str]) -> Literal["driver", "agent"] | None:
-    """Tell by the names of its functions what a script means to be; misspelt hooks count, too.
-
-    When it has hooks of both, more hooks of an agent than of a driver make it an agent.
-    """
-    names = set(functions)
-    counts = [
-        sum(1 for name in names if name.startswith(prefix) and _is_meant(contract(), name))
-        for prefix, contract in (("driver_", driver_contract), ("agent_", agent_contract))
-    ]
-    if not any(counts):
-        return None
-    return "agent" if counts[1] > counts[0] else "driver"
-
-
-def _is_meant(contract: Contract, name: str) -> bool:
-    return name in contract.hooks or contract.suggest(name) is not None
-
-
-def _load(kind: str) -> Contract:
-    import json
-
-    from bridge.contract.reading import contract_of
-
-    data = json.loads((_FOLDER / f"{kind}.json").read_bytes())
-    return contract_of(data, f"{kind}.yaml", check=False)

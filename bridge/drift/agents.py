@@ -99,7 +99,7 @@ def _ordinary(trial: AgentTrial) -> Iterator[DriftFinding]:
     if Path("worked.txt").exists():
         yield passed("tools work", "a command was run")
     else:
-        hint = "pass the option that gives the permission, which nobody can give in a loop"
+        hint = "pass the option that grants the permission: in a loop nobody can be asked for it"
         drift = "D2" if os.path.basename(trial.agent.cli) == "claude" else ""
         yield failed("tools work", "the CLI refused to run a command: the loop makes no progress", hint, drift)
     response = trial.agent.extract_response(trial.home / "last_agent_output")

@@ -105,7 +105,7 @@ _UNKNOWN = "x"
 
 
 def commands_in_text(facts: Facts, cli: str, value_of: ValueOf) -> dict[str, list[str]]:
-    """Give the command lines in a script's text by where they stand; a word that can't be told ends one.
+    """Give the command lines in a script's text by where they stand; an unknown word ends one.
 
     `value_of` gives the value that a global has when the script has been sourced.
     """

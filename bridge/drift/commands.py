@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge import resources
 from bridge.agent import Agent
 from bridge.agent import find as find_agent
+from bridge.contract.scripts import kind_of_file
 from bridge.drift.command_lines import commands_in_text, is_launcher, program_in
 from bridge.driver import Driver
 from bridge.driver import find as find_driver
@@ -26,7 +26,6 @@ UNKNOWN_SESSION = "0b9f3f0a-2d35-4c5e-9b0f-6f1f7d0d4c11"
 """An id such as CLIs give, of a session that nobody knows."""
 
 _PATIENCE = 20.0
-_AGENT = re.compile(rb"^[ \t]*(?:function[ \t]+)?agent_invoke[ \t]*(?:\([ \t]*\))?[ \t]*\{?", re.MULTILINE)
 
 
 class ScriptCommands(NamedTuple):
@@ -63,21 +62,13 @@ def locate(script: str, folders: Sequence[str | os.PathLike[str]] = ()) -> Path:
         raise
 
 
-def kind_of(path: Path) -> Kind:
-    """Tell by what a script defines whether it is an agent; everything else is taken for a driver."""
-    try:
-        return "agent" if _AGENT.search(path.read_bytes()) else "driver"
-    except OSError:
-        return "driver"
-
-
 def commands_of(path: Path, *, env: Mapping[str, str], folder: Path) -> ScriptCommands:
     """Ask a script what it runs; `folder` is where a prompt may be written.
 
     Raises:
         bridge.errors.BridgeError: it can't be loaded, or a hook failed.
     """
-    if kind_of(path) == "agent":
+    if kind_of_file(path) == "agent":
         with Agent.load(path, env=env, cwd=folder, timeout=_PATIENCE) as agent:
             arguments = agent.shell.get("AGENT_ARGS", "")
             words = arguments.split() if isinstance(arguments, str) else list(arguments or ())

@@ -104,14 +104,14 @@ def _arrival(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
     if Path("worked.txt").exists():
         yield passed("tools work", "a command was run")
     else:
-        hint = "pass the option that gives the permission, which nobody can give in a loop"
+        hint = "pass the option that grants the permission: in a loop nobody can be asked for it"
         yield failed("tools work", "the CLI refused to run a command: the loop makes no progress", hint)
 
 
 def _answer(done: CliRun) -> DriftFinding:
     answer = done.answer
     if SECRET in answer.text:
-        detail = f"read as {answer.family}: what tools print can't be told from what the agent says"
+        detail = f"read as {answer.family}: what tools print can't be distinguished from what the agent says"
         return warning("answer", detail, "pass the option for output of the answer alone, or JSON")
     if DONE in answer.text and answer.completed is not False:
         return passed("answer", f"read as {answer.family}", drift="D6")

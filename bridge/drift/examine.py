@@ -6,11 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from bridge.contract.scripts import kind_of_file
 from bridge.drift.command_lines import is_launcher, program_in
-from bridge.drift.commands import commands_of, kind_of, locate
+from bridge.drift.commands import commands_of, locate
 from bridge.drift.known import explain, locate_hooks
 from bridge.drift.machine import Machine
-from bridge.drift.model import DriftFinding, DriftReport, DriftStatus, failed, passed, skipped, warning
+from bridge.drift.model import DriftFinding, DriftReport, DriftStatus, failed, limit, passed, skipped, warning
 from bridge.drift.options import OptionError, option_errors
 from bridge.errors import BridgeError
 
@@ -51,7 +52,7 @@ def examine(
         try:
             commands = commands_of(path, env=env, folder=folder)
         except BridgeError as error:
-            return DriftReport(str(path), kind_of(path), findings=(_not_loaded(error),))
+            return DriftReport(str(path), kind_of_file(path) or "driver", findings=(_not_loaded(error),))
         found = machine.find(commands.cli)
         if not found:
             return DriftReport(str(path), commands.kind, commands.cli, findings=(_absent(commands),))
@@ -126,8 +127,8 @@ def _options(
         own = program_in(argv, "" if is_launcher(script.cli) else script.cli)
         if own is None:  # a shell of its own, a wrapper, or a mistake
             first = os.path.basename(argv[0])
-            detail = f"what {first} calls ({special}) can't be told from its command line"
-            yield skipped("options", f"{detail}; the CLI is said to be {script.cli}")
+            detail = f"what {first} calls ({special}) can't be seen from its command line"
+            yield skipped("options", f"{detail}; the script names {script.cli} as its CLI")
             continue
         wrong = option_errors([name, *own[1:]], lambda path: machine.help_of((found, *path[1:])))
         if wrong is None:
@@ -143,7 +144,7 @@ def _options(
     if not script.commands and script.kind == "driver":
         yield failed("options", "CLAUDE_CMD_ARGS is empty", "let driver_build_command fill it with the command")
     elif not script.commands:
-        yield skipped("options", f"how it calls {name} can't be told from its text; --run tells")
+        yield skipped("options", f"how it calls {name} can't be seen from its text; --run shows it")
 
 
 def _option_finding(error: OptionError, specials: Sequence[str], *, accepted: bool) -> DriftFinding:
@@ -159,13 +160,8 @@ def _as_root(script: ScriptCommands, env: Mapping[str, str]) -> Iterator[DriftFi
     """Claude refuses root its most permissive mode."""
     bypass = any(word in argv for argv in script.commands.values() for word in _BYPASS)
     if os.path.basename(script.cli) == "claude" and bypass and os.geteuid() == 0 and env.get("IS_SANDBOX") != "1":
-        yield DriftFinding(
-            "as root",
-            DriftStatus.LIMIT,
-            "claude refuses root the mode bypassPermissions",
-            "run the loop as another user; or, in a container, with IS_SANDBOX=1",
-            "D1",
-        )
+        hint = "run the loop as another user, or with IS_SANDBOX=1 in a container"
+        yield limit("as root", "claude refuses root the mode bypassPermissions", hint, "D1")
 
 
 def _not_loaded(error: BridgeError) -> DriftFinding:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _KnownDrift(NamedTuple):
-    """A drift of a CLI, or of any ('') that a pattern in a finding's detail tells, and what to do."""
+    """A drift of a CLI, or of any ('') that a pattern in a finding's detail reveals, and what to do."""
 
     cli: str
     pattern: str
@@ -54,41 +54,24 @@ _KNOWN = (
     _KnownDrift("", r"--append-system-prompt", "D9", _CONTEXT),
 )
 _HOOKS = {
-    "driver": {
-        "version": "driver_min_version",
-        "options": "driver_build_command",
-        "command": "driver_cli_binary",
-        "starts": "driver_build_command",
-        "prompt": "driver_build_command",
-        "context": "driver_build_command",
-        "tools work": "driver_build_command",
-        "answer": "driver_build_command",
-        "tool names": "driver_valid_tools",
-        "live": "driver_prepare_live_command",
-        "live from text": "driver_prepare_live_command",
-        "display": "driver_stream_filter",
-        "session id": "driver_extract_session_id_from_output",
-        "resume": "driver_build_command",
-        "dash": "driver_build_command",
-        "large prompt": "driver_build_command",
-    },
-    "agent": {
-        "options": "agent_invoke",
-        "starts": "agent_invoke",
-        "prompt": "agent_invoke",
-        "tools work": "agent_invoke",
-        "dash": "agent_invoke",
-        "large prompt": "agent_invoke",
-        "response": "agent_extract_response",
-        "display": "agent_format_display",
-        "before": "agent_pre_iteration",
-        "after": "agent_post_iteration",
-    },
+    "driver_build_command": "options, starts, prompt, context, tools work, answer, resume, dash, large prompt",
+    "driver_cli_binary": "command",
+    "driver_extract_session_id_from_output": "session id",
+    "driver_min_version": "version",
+    "driver_prepare_live_command": "live, live from text",
+    "driver_stream_filter": "display",
+    "driver_valid_tools": "tool names",
+    "agent_extract_response": "response",
+    "agent_format_display": "display",
+    "agent_invoke": "options, starts, prompt, tools work, dash, large prompt",
+    "agent_post_iteration": "after",
+    "agent_pre_iteration": "before",
 }
+"""The checks that are about each hook."""
 
 
 def explain(findings: Iterable[DriftFinding], cli: str, argv: Sequence[str] = ()) -> Iterator[DriftFinding]:
-    """Add the number of the drift and what to do, where the CLI's words tell; `argv` is of the script's."""
+    """Add the number of the drift and what to do, where the CLI's words reveal it; `argv` is of the script's."""
     name = os.path.basename(cli)
     for finding in findings:
         known = next((each for each in _KNOWN if _fits(each, name, finding, argv)), None)
@@ -112,7 +95,8 @@ def _fits(known: _KnownDrift, cli: str, finding: DriftFinding, argv: Sequence[st
 def locate_hooks(findings: Iterable[DriftFinding], kind: str, facts: Facts) -> Iterator[DriftFinding]:
     """Add to what did not pass the script's hook that it is about, and the line in which that begins."""
     for finding in findings:
-        hook = _HOOKS[kind].get(finding.check, "")
+        hooks = (hook for hook, checks in _HOOKS.items() if finding.check in checks.split(", "))
+        hook = next((each for each in hooks if each.startswith(kind)), "")
         located = ", line " in finding.detail
         if finding.status in (DriftStatus.PASSED, DriftStatus.SKIPPED) or not hook or located:
             yield finding

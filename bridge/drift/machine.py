@@ -23,16 +23,6 @@ _MOST = 1 << 20
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
 
 
-def version_in(text: str) -> str:
-    """Give the first version in a text, or ''.
-
-    >>> version_in("codex-cli 0.169.0"), version_in("none")
-    ('0.169.0', '')
-    """
-    found = _VERSION.search(text)
-    return found[0] if found else ""
-
-
 def copilot_cache(env: Mapping[str, str]) -> Path:
     """Where copilot has unpacked itself for this user."""
     return Path(env.get("HOME") or os.path.expanduser("~")) / ".cache" / "copilot"
@@ -69,10 +59,9 @@ class Machine:
     def version(self, path: str) -> tuple[str, str]:
         """Give its version and '', or else '' and the reason, in its own words."""
         status, text = self.ask(path, "--version")
-        found = version_in(text) if status == 0 else ""
-        if found:
-            return found, ""
-        first = next((line.strip() for line in plain(text).splitlines() if line.strip()), "it says nothing")
+        if status == 0 and (found := _VERSION.search(text)):
+            return found[0], ""
+        first = next((line.strip() for line in plain(text).splitlines() if line.strip()), "it prints nothing")
         return "", first[:200] if status is not None else f"it did not answer within {_TIMEOUT:g} s"
 
     def help_of(self, path: tuple[str, ...]) -> Help | None:
@@ -85,7 +74,7 @@ class Machine:
         return self._helps[path]
 
     def ask(self, *argv: str) -> tuple[int | None, str]:
-        """Run it; return its status (None: it took too long, or can't be started) and what it said."""
+        """Run it; return its status (None: it took too long, or can't be started) and what it printed."""
         path = self.env.get("PATH", os.defpath)
         env = {**environment(self._home, PORT, path=path), "COLUMNS": "200"}
         ran = ask(argv, cwd=self._home, env=env, patience=_TIMEOUT)

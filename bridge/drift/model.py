@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Self
 
@@ -44,15 +44,7 @@ class DriftFinding:
 
     def as_data(self) -> dict[str, Any]:
         """Give it as JSON data."""
-        return {
-            "check": self.check,
-            "status": self.status.value,
-            "detail": self.detail,
-            "hint": self.hint,
-            "drift": self.drift or None,
-            "hook": self.hook or None,
-            "line": self.line,
-        }
+        return asdict(self) | {"status": self.status.value, "drift": self.drift or None, "hook": self.hook or None}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
@@ -118,12 +110,7 @@ class DriftReport:
 
     def as_data(self) -> dict[str, Any]:
         """Give it as JSON data."""
-        return {
-            "script": self.script,
-            "kind": self.kind,
-            "cli": self.cli,
-            "path": self.path or None,
-            "version": self.version or None,
-            "failed": self.failed,
-            "findings": [each.as_data() for each in self.findings],
-        }
+        findings = [each.as_data() for each in self.findings]
+        named = {"script": self.script, "kind": self.kind, "cli": self.cli}
+        about = {"path": self.path or None, "version": self.version or None, "failed": self.failed}
+        return {**named, **about, "findings": findings}

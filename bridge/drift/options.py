@@ -2,7 +2,7 @@
 
 Read are the layouts of the argument parsers that the coding CLIs use: commander (claude, cline), clap (codex,
 copilot), yargs (opencode), argparse (aider), cobra, and what people write by hand in their manner. A text without
-anything of that kind yields no options, which means "can't tell".
+anything of that kind yields no options, which means "unknown".
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bridge.rehearsal.scenario import Message, Turn
 
 INPUT, CACHED, OUTPUT, REASONING = 1234, 1000, 56, 12
-"""The tokens that every answer is said to have taken; those from the cache are among the input's."""
+"""The tokens that every answer reports; those from the cache are among the input's."""
 
 _CHUNK = 24  # characters that a model streams at a time
 _IDS = count(1)
@@ -180,12 +180,12 @@ class _ChatCompletions:
         return [str((tool.get("function") or {}).get("name")) for tool in request.get("tools") or []]
 
     def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
-        said: dict[str, Any] = {"role": "assistant", "content": message.text}
+        reply: dict[str, Any] = {"role": "assistant", "content": message.text}
         if message.think:
-            said["reasoning_content"] = message.think
+            reply["reasoning_content"] = message.think
         if message.call is not None:
-            said["tool_calls"] = [_chat_call(message, json.dumps(message.call.arguments))]
-        choice = {"index": 0, "message": said, "finish_reason": _chat_stop(message)}
+            reply["tool_calls"] = [_chat_call(message, json.dumps(message.call.arguments))]
+        choice = {"index": 0, "message": reply, "finish_reason": _chat_stop(message)}
         return _chat_head(request, "chat.completion") | {"choices": [choice], "usage": _CHAT_USAGE}
 
     def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]:
@@ -304,8 +304,8 @@ def _items(message: Message) -> list[dict[str, Any]]:
         items.append({"type": "reasoning", "id": _new_id("rs_"), "summary": summary, **encrypted})
     if message.text or message.call is None:
         content = [{"type": "output_text", "text": message.text, "annotations": []}]
-        said = {"role": "assistant", "status": "completed", "content": content}
-        items.append({"type": "message", "id": _new_id("msg_"), **said})
+        fields = {"role": "assistant", "status": "completed", "content": content}
+        items.append({"type": "message", "id": _new_id("msg_"), **fields})
     if message.call is not None:
         called = {"name": message.call.name, "arguments": json.dumps(message.call.arguments)}
         ids = {"id": _new_id("fc_"), "call_id": _new_id("call_"), "status": "completed"}
@@ -369,7 +369,7 @@ def refusal(turn: Turn, path: str, now: float) -> tuple[dict[str, Any], dict[str
 
 
 def _subscription_headers(turn: Turn, resets: int) -> dict[str, str]:
-    """The headers by which claude tells a subscription's limit from a rate limit."""
+    """The headers by which claude distinguishes a subscription's limit from a rate limit."""
     window = "7d" if turn.limit == "seven_day" else "5h"
     head = "anthropic-ratelimit-unified-"
     return {

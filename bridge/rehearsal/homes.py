@@ -1,7 +1,7 @@
-"""A throw-away home in which each CLI talks to a server on loopback, and to nobody else.
+"""A throw-away home in which each CLI talks to a server on loopback, and to nothing else.
 
 Found by trying, with the versions in ``vendor/``: what each CLI reads to be sent elsewhere, and what it has to be
-told not to do (update itself, report, fetch lists of models).
+kept from doing (update itself, report, fetch lists of models).
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def missing() -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"unshare does not work here: {error}"
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip() or f"status {done.returncode}"
-        return f"namespaces are not available here: {said}"
+        reason = done.stderr.decode("utf-8", "replace").strip() or f"status {done.returncode}"
+        return f"namespaces are not available here: {reason}"
     return ""
 
 
@@ -119,8 +119,8 @@ def rehearse(
         os.close(life)
         os.close(end)
     if not report.exists():
-        said = done.stderr.decode("utf-8", "replace").strip()[-2000:]
-        raise SandboxUnavailable(f"the first process in the namespaces failed (status {done.returncode}): {said}")
+        stderr = done.stderr.decode("utf-8", "replace").strip()[-2000:]
+        raise SandboxUnavailable(f"the first process in the namespaces failed (status {done.returncode}): {stderr}")
     found = json.loads(report.read_text(encoding="utf-8"))
     return RehearsalResult(
         stdout=(outputs / "stdout").read_bytes(),

@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class calls it so)
-        """Nobody reads it."""
+        """Log nothing."""
 
     def do_HEAD(self) -> None:
         """Claude asks whether anybody is there."""

@@ -285,7 +285,7 @@ class Session:
         for option in self._options:
             head, _, _, err = self._send(f"\\builtin set -o {option}\n", protocol.NOTHING, [])
             if head.status:
-                raise ValueNotAccepted(f"{option!r} is no option of bash: {protocol.decode(err).strip()}")
+                raise ValueNotAccepted(f"{option!r} is not an option of bash: {protocol.decode(err).strip()}")
 
     # -- errors --------------------------------------------------------------------------------------
 

@@ -227,7 +227,7 @@ def source_of(given: object, *, end_lines: bool = False) -> Source:
         return LastLine(source) if end_lines else source
     if not hasattr(given, "__iter__") or isinstance(given, (bytes, bytearray, memoryview, str, dict)):
         raise ValueNotAccepted(
-            f"{given!r:.60} is no stream: give a descriptor, a binary file, or an iterable of bytes or str"
+            f"{given!r:.60} is not a stream; give a descriptor, a binary file, or an iterable of bytes or str"
         )
     return _Thread(given, end_lines=end_lines)
 

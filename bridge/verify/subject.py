@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from bridge.contract import agent_contract, driver_contract, kind_of
-from bridge.contract.loading import names_in
+from bridge.contract import agent_contract, driver_contract
+from bridge.contract.scripts import kind_of, names_in
 from bridge.errors import BridgeError
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.shell import script

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bridge.contract import agent_contract
-from bridge.contract.reading import contract_of
 from bridge.errors import ConfigurationError
+from tests.contract.checked import checked
 
 CONTRACT = agent_contract()
 
@@ -23,7 +23,7 @@ def data() -> Any:
 
 
 def test_the_file_holds_what_the_model_wants(data: Any) -> None:
-    assert contract_of(data, "agent.yaml") == CONTRACT
+    assert checked(data, "agent.yaml") == CONTRACT
 
 
 def test_hooks() -> None:
@@ -43,7 +43,7 @@ def test_a_wrong_file_is_reported(data: Any) -> None:
     data["hooks"]["agent_invoke"]["lines"] = "yes"
     data["functions"]["log"]["colour"] = "red"
     with pytest.raises(ConfigurationError, match="2 problem"):
-        contract_of(data, "agent.yaml")
+        checked(data, "agent.yaml")
 
 
 @pytest.mark.parametrize(("name", "meant"), [("agent_invok", "agent_invoke"), ("agent_cost", None)])

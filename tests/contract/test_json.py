@@ -9,12 +9,15 @@ import pytest
 import yaml
 
 import bridge.contract
+from tests.contract.checked import checked
 
 FOLDER = Path(bridge.contract.__file__).parent
 
 
 def as_json(kind: str) -> str:
-    return json.dumps(yaml.safe_load((FOLDER / f"{kind}.yaml").read_bytes()), separators=(",", ":")) + "\n"
+    data = yaml.safe_load((FOLDER / f"{kind}.yaml").read_bytes())
+    checked(data, f"{kind}.yaml")
+    return json.dumps(data, separators=(",", ":")) + "\n"
 
 
 @pytest.mark.parametrize("kind", ["driver", "agent"])

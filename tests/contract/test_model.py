@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from bridge.contract import driver_contract
-from bridge.contract.reading import contract_of
 from bridge.errors import ConfigurationError
+from tests.contract.checked import checked
 
 ROOT = Path(__file__).parents[2]
 CONTRACT = driver_contract()
@@ -160,7 +160,7 @@ def test_all_problems_are_reported_at_once(data: Any) -> None:
     del data["globals"]["PATH"]["meaning"]
     data["drivers"]["codex"] = 7
     with pytest.raises(ConfigurationError) as caught:
-        contract_of(data, "x.yaml")
+        checked(data, "x.yaml")
     told = str(caught.value)
     assert told.startswith("x.yaml: ")
     for part in (
@@ -184,7 +184,7 @@ def test_disagreements_are_reported(data: Any) -> None:
     data["session_id_recovery"].append({"hook": "driver_gone"})
     data["drivers"]["codex"]["file"] = "other.sh"
     with pytest.raises(ConfigurationError, match=r"10 problem") as caught:
-        contract_of(data, "x.yaml")
+        checked(data, "x.yaml")
     for part in (
         "NOWHERE",
         "CLAUDE_CMD_ARGS",
@@ -204,7 +204,7 @@ def test_disagreements_are_reported(data: Any) -> None:
 )
 def test_data_of_another_shape(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="missing or of the wrong shape"):
-        contract_of(wrong, "x.yaml")
+        checked(wrong, "x.yaml")
 
 
 def test_contract_can_not_be_changed() -> None:

@@ -108,7 +108,7 @@ def test_of_an_agent_that_can_not_be_seen_through_nothing_is_claimed(project: Pr
     project.write("agent.sh", 'AGENT_CLI=codex\nagent_invoke() { eval "$RUN"; }\n' + AGENT)
     (script,) = json.loads(project.run("drift", "agent.sh", "--json").stdout)["scripts"]
     (options,) = [each for each in script["findings"] if each["check"] == "options"]
-    assert (options["status"], "--run tells" in options["detail"]) == ("skipped", True)
+    assert (options["status"], "--run shows it" in options["detail"]) == ("skipped", True)
 
 
 DRIVER = """\
@@ -128,7 +128,7 @@ driver_build_command() {
         ("timeout -k 5 600 env A=1 codex exec --json", 0, "all known"),
         ("npx --yes @openai/codex exec --json", 0, "all known"),
         ("stdbuf -oL codex exec --jsom", 1, "--jsom is not an option of codex exec"),
-        ("bash -c 'codex exec --jsom' x", 0, "what bash calls (new session) can't be told"),
+        ("bash -c 'codex exec --jsom' x", 0, "what bash calls (new session) can't be seen"),
         ("codex exec --resume sid", 1, "next: it is a command: codex exec OPTIONS resume ID PROMPT"),
         ("codex exec --append-system-prompt x", 1, "(D9)"),
     ],

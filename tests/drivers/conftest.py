@@ -133,5 +133,5 @@ def drivers(tmp_path: Path, bash: str) -> Drivers:
 
 @pytest.fixture(scope="session")
 def events() -> Path:
-    """Folder of sample events, one file per driver."""
-    return ROOT / "features" / "data" / "events"
+    """Folder of small samples of events, one file per driver."""
+    return ROOT / "tests" / "data" / "events"

@@ -149,26 +149,12 @@ def _hook_with(bench: DriverBench, hook: str, arguments: str) -> None:
     _call(bench, hook, *([] if arguments == "nothing" else shlex.split(arguments)))
 
 
-@when("the command is built")
-def _build(bench: DriverBench) -> None:
-    bench.build(PROMPT)
+_WITH = r'( with the context "(?P<context>[^"]*)")?( (with|and) the session "(?P<session>[^"]*)")?'
 
 
-@when(parsers.re(r'the command is built with the context "(?P<context>[^"]*)"'))
-def _build_context(bench: DriverBench, context: str) -> None:
-    bench.build(PROMPT, decoded(context))
-
-
-@when(parsers.re(r'the command is built with the session "(?P<session>[^"]*)"'))
-def _build_session(bench: DriverBench, session: str) -> None:
-    bench.build(PROMPT, "", session)
-
-
-@when(
-    parsers.re(r'the command is built with the context "(?P<context>[^"]*)" and the session "(?P<session>[^"]*)"')
-)
-def _build_both(bench: DriverBench, context: str, session: str) -> None:
-    bench.build(PROMPT, context, session)
+@when(parsers.re(rf"the command is built{_WITH}"))
+def _build(bench: DriverBench, context: str | None, session: str | None) -> None:
+    bench.build(PROMPT, *([decoded(context or ""), session or ""] if context or session else []))
 
 
 @when(parsers.re(r'the command is built for the prompt file "(?P<path>.*)"'))
@@ -280,13 +266,6 @@ def _help_each(bench: DriverBench, name: str) -> None:
     for text in bench.texts.values():
         bench.set(name, text)
         bench.results[text] = bench.driver.permission_denial_help()
-
-
-@then(parsers.parse("driver_build_command fails with status {status:d}"))
-def _fails(bench: DriverBench, status: int) -> None:
-    error = bench.error
-    assert isinstance(error, HookFailed)
-    assert (error.hook, error.status, error.arguments[0]) == ("driver_build_command", status, bench.built_with[0])
 
 
 @then("it says why on stderr")
@@ -466,6 +445,7 @@ def _exited(bench: DriverBench, status: int) -> None:
     assert error.status == status
 
 
+@then(parsers.parse("{hook:w} fails with status {status:d}"))
 @then(parsers.parse("it is refused because {hook:w} failed with status {status:d}"))
 def _failed(bench: DriverBench, hook: str, status: int) -> None:
     error = bench.error
@@ -557,13 +537,6 @@ def _changed(bench: DriverBench, names: str) -> None:
 def _changed_by(reply: Reply) -> set[str]:
     assert reply.changes is not None
     return {*reply.changes.added, *reply.changes.changed, *reply.changes.removed}
-
-
-def _check_tools(tools: object) -> None:
-    assert isinstance(tools, list)
-    assert tools
-    assert "" not in tools
-    assert len(set(tools)) == len(tools)
 
 
 @then(parsers.parse("the valid tools are {tools}"))

@@ -63,13 +63,13 @@ def run(paths: Iterable[str | os.PathLike[str]], *, strict: bool = False) -> Gen
     scripts = given_in(paths)
     yield RunStarted(tuple(given.path for given in scripts))
     severities: list[Severity] = []
-    told = False
+    verified = False
     for index, given in enumerate(scripts):
         subject = Subject(given.path, named=given.named)
         yield ScriptStarted(given.path, subject.kind)
         finished = _run_one(subject, [each.path for each in scripts], strict=strict)
-        told = told or bool(finished.results)
-        if not told and index == len(scripts) - 1:
+        verified = verified or bool(finished.results)
+        if not verified and index == len(scripts) - 1:
             finished = nothing_verified(finished)
         severities += [finding.severity for finding in finished.findings]
         yield finished
@@ -110,8 +110,8 @@ def _scenarios(script: Path, kind: str, *, strict: bool) -> list[dict[str, Any]]
             command, cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
         if done.returncode not in (0, 1) or not written.exists():
-            said = (done.stderr or done.stdout).decode("utf-8", "replace")[-2000:].strip()
-            raise FeaturesUnavailable(f"pytest ended with status {done.returncode}:\n{said}")
+            output = (done.stderr or done.stdout).decode("utf-8", "replace")[-2000:].strip()
+            raise FeaturesUnavailable(f"pytest ended with status {done.returncode}:\n{output}")
         scenarios = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
     return sorted(scenarios, key=lambda scenario: (scenario["feature"], scenario["line"], scenario["example"]))
 

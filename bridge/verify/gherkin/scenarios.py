@@ -104,7 +104,7 @@ class Scenarios:
 
 
 def _scripts(config: pytest.Config) -> list[tuple[str, str]]:
-    """The scripts of the command line, and what they are said to be."""
+    """The scripts of the command line, and the kind that it gives them."""
     return [(text, kind) for kind in ("driver", "agent") for text in config.getoption(f"ralph_{kind}s")]
 
 

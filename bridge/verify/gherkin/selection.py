@@ -107,7 +107,7 @@ def _recorded(script: Path) -> bool:
 
 
 def applies(tags: Iterable[str], script: Path, kind: str = "driver") -> bool:
-    """Whether a scenario with these tags is about this script; `kind` is for when that can't be told."""
+    """Whether a scenario with these tags is about this script; `kind` is for scripts that don't show theirs."""
     wanted = set(tags)
     drivers = wanted & set(driver_contract().drivers)
     if (drivers or "shipped" in wanted) and not _identity(script, script.read_bytes()).shipped:

@@ -1,4 +1,4 @@
-"""Does a script that was sourced offer what its contract demands? Shared by drivers and agents."""
+"""Scripts held against the contracts: what a script means to be, and what it lacks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.contract.model import kind_of
+from bridge.contract.reading import agent_contract, driver_contract
 from bridge.errors import BridgeError, ContractViolation, ScriptInvalid
 from bridge.shell import script
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from typing import Literal
 
     from bridge.contract.model import Contract
-
-__all__ = ["check_parses", "kind_of_file", "missing_hooks", "names_in"]
 
 _DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_\w+)[ \t]*\([ \t]*\)", re.MULTILINE)
 
@@ -26,6 +24,25 @@ _DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_\w+)[ \t]*\
 def names_in(source: bytes) -> frozenset[str]:
     """Names of the hooks that a script seems to define, as its lines look: nothing of it is run or parsed."""
     return frozenset(name.decode() for name in _DEFINED.findall(source))
+
+
+def kind_of(functions: Iterable[str]) -> Literal["driver", "agent"] | None:
+    """Tell by the names of its functions what a script means to be; misspelt hooks count, too.
+
+    When it has hooks of both, more hooks of an agent than of a driver make it an agent.
+    """
+    names = set(functions)
+    counts = [
+        sum(1 for name in names if name.startswith(prefix) and _is_meant(contract(), name))
+        for prefix, contract in (("driver_", driver_contract), ("agent_", agent_contract))
+    ]
+    if not any(counts):
+        return None
+    return "agent" if counts[1] > counts[0] else "driver"
+
+
+def _is_meant(contract: Contract, name: str) -> bool:
+    return name in contract.hooks or contract.suggest(name) is not None
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> Literal["driver", "agent"] | None:
