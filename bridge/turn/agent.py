@@ -150,6 +150,7 @@ class AgentTool:
             end_line=self._end_line,
             grace=settings.graces.interrupt,
             timeout=request.timeout,
+            on_start=request.on_start,
         )
         with capture, closing(running) as texts:
             while True:
@@ -220,6 +221,7 @@ def run_agent(
     end_line: bool = True,
     grace: float | None = None,
     timeout: float | None = None,
+    on_start: Callable[[int | None], None] = lambda _pid: None,
 ) -> Generator[str, None, AgentEnd]:
     """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
 
@@ -229,6 +231,7 @@ def run_agent(
         capture: gets every byte that the program prints.
         stdin, stderr, end_line, grace: see :meth:`bridge.agent.Agent.invoke`.
         timeout: seconds that it may take; None: any number.
+        on_start: gets its process group, and None when it has ended.
 
     Raises:
         bridge.errors.BridgeError: it can't be started.
@@ -240,7 +243,9 @@ def run_agent(
         _ended_after(timeout, running) as over,
         agent.format_display(running, end_line=end_line) as display,
     ):
+        on_start(running.pid)
         yield from display
+    on_start(None)
     status = display.status or running.status or 0
     return AgentEnd(status or 124, True) if over.is_set() else AgentEnd(status)
 

@@ -35,30 +35,30 @@ def _find(value: Any, depth: int = 0) -> tuple[str, Any]:
     found: tuple[str, Any] = ("", None)
     if depth > 5:
         return found
-    if isinstance(value, list):
-        for item in value:
-            found = _pick(found, _find(item, depth + 1))
-    elif isinstance(value, dict):
-        kind = value.get("type")
-        if kind == "tool_use" and isinstance(value.get("name"), str):
-            return value["name"], value.get("input")
-        if kind in ("command_execution", "file_change", "mcp_tool_call", "web_search"):
-            return str(kind), value
-        if isinstance(tool := value.get("tool"), str):
-            state = value.get("state")
-            return tool, state.get("input") if isinstance(state, dict) else value
-        if isinstance(tool := value.get("toolName") or value.get("tool_name"), str):
-            return tool, value.get("arguments")
-        if isinstance(call := value.get("tool_call"), dict):  # cursor: {"shellToolCall": {"args": {...}}}
-            for name, inner in call.items():
-                return name.removesuffix("ToolCall"), inner.get("args") if isinstance(inner, dict) else None
-        for item in value.values():
-            found = _pick(found, _find(item, depth + 1))
+    if isinstance(value, dict) and (named := _named(value)) is not None:
+        return named
+    for item in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        inner = _find(item, depth + 1)
+        found = inner if inner[0] else found
     return found
 
 
-def _pick(old: tuple[str, Any], new: tuple[str, Any]) -> tuple[str, Any]:
-    return new if new[0] else old
+def _named(value: dict[str, Any]) -> tuple[str, Any] | None:
+    """Give the tool that this very object names, with what it was given; None: it names none."""
+    kind = value.get("type")
+    if kind == "tool_use" and isinstance(value.get("name"), str):
+        return value["name"], value.get("input")
+    if kind in ("command_execution", "file_change", "mcp_tool_call", "web_search"):
+        return str(kind), value
+    if isinstance(tool := value.get("tool"), str):
+        state = value.get("state")
+        return tool, state.get("input") if isinstance(state, dict) else value
+    if isinstance(tool := value.get("toolName") or value.get("tool_name"), str):
+        return tool, value.get("arguments")
+    if isinstance(call := value.get("tool_call"), dict) and call:  # cursor: {"shellToolCall": {"args": {...}}}
+        name, inner = next(iter(call.items()))
+        return name.removesuffix("ToolCall"), inner.get("args") if isinstance(inner, dict) else None
+    return None
 
 
 def _shown(found: tuple[str, Any]) -> str:

@@ -245,32 +245,38 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
             case IterationStarted():
                 self._live_log.begin(f"Loop #{event.iteration}")
                 self._recorder.started_run(event, now)
+            case IterationEnded():
+                self._live_log.close()
+                self._recorder.ended_run(event, now)
+            case Waiting():
+                self._recorder.waiting(event, now)
+            case ReviewEnded():
+                self._recorder.reviewed(event)
+            case LoopEnded():
+                self._recorder.ended(event, now)
+            case LoopInterrupted():
+                self._live_log.close()
+                self._recorder.interrupted(event, now)
+            case _:
+                self._log_event(event, now)
+        return ()
+
+    def _log_event(self, event: LoopEvent, now: float) -> None:
+        """Write what only the log, or who watches, wants to know."""
+        match event:
             case RunProgress():
                 status.write_running(
                     self.folder, poll=event.count, elapsed=event.elapsed, last_line=event.last_line, now=now
                 )
                 if self.settings.verbose:
                     self.log("INFO", f"{int(event.elapsed)} s: {event.tool or event.last_line}"[:300])
-            case IterationEnded():
-                self._live_log.close()
-                self._recorder.ended_run(event, now)
             case DenialHelp():  # on a terminal it is shown as it is
                 for line in filter(None, event.text.split("\n")):
                     self._write_log("WARN", line)
-            case Waiting():
-                self._recorder.waiting(event, now)
-            case ReviewEnded():
-                self._recorder.reviewed(event)
             case Notice():
                 self.log("WARN", event.text)
-            case LoopEnded():
-                self._recorder.ended(event, now)
-            case LoopInterrupted():
-                self._live_log.close()
-                self._recorder.interrupted(event, now)
             case LeftoversEnded():
                 self.log("INFO", str(event))
-        return ()
 
     def close(self) -> None:
         """Let go of the log that people watch."""
