@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.shell.jobs import Errors, Input, Job, Tee
     from bridge.stream.analysis import Analysis, RunFacts
+    from bridge.stream.display import Display
     from bridge.turn.tool import Event, TurnRequest, TurnSettings
+
+_LAST_WORDS = 5.0
+"""Seconds that the display may take for what was still on its way when the program was ended."""
 
 _SLOW = 10.0
 """Seconds after which a hook is named that is still running."""
@@ -237,8 +241,8 @@ def run_agent(
         agent.invoke(
             prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line, grace=grace
         ) as running,
-        _ended_after(timeout, running) as over,
         agent.format_display(running, end_line=end_line) as display,
+        _ended_after(timeout, running, display) as over,
     ):
         yield from display
     status = display.status or running.status or 0
@@ -311,9 +315,9 @@ def named_when_slow(what: str, deadline: float, say: Callable[[str], None]) -> I
 
 
 @contextmanager
-def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
-    """End a job that runs for longer; the event says that it did."""
-    over = threading.Event()
+def _ended_after(seconds: float | None, job: Job, display: Display) -> Iterator[threading.Event]:
+    """End a job that runs for longer, and its display, if that doesn't end by itself then; the event says so."""
+    over, shown = threading.Event(), threading.Event()
     if seconds is None:
         yield over
         return
@@ -321,6 +325,8 @@ def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
     def end() -> None:
         over.set()
         job.terminate()
+        if not shown.wait(_LAST_WORDS):
+            display.terminate()
 
     timer = threading.Timer(max(seconds, 0.0), end)
     timer.daemon = True
@@ -328,5 +334,6 @@ def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
     try:
         yield over
     finally:
+        shown.set()
         timer.cancel()
         timer.join()

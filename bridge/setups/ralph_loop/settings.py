@@ -38,7 +38,7 @@ class Options:
         agent: name or path of an agent's script; wins over AGENT.
         settings: globals that win over ``config``.
         strict: bring the original's observable warts back.
-        lift: run filters that are understood in process.
+        lift: run filters that start a jq for every line in one jq.
         max_seconds: of the session; None: any number.
         turn_seconds: of one run of the agent's program; None: the default.
         retry_delay: seconds before the first repetition; None: as ``config`` says.
