@@ -114,7 +114,7 @@ class Agent(LoadedScript):
             env, cwd, bash: of the shell.
             timeout: seconds for what runs in the main shell: sourcing, and the hooks before and after an iteration.
             strict: with False, missing hooks are tolerated, and so are commands that fail while sourcing (to
-                look at a script that is not to contract yet).
+                look at a script that does not meet the contract yet).
             lift: run hooks that start a jq for every line in one jq, where their output is certain to be the same.
             before: files that are sourced first, such as a setup's ``config``.
             provide_jq: where PATH has no jq, let the scripts find ours.

@@ -81,7 +81,7 @@ class Driver(LoadedScript):
             folders: where to look for names first.
             env, cwd, bash, timeout: of the shell.
             strict: with False, missing required hooks and failing ones among the last three are tolerated
-                (to look at a script that is not to contract yet).
+                (to look at a script that does not meet the contract yet).
             provide_jq: where PATH has no jq, let the script find ours.
             log: the file to which its ``log_status`` appends; None: to stderr only.
 

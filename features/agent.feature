@@ -67,7 +67,7 @@ Feature: What a loop needs of an agent
       And the CLI runs in the folder of the loop (RB187)
       And its options are arguments of their own (RB188)
 
-    Scenario: The CLI's status comes back, its stdout and stderr as they are
+    Scenario: The CLI's status is passed on, its stdout and stderr as they are
       When the script is verified
       Then the CLI's status comes back (RB172)
       And its stderr reaches people (RB173)

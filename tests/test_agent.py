@@ -105,7 +105,7 @@ def test_a9_required_hooks_and_variables_are_missing(load: Callable[..., Agent])
     with pytest.raises(ContractViolation) as wrong:
         load(base="agent_invok() { :; }\necho trouble >&2\nagent_format_display() { cat; }\n")
     told = str(wrong.value)
-    assert "agent_invoke (there is agent_invok: a slip of the pen?)" in told
+    assert "agent_invoke (there is agent_invok: a typo?)" in told
     for words in ("agent_extract_response", "AGENT_CLI", "trouble", "stub.sh"):
         assert words in told
     assert "  agent_format_display" not in told
