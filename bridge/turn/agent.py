@@ -81,13 +81,13 @@ class AgentTool:
         return ""
 
     def prepare(self, request: TurnRequest) -> Command:
-        """See whether the program is there.
+        """See whether the program is there; its own controller has seen to that before its first turn.
 
         Raises:
             bridge.errors.ProgramNotFound: there is no ``AGENT_CLI``, in the first turn.
         """
         cli = self.agent.cli
-        if self.agent.shell.call("command", "-v", "--", cli).ok:
+        if self._as_controller or self.agent.shell.call("command", "-v", "--", cli).ok:
             return Command((cli,), None, live=True)
         missing = f"{cli} was not found on PATH"
         if request.first:

@@ -76,10 +76,9 @@ class Case:
     @cached_property
     def outcome(self) -> Loaded | BridgeError:
         """What loading the agent has shown, or why that can't be done, with the controller's words."""
-        request = Request("build")
         try:
             with loaded(
-                self.home, self.project, request, Options(), lambda _text: None, env=dict(self.env), timeout=10
+                self.setup, Request("build"), Options(), lambda _text: None, env=dict(self.env), timeout=10
             ) as (agent, config):
                 return Loaded(
                     agent.script,
