@@ -188,6 +188,48 @@ def test_a_poll_of_the_terminal_is_a_read_and_a_sleep_is_none(start: Start, tmp_
     assert (result.ended_by, result.output.splitlines()[-1]) == ("prompt", "42")
 
 
+def test_what_is_drawn_to_the_right_of_the_cursor_is_no_part_of_the_prompt() -> None:
+    """zsh's right prompt: a gap as wide as the terminal, the text, and the way back."""
+    raw = "vm# \x1b[K\x1b[8179C26-11-22\x1b[8187D\x1b[?2004h"
+    assert visible(raw).text == "vm# "
+    assert out_of_band_text(raw.removeprefix("vm# ").encode(), "^vm# $") == ""
+    assert visible("one\ntwo\x1b[9Dx").text == "one\nx"
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+def test_a_prompt_of_two_lines_is_found_in_any_reads(size: int) -> None:
+    stream = b"out\r\n" + b" " * 8191 + b"\r \r\r\x1b[J\x1b[31mroot /tmp\x1b[m\r\r\n\x1b[1m0 > \x1b[m\x1b[?2004h"
+    detector = PromptDetector(r"^\w+ [/].*\n\d > $")
+    for start in range(0, len(stream), size):
+        detector.follow(stream[start : start + size])
+    assert detector.standing is not None
+    assert stream[detector.standing.start :].startswith(b"\x1b[31mroot")
+
+
+def test_zshs_mark_of_output_without_line_end_is_one_before_a_prompt_of_two_lines() -> None:
+    window = b"abc\x1b[1m\x1b[7m%\x1b[27m\x1b[1m\x1b[0m" + b" " * 8191 + b"\r \r\r\x1b[0m\x1b[Jtop"
+    assert clean(adapter(), window, "", exact=True).endswith("abc\ntop")
+
+
+@pytest.mark.parametrize(("program", "options", "command"), [("node", "-i", "1+1"), ("racket", "-i -q", "(+ 1 1)")])
+def test_an_epoll_of_the_terminal_is_a_read(
+    start: Start, tmp_path: Path, program: str, options: str, command: str
+) -> None:
+    """Without their editors node waits in epoll, and Racket polls a descriptor of epoll."""
+    path = write(
+        tmp_path,
+        "plain",
+        f"family: repl\nprocess:\n  executable: {program}\n  command_template: '\"{{shell_path}}\" -i'\n"
+        "  env: { NODE_NO_READLINE: '1' }\ninit: { strategy: regex }\n"
+        "prompt: { strategy: regex, primary: '^> $' }\noutput: { input_echo_strategy: deterministic_byte_match }\n",
+    )
+    session = start(path)
+    results = [session.run(command) for _ in range(5)]
+    assert [each.output for each in results] == ["2"] * 5
+    if sys.platform == "linux":
+        assert min(each.duration for each in results) < 0.9  # a second of silence is for programs that compute
+
+
 # captures, modes, what comes aside
 
 
