@@ -475,3 +475,48 @@ def test_no_pattern_of_a_test_searches_for_ever(tmp_path: Path, monkeypatch: pyt
         signal.setitimer(signal.ITIMER_REAL, *timer)
     assert [each.outcome for each in outcomes] == ["failed", "passed"]
     assert "searches for more than 0.2 s" in outcomes[0].message
+
+
+# keys at a prompt
+
+
+def test_a_key_at_a_prompt_takes_nothing_from_the_next_command(start: Start, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "late",
+        "family: shell\nprocess:\n  executable: bash\n  command_template: '\"{shell_path}\" --norc -i'\n"
+        "  env: { PS1: '$ ', PROMPT_COMMAND: 'sleep 0.05' }\ninit: { strategy: regex }\n"
+        "prompt: { strategy: regex, primary: '^[$] $' }\noutput: { input_echo_strategy: fuzzy_byte_match }\n",
+    )
+    session = start(path)
+    for number in range(3):
+        assert session.interrupt()
+        assert session.run(f"echo {number}").output == str(number)
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "python", "node", "sqlite3"])
+def test_a_key_at_an_announced_prompt(start: Start, name: str) -> None:
+    session = start(name)
+    assert session.interrupt()
+    probe = session.adapter.probe
+    assert probe is not None
+    assert session.run(probe.eval).ended_by in ("osc", "prompt")
+
+
+def test_an_answer_is_waited_for(start: Start) -> None:
+    session = start(KINDS.parent / "foreign" / "python-regex.yaml")
+    session.run("import time; time.sleep(0.2)")  # shows that its line editor is off while it runs
+    assert session.run("input('name? ')").ended_by == "input"
+    session.send("hi\n")
+    result = session.wait()
+    assert (result.ended_by, result.output.splitlines()[-1]) == ("prompt", "'hi'")
+
+
+def test_a_program_that_has_ended_is_not_alive(start: Start) -> None:
+    session = start("bash")
+    assert session.alive
+    session.eof()
+    deadline = time.monotonic() + 5
+    while session.alive and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not session.alive
