@@ -225,12 +225,17 @@ class Exchange:
         """Press the key at a prompt, and wait until that is drawn anew: keys typed before that would be lost."""
         channel, deadline = self.channel, time.monotonic() + timeout
         channel.pump(0)
-        detector = channel.new_detector()
+        detector, canonical = channel.new_detector(), self.terminal.state().canonical
         channel.write(self.adapter.signals.interrupt or "")
-        while not self.terminal.ended and (left := min(deadline - time.monotonic(), _IGNORED - channel.quiet)) > 0:
+        while not self.terminal.ended and (left := deadline - time.monotonic()) > 0:
             decision = detector.decide(channel.observe(detector))
             if isinstance(decision, Ending):
                 break
+            left = min(left, _IGNORED - channel.quiet)
+            if left <= 0:
+                if self.terminal.state().canonical == canonical and channel.is_reading(canonical) is not False:
+                    break
+                left = 0.02
             detector.feed(*channel.pump(min(left, max(decision.seconds or left, 0.001))))
         return not self.terminal.ended
 

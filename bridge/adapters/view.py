@@ -15,7 +15,7 @@ _CONTROL = re.compile(
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
     r"|\x1b\[(?P<csi>[0-?]*)[ -/]*(?P<final>[@-~])"
     r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]"  # two-character escapes, character sets
-    r"|\x08|\r(?!\r*(?:\n|$))|[\x00-\x02\x07\x0e\x0f]"
+    r"|\x08|(?P<line_end>\r+(?=\n))|\r(?!\r*(?:\n|$))|[\x00-\x02\x07\x0e\x0f]"
 )
 """One control sequence or control character; one that is not finished yet at the end of the text doesn't match."""
 
@@ -114,4 +114,4 @@ def _begins_line(match: re.Match[str]) -> bool:
     if final in ("H", "f", "G", "`"):
         return parameters in ("", "0", "1")
     # Carriage return; next line, which is how Haskell's editor ends one; index; to the next or previous line.
-    return match[0] in ("\r", "\x1bE", "\x1bD") or final in ("E", "F")
+    return (match[0] == "\r" and not match["line_end"]) or match[0] in ("\x1bE", "\x1bD") or final in ("E", "F")

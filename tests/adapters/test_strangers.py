@@ -163,6 +163,15 @@ def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> No
     assert isinstance(detector.decide(cooked._replace(computing=False)), Ending)
 
 
+def test_a_prompt_stands_behind_the_last_one_where_nobody_echoes() -> None:
+    detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
+    detector.feed(b"> ", [])
+    silent = Observation(TtyState(canonical=True, echo=False, own=True), 0.0, raw_prompt=False, reading=True)
+    assert isinstance(detector.decide(silent), NotYet)
+    assert isinstance(detector.decide(silent._replace(quiet=0.1)), Ending)
+    assert isinstance(detector.decide(silent._replace(quiet=0.1, tty=COOKED)), NotYet)
+
+
 def test_a_marker_counts_behind_an_empty_line_that_its_editor_does_not_echo() -> None:
     detector = EndDetector(0, PromptRules(primary="^RB> $", continuation="^RB[.] $", marker=True))
     detector.feed(b"RB. ", [])
@@ -199,7 +208,7 @@ def test_what_is_drawn_to_the_right_of_the_cursor_is_no_part_of_the_prompt() -> 
 @pytest.mark.parametrize("size", [1, 7, 100_000])
 def test_a_prompt_of_two_lines_is_found_in_any_reads(size: int) -> None:
     stream = b"out\r\n" + b" " * 8191 + b"\r \r\r\x1b[J\x1b[31mroot /tmp\x1b[m\r\r\n\x1b[1m0 > \x1b[m\x1b[?2004h"
-    detector = PromptDetector(r"^\w+ [/].*\n\d > $")
+    detector = PromptDetector(r"^\w+ [/]\w+\n\d > $")
     for start in range(0, len(stream), size):
         detector.follow(stream[start : start + size])
     assert detector.standing is not None
