@@ -8,6 +8,7 @@ and an ``exit`` ends nothing else. What each is for lies in ``contract/agent.yam
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -19,7 +20,7 @@ from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.shell.script import absolute
 from bridge.stream.display import Display
-from bridge.stream.hosted import HostedFilter
+from bridge.stream.filters import HostedFilter
 from bridge.stream.jq_provided import COMMANDS
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ class Agent(LoadedScript):
             env, cwd, bash: of the shell.
             timeout: seconds for what runs in the main shell: sourcing, and the hooks before and after an iteration.
             strict: with False, missing hooks are tolerated, and so are commands that fail while sourcing (to
-                look at a script that is not to contract yet).
-            lift: run hooks that are filters in this process, where their output is certain to be the same.
+                look at a script that does not meet the contract yet).
+            lift: run hooks that start a jq for every line in one jq, where their output is certain to be the same.
             before: files that are sourced first, such as a setup's ``config``.
             provide_jq: where PATH has no jq, let the scripts find ours.
             shell: made by `open_shell`, perhaps with files sourced into it; the agent closes it. `env`, `cwd`,
@@ -152,13 +153,13 @@ class Agent(LoadedScript):
 
     @property
     def lifted(self) -> dict[str, str]:
-        """For each filter of the script: ``lifted`` when it runs in this process, else why bash runs it."""
+        """For each filter of the script: ``lifted`` when one jq runs it, else why bash does."""
         return {name: self._why_in_bash(name) or "lifted" for name in _FILTERS if self.has(name)}
 
     def _why_in_bash(self, hook: str) -> str:
         if not self._lift:
             return "lifting is turned off"
-        return getattr(self._filters[hook].look(), "reason", "")
+        return self._filters[hook].why_not()
 
     # -- beside the main shell -----------------------------------------------------------------------
 
@@ -230,7 +231,8 @@ class Agent(LoadedScript):
         """
         hook, path = "agent_extract_response", os.fspath(output_file)
         if self._lift and (running := self._filters[hook].extract(path, stderr=stderr)):
-            return protocol.decode(b"".join(iter(running.read, b"")))
+            with closing(running):
+                return protocol.decode(b"".join(iter(running.read, b"")))
         with self.shell.start(hook, path, stderr=stderr) as job:
             return protocol.decode(b"".join(iter(job.read, b"")))
 

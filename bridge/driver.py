@@ -81,7 +81,7 @@ class Driver(LoadedScript):
             folders: where to look for names first.
             env, cwd, bash, timeout: of the shell.
             strict: with False, missing required hooks and failing ones among the last three are tolerated
-                (to look at a script that is not to contract yet).
+                (to look at a script that does not meet the contract yet).
             provide_jq: where PATH has no jq, let the script find ours.
             log: the file to which its ``log_status`` appends; None: to stderr only.
 
@@ -94,11 +94,11 @@ class Driver(LoadedScript):
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
-            shell.execute(_defaults(contract))
+            before = [_defaults(contract)]
             if log is not None:  # by a name that no snapshot shows
-                shell.execute(f"__rb_ralph_log={quote(os.path.abspath(log))}")
-            for name, body in contract.provided.items():
-                shell.execute(f"{name}() {{\n: {GIVEN}\n{body}\n}}")
+                before.append(f"__rb_ralph_log={quote(os.path.abspath(log))}")
+            before += (f"{name}() {{\n: {GIVEN}\n{body}\n}}" for name, body in contract.provided.items())
+            shell.execute("\n".join(before))
             reply = shell.source(path)
             driver = cls(path, shell, contract)
             driver._check(reply, strict=strict)

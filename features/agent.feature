@@ -9,7 +9,7 @@ Feature: What a loop needs of an agent
     Scenario: It can be loaded
       When the script is verified
       Then sourcing it succeeds (RB051)
-      And prints nothing (RB052)
+      And it prints nothing (RB052)
       And AGENT_CLI is one word (RB170)
       And the required functions are there (RB059)
 
@@ -67,12 +67,12 @@ Feature: What a loop needs of an agent
       And the CLI runs in the folder of the loop (RB187)
       And its options are arguments of their own (RB188)
 
-    Scenario: The CLI's status comes back, its stdout and stderr as they are
+    Scenario: The CLI's status is passed on, its stdout and stderr as they are
       When the script is verified
       Then the CLI's status comes back (RB172)
       And its stderr reaches people (RB173)
       And its output is untouched (RB174)
-      And comes as it is printed (RB175)
+      And it comes as it is printed (RB175)
 
     @own_tests
     Scenario: Without a prompt file it fails and says so
@@ -86,7 +86,7 @@ Feature: What a loop needs of an agent
     Scenario: From what the CLI prints today, every text in order
       When the script is verified
       Then the response is what the assistant says (RB176)
-      And nothing else (RB177)
+      And the response is nothing else (RB177)
 
     @recorded
     Scenario: Damaged lines cost only themselves
@@ -133,8 +133,8 @@ Feature: What a loop needs of an agent
     Scenario: Each text is shown before the next event arrives
       When the script is verified
       Then the display shows what the assistant says (RB181)
-      And is line-buffered (RB182)
-      And ends with status 0 (RB186)
+      And it is line-buffered (RB182)
+      And it ends with status 0 (RB186)
 
     @recorded
     Scenario: Damaged lines don't end it

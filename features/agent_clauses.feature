@@ -49,7 +49,7 @@ Feature: The numbered clauses of the contract of agents
       | code  | clause                               |
       | RB030 | No hook ends the shell that calls it |
       | RB031 | Hooks leave the shell as it was      |
-      | RB032 | Hooks look at what they are given    |
+      | RB032 | Hooks use their arguments            |
 
   Scenario Outline: Functions of agents, as they are written: <clause>
     When the script is verified
@@ -69,29 +69,29 @@ Feature: The numbered clauses of the contract of agents
     Then <code> finds no error
 
     Examples:
-      | code  | clause                                              |
-      | RB050 | Sourcing it comes back                              |
-      | RB051 | Sourcing it succeeds                                |
-      | RB052 | Sourcing it prints nothing                          |
-      | RB053 | Sourcing it leaves the shell's options              |
-      | RB054 | Sourcing it leaves the working folder               |
-      | RB055 | Sourcing it leaves traps alone                      |
-      | RB056 | Sourcing it leaves IFS alone                        |
-      | RB057 | Sourcing it leaves arguments, umask and descriptors |
-      | RB058 | It survives the options of the loop                 |
-      | RB059 | Required functions are there after sourcing         |
+      | code  | clause                                                    |
+      | RB050 | Sourcing it returns                                       |
+      | RB051 | Sourcing it succeeds                                      |
+      | RB052 | Sourcing it prints nothing                                |
+      | RB053 | Sourcing it keeps the shell's options                     |
+      | RB054 | Sourcing it keeps the working folder                      |
+      | RB055 | Sourcing it leaves traps alone                            |
+      | RB056 | Sourcing it leaves IFS alone                              |
+      | RB057 | Sourcing it leaves arguments, umask and descriptors alone |
+      | RB058 | It survives the options of the loop                       |
+      | RB059 | Required functions are there after sourcing               |
 
   Scenario Outline: What is left as it was: <clause>
     When the script is verified
     Then <code> finds no error
 
     Examples:
-      | code  | clause                                     |
-      | RB060 | Sourcing it leaves the host's settings     |
-      | RB061 | Hooks leave options, folder, IFS and traps |
-      | RB062 | Hooks come back                            |
-      | RB063 | Sourcing it makes no files                 |
-      | RB064 | Hooks leave files as they are              |
+      | code  | clause                                           |
+      | RB060 | Sourcing it keeps the host's settings            |
+      | RB061 | Hooks leave options, folder, IFS and traps alone |
+      | RB062 | Hooks return                                     |
+      | RB063 | Sourcing it makes no files                       |
+      | RB064 | Hooks leave files as they are                    |
 
   Scenario Outline: Running the program, and the response: <clause>
     When the script is verified
@@ -101,7 +101,7 @@ Feature: The numbered clauses of the contract of agents
       | code  | clause                                  |
       | RB170 | AGENT_CLI is one word                   |
       | RB171 | The prompt reaches the CLI              |
-      | RB172 | The CLI's status comes back             |
+      | RB172 | The CLI's status is passed on           |
       | RB173 | The CLI's stderr reaches people         |
       | RB174 | The CLI's output is untouched           |
       | RB175 | The CLI's output comes as it is printed |

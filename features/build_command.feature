@@ -9,7 +9,7 @@ Feature: Building the command
     Scenario: A prompt file that is not there
       When the script is verified
       Then it fails (RB101)
-      And says why on stderr (RB102)
+      And it says why on stderr (RB102)
 
     Scenario: After a failure no command is left over from the call before
       When the script is verified
@@ -24,7 +24,7 @@ Feature: Building the command
     Scenario: The program gets the prompt
       When the script is verified
       Then the prompt is in the command once (RB105)
-      And arrives as it is (RB106)
+      And the prompt arrives as it is (RB106)
 
     Scenario: The same arguments give the same command
       When the script is verified
@@ -36,7 +36,7 @@ Feature: Building the command
 
     Scenario: A fourth argument, which some loops pass, does no harm
       When the script is verified
-      Then it makes no difference (RB119)
+      Then a fourth argument is tolerated (RB119)
 
     Scenario: Building has no other effects
       When the script is verified
@@ -63,7 +63,7 @@ Feature: Building the command
     Scenario: Output format and permission mode
       When the script is verified
       Then CLAUDE_OUTPUT_FORMAT is honoured (RB113)
-      And so is CLAUDE_PERMISSION_MODE (RB114)
+      And CLAUDE_PERMISSION_MODE is honoured (RB114)
 
     @with_allowlist
     Scenario: An allowlist has an effect where the driver says that it supports one

@@ -29,11 +29,11 @@ Feature: What each driver can do
     @with_live_output @with_filter
     Scenario: The driver's own filter for the events of live output
       When the script is verified
-      Then it is a jq program (RB134)
+      Then the filter is a jq program (RB134)
 
     Scenario: Asking for a capability prints nothing and changes nothing
       When the script is verified
-      Then status 0 or 1 is the answer (RB076)
+      Then the answer is status 0 or 1 (RB076)
       And nothing is printed (RB077)
 
   Rule: What people read
@@ -41,7 +41,7 @@ Feature: What each driver can do
     @default
     Scenario: The help on refused permissions
       When the script is verified
-      Then help is printed (RB079)
+      Then driver_permission_denial_help prints help (RB079)
 
     @metadata
     Scenario: The oldest version that will do has three numbers
@@ -51,7 +51,7 @@ Feature: What each driver can do
     @metadata
     Scenario: Whether the program is installed
       When the script is verified
-      Then driver_check_available tells (RB075)
+      Then driver_check_available tells it (RB075)
 
   Rule: The drivers that ship with ralph-bridge, word for word
 
@@ -61,7 +61,7 @@ Feature: What each driver can do
       And CLAUDE_USE_CONTINUE is "true"
 
     @own_tests
-    Scenario: Each driver answers as its row says
+    Scenario: The matrix, row by row
       When the driver is loaded
       Then its capabilities are those of its row
         | driver      | allowlist | sessions | live output | live command | filter      | own session hooks    | binary  |

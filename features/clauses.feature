@@ -40,7 +40,7 @@ Feature: The numbered clauses of the contract of drivers
       | RB021 | Hooks write no globals of others           |
       | RB022 | Hooks fill the globals that they answer in |
       | RB023 | Array globals are set as arrays            |
-      | RB024 | Hooks begin their arrays anew              |
+      | RB024 | Hooks reset their arrays first             |
       | RB025 | Hooks read globals that somebody sets      |
 
   Scenario Outline: What no hook may do, and what it must look at: <clause>
@@ -51,36 +51,36 @@ Feature: The numbered clauses of the contract of drivers
       | code  | clause                               |
       | RB030 | No hook ends the shell that calls it |
       | RB031 | Hooks leave the shell as it was      |
-      | RB032 | Hooks look at what they are given    |
+      | RB032 | Hooks use their arguments            |
 
   Scenario Outline: Sourcing, as it goes: <clause>
     When the script is verified
     Then <code> finds no error
 
     Examples:
-      | code  | clause                                              |
-      | RB050 | Sourcing it comes back                              |
-      | RB051 | Sourcing it succeeds                                |
-      | RB052 | Sourcing it prints nothing                          |
-      | RB053 | Sourcing it leaves the shell's options              |
-      | RB054 | Sourcing it leaves the working folder               |
-      | RB055 | Sourcing it leaves traps alone                      |
-      | RB056 | Sourcing it leaves IFS alone                        |
-      | RB057 | Sourcing it leaves arguments, umask and descriptors |
-      | RB058 | It survives the options of the loop                 |
-      | RB059 | Required functions are there after sourcing         |
+      | code  | clause                                                    |
+      | RB050 | Sourcing it returns                                       |
+      | RB051 | Sourcing it succeeds                                      |
+      | RB052 | Sourcing it prints nothing                                |
+      | RB053 | Sourcing it keeps the shell's options                     |
+      | RB054 | Sourcing it keeps the working folder                      |
+      | RB055 | Sourcing it leaves traps alone                            |
+      | RB056 | Sourcing it leaves IFS alone                              |
+      | RB057 | Sourcing it leaves arguments, umask and descriptors alone |
+      | RB058 | It survives the options of the loop                       |
+      | RB059 | Required functions are there after sourcing               |
 
   Scenario Outline: What is left as it was: <clause>
     When the script is verified
     Then <code> finds no error
 
     Examples:
-      | code  | clause                                     |
-      | RB060 | Sourcing it leaves the host's settings     |
-      | RB061 | Hooks leave options, folder, IFS and traps |
-      | RB062 | Hooks come back                            |
-      | RB063 | Sourcing it makes no files                 |
-      | RB064 | Hooks leave files as they are              |
+      | code  | clause                                           |
+      | RB060 | Sourcing it keeps the host's settings            |
+      | RB061 | Hooks leave options, folder, IFS and traps alone |
+      | RB062 | Hooks return                                     |
+      | RB063 | Sourcing it makes no files                       |
+      | RB064 | Hooks leave files as they are                    |
 
   Scenario Outline: Hooks that answer a question: <clause>
     When the script is verified
@@ -91,7 +91,7 @@ Feature: The numbered clauses of the contract of drivers
       | RB070 | driver_name is one lower-case identifier              |
       | RB071 | driver_display_name is one line                       |
       | RB072 | driver_cli_binary is one name or path                 |
-      | RB073 | The file is called as driver_name says                |
+      | RB073 | The file is named after driver_name                   |
       | RB074 | driver_min_version is a version                       |
       | RB075 | driver_check_available tells whether the CLI is there |
       | RB076 | Booleans are answered by status 0 or 1                |
@@ -107,7 +107,7 @@ Feature: The numbered clauses of the contract of drivers
       | code  | clause                                  |
       | RB080 | Hooks that print an answer succeed      |
       | RB081 | Hooks set no undeclared globals         |
-      | RB082 | Hooks leave the host's variables        |
+      | RB082 | Hooks leave the host's variables alone  |
       | RB083 | Building a command does not run the CLI |
 
   Scenario Outline: The prompt, the context and the session in the command: <clause>
@@ -135,7 +135,7 @@ Feature: The numbered clauses of the contract of drivers
       | code  | clause                                        |
       | RB110 | No session unless CLAUDE_USE_CONTINUE is true |
       | RB111 | No session option with an empty id            |
-      | RB112 | Nothing stale of an earlier command           |
+      | RB112 | Nothing stale from an earlier command         |
       | RB113 | CLAUDE_OUTPUT_FORMAT is honoured              |
       | RB114 | CLAUDE_PERMISSION_MODE is honoured            |
       | RB115 | The allowlist arrives, each tool intact       |
@@ -152,7 +152,7 @@ Feature: The numbered clauses of the contract of drivers
       | code  | clause                                    |
       | RB120 | It works in an unusual host               |
       | RB122 | No session from a driver without sessions |
-      | RB123 | Nothing empty for what is empty           |
+      | RB123 | An empty value leaves no option           |
       | RB124 | Building leaves the loop's stdin alone    |
 
   Scenario Outline: Live output: <clause>
@@ -164,7 +164,7 @@ Feature: The numbered clauses of the contract of drivers
       | RB130 | The live command is filled in                      |
       | RB131 | The live command is a copy: CLAUDE_CMD_ARGS stays  |
       | RB132 | The live command keeps prompt, context and session |
-      | RB133 | Nothing stale of an earlier live command           |
+      | RB133 | Nothing stale from an earlier live command         |
       | RB134 | The stream filter is a jq program                  |
       | RB135 | The filter shows what the assistant says           |
       | RB136 | The filter shows nothing else                      |

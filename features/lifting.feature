@@ -1,7 +1,7 @@
 @agent @lifting @slow @shipped
-Feature: Hooks that are filters run in process, and nobody can tell
-  A hook that only puts each line through jq needs no bash and no jq per line: it is run in process, a thousand
-  times faster. What it prints is byte for byte what bash prints with the jq that is installed; a hook that isn't
+Feature: Hooks that start a jq for every line run in one jq, and nobody can tell
+  A hook that only puts each line through jq needs no jq per line: one jq gets all the lines, a thousand times
+  faster. What it prints is byte for byte what bash prints with the jq that is installed; a hook that isn't
   understood completely is left to bash.
 
   Rule: The same bytes, lifted, not lifted, and from bash itself

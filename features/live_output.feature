@@ -8,7 +8,7 @@ Feature: Showing the work while it is done
     Scenario: Program, prompt, context and session are the same
       When the script is verified
       Then the live command begins with the same program (RB130)
-      And keeps prompt, context and session (RB132)
+      And it keeps prompt, context and session (RB132)
 
     Scenario: The built command stays as it was
       When the script is verified
@@ -23,7 +23,7 @@ Feature: Showing the work while it is done
     @with_live_output @with_filter
     Scenario: The filter is a jq program
       When the script is verified
-      Then it compiles (RB134)
+      Then the filter compiles (RB134)
 
     @with_live_output
     Scenario: The recorded events of each program, of older versions too, show what the agent said
@@ -35,7 +35,7 @@ Feature: Showing the work while it is done
     Scenario: Unknown events
       When the script is verified
       Then the filter passes over what it does not know (RB137)
-      And works line by line (RB138)
+      And it works line by line (RB138)
 
   Rule: The live commands of our drivers, word for word, and as bash itself has them
 

@@ -9,10 +9,10 @@ Feature: Loading a driver
     Scenario: Loading prints nothing and leaves the shell as it was
       When the script is verified
       Then sourcing it succeeds (RB051)
-      And prints nothing (RB052)
-      And leaves options, folder, traps and IFS alone (RB053, RB054, RB055, RB056, RB057)
-      And keeps the host's settings (RB060)
-      And makes no files (RB063)
+      And it prints nothing (RB052)
+      And it leaves options, folder, traps and IFS alone (RB053, RB054, RB055, RB056, RB057)
+      And it keeps the host's settings (RB060)
+      And it makes no files (RB063)
 
     Scenario: The functions named driver_ are hooks of the contract, or helpers that it knows
       When the script is verified

@@ -38,8 +38,8 @@ Feature: Resuming a session, and finding its id again
     Scenario: The program itself is asked last
       When the script is verified
       Then its only session is taken (RB152)
-      And several are no answer (RB153)
-      And neither is a failure (RB154)
+      And several sessions are no answer (RB153)
+      And a CLI that fails gives none (RB154)
 
   Rule: Each program has its own way to say it
 

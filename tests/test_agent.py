@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from bridge.errors import (
     UnknownAgent,
 )
 from bridge.process.table import group_lives
+from bridge.turn.agent import run_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,7 +105,7 @@ def test_a9_required_hooks_and_variables_are_missing(load: Callable[..., Agent])
     with pytest.raises(ContractViolation) as wrong:
         load(base="agent_invok() { :; }\necho trouble >&2\nagent_format_display() { cat; }\n")
     told = str(wrong.value)
-    assert "agent_invoke (there is agent_invok: a slip of the pen?)" in told
+    assert "agent_invoke (there is agent_invok: a typo?)" in told
     for words in ("agent_extract_response", "AGENT_CLI", "trouble", "stub.sh"):
         assert words in told
     assert "  agent_format_display" not in told
@@ -466,6 +468,25 @@ def test_lifting_is_told_for_each_filter(load: Callable[..., Agent]) -> None:
         "agent_extract_response": "lifting is turned off",
         "agent_format_display": "lifting is turned off",
     }
+
+
+def test_a_display_that_never_ends_ends_at_the_deadline(
+    load: Callable[..., Agent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bridge.turn.agent._LAST_WORDS", 0.3)
+    program = 'def f: f; .text, if .text == "b" then f else empty end'
+    script = f"""agent_invoke() {{ echo '{{"text":"a"}}'; echo '{{"text":"b"}}'; sleep 60; }}
+    agent_format_display() {{ while IFS= read -r line; do jq -r '{program}' <<<"$line" 2>/dev/null || true; done; }}
+    """
+    for lift in (True, False):
+        agent = load(script, lift=lift)
+        assert (agent.lifted["agent_format_display"] == "lifted") is lift
+        began = time.monotonic()
+        with open(tmp_path / "capture", "wb") as capture:
+            texts = run_agent(agent, "prompt", capture, timeout=1.0, grace=0.2)
+            assert next(texts) == "a\n"
+            assert "".join(texts) in ("", "b\n")
+        assert time.monotonic() - began < 10
 
 
 def test_e_a_jq_is_there_when_path_has_none(load: Callable[..., Agent], tmp_path: Path, without_jq: str) -> None:

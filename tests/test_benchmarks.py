@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["hook_call", "read_back", "cold_start", "stop_hook", "verify_scale", "lift", "loop", "adapters"]
+    "name", ["hook_call", "read_back", "cold_start", "stop_hook", "verify_scale", "filters", "loop", "adapters"]
 )
 def test_a_benchmark_prints_its_table(name: str) -> None:
     text = import_module(f"benchmarks.{name}").main(rounds=1)

@@ -195,7 +195,7 @@ def test_missing_hooks_are_named_all_at_once_with_what_was_likely_meant(leaks: N
     message = str(caught.value)
     for hook in ("driver_cli_binary", "driver_valid_tools", "driver_build_command"):
         assert f"\n  {hook}\n" in message
-    assert "driver_name (there is driver_nmae: a slip of the pen?)" in message
+    assert "driver_name (there is driver_nmae: a typo?)" in message
     assert "sourcing it printed: late" in message
     assert "driver_display_name\n" not in message
     assert "  next: " in message

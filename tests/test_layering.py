@@ -23,7 +23,7 @@ ROOMS: dict[str, str] = {
     "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
     "log": "the library's one logger",
     "files": "atomic writes",
-    "stamps": "points in time as files write them",
+    "timestamps": "points in time as files write them",
     "records": "small JSON files: leniently read, atomically written",
     "resources": "where shipped files lie",
     "process": "child processes: started, given a deadline, ended with all that they started; the process table",

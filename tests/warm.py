@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 WARM = [f"bridge.{name}" for name in ("cli.run", "cli.adopt", "cli.ralph_loop", "setups.bmalph", "agent")]
-WARM += [f"bridge.{name}" for name in ("setups.ralph_loop.runner", "stream.lift", "contract.reading")]
+WARM += [f"bridge.{name}" for name in ("setups.ralph_loop.opening", "stream.filters", "contract.reading")]
 
 
 class Warm:

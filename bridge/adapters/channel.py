@@ -225,10 +225,14 @@ class Channel:
         pause = self.adapter.input.chunk_delay_ms / 1000
         size = _CHUNK if pause > 0 else max(len(data), 1)
         for start in range(0, len(data), size):
-            self.terminal.write(data[start : start + size])
-            self._last_byte = time.monotonic()
+            self.send(data[start : start + size])
             if start + size < len(data):
                 self.pump_for(pause)
+
+    def send(self, data: bytes) -> None:
+        """Write bytes as they are."""
+        self.terminal.write(data)
+        self._last_byte = time.monotonic()
 
     def type(self, line: str) -> None:
         """Type one line and Enter."""

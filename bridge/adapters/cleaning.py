@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ANSI = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x02\x07]")
 _LINE_END = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r)*(?:\n|\x1bE)(?:\x1b\[\?2004l\r?)?")
 _ZSH_NO_LINE_END = re.compile(
-    r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r(?:\r|\x1b\[[0-9;]*[mJK])*\Z"
+    r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r(?:\r|\x1b\[[0-9;]*[mJK])*(\Z)?"
 )
 """How zsh marks output without line end: it fills the line, and then goes back to its start."""
 
@@ -34,8 +34,7 @@ def clean(adapter: AdapterFile, window: bytes, sent: str, *, exact: bool, prompt
         prompt: pattern of the prompt, which line editors may draw again before the echo.
     """
     text = window.decode("utf-8", "surrogateescape")
-    if "\r \r" in text[-64:]:
-        text = _ZSH_NO_LINE_END.sub("", text)
+    text = without_fill(text)
     output = adapter.output
     sgr = not output.strip_ansi
     if exact:
@@ -48,6 +47,13 @@ def clean(adapter: AdapterFile, window: bytes, sent: str, *, exact: bool, prompt
             render(text[end:], sgr=sgr) if end is not None else _echo_stripped(text, sent, prompt, sgr=sgr)
         )
     return trimmed(render(text, sgr=sgr))
+
+
+def without_fill(text: str) -> str:
+    """`text` without the rows that zsh fills; each is a line end, but for one at the end."""
+    if "\r \r" not in text:
+        return text
+    return _ZSH_NO_LINE_END.sub(lambda match: "\n" if match[1] is None else "", text)
 
 
 def _echo_stripped(text: str, sent: str, prompt: str | None, *, sgr: bool) -> str:

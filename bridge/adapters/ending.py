@@ -207,7 +207,8 @@ class EndDetector:
 
     def _loose_prompt(self, by: EndedBy, seen: Observation) -> Ending | NotYet:
         """A prompt behind output without line end, or a program that asks."""
-        if not (self._echoed or self.rules.marker) or self._editor is False:
+        silent = seen.tty.canonical and seen.tty.echo is False  # nobody echoes what was typed
+        if not (self._echoed or self.rules.marker or silent) or self._editor is False:
             return NotYet()
         at_editor = _at_editor(seen)
         cooked_read = bool(seen.raw_prompt is False and seen.reading)
@@ -216,7 +217,9 @@ class EndDetector:
             found = detector.loose() if certain else None
             if found is not None:
                 wait = _CONFIRM if at_editor or cooked_read else max(self.rules.settle, 0.25)
-                if not self._echoed:  # a marker whose prompt hides the end of an empty line from its editor
+                if not (
+                    self._echoed or silent
+                ):  # a marker whose prompt hides the end of an empty line from its editor
                     wait = 2 * _CONFIRM
                 return _when_quiet(Ending(by, found.start, prompt=found, continued=continued), wait, seen)
         if not self._echoed or (self._ignored is not None and self._ignored.standing is not None):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _LINE_GAP = 0.15
 """Silence after which the next line of a block is typed although no continuation prompt was seen."""
+_IGNORED = 0.3
+"""Silence after which a key that was pressed at a prompt is taken to be without effect."""
 _QUIESCE = 10.0
 """Longest wait, in seconds, for a program to fall silent behind its prompt."""
 _CLOSERS = ("", "'", '"', "]]", "*/")
@@ -208,8 +210,7 @@ class Exchange:
         """Press the interrupt key, and drop a pending command; whether the program is at its prompt afterwards."""
         command = self.channel.pending
         if command is None:
-            self.terminal.write((self.adapter.signals.interrupt or "").encode())
-            return not self.terminal.ended
+            return self._interrupt_prompt(timeout)
         ending = self._interrupt_pending(command, timeout)
         if ending is None and command.asks and not self.terminal.ended:
             # It still reads, at a prompt that isn't announced: whatever it is, it takes commands.
@@ -219,6 +220,24 @@ class Exchange:
         if ending is not None:
             self._results.result(command, ending)
         return ending is not None
+
+    def _interrupt_prompt(self, timeout: float) -> bool:
+        """Press the key at a prompt, and wait until that is drawn anew: keys typed before that would be lost."""
+        channel, deadline = self.channel, time.monotonic() + timeout
+        channel.pump(0)
+        detector, canonical = channel.new_detector(), self.terminal.state().canonical
+        channel.write(self.adapter.signals.interrupt or "")
+        while not self.terminal.ended and (left := deadline - time.monotonic()) > 0:
+            decision = detector.decide(channel.observe(detector))
+            if isinstance(decision, Ending):
+                break
+            left = min(left, _IGNORED - channel.quiet)
+            if left <= 0:
+                if self.terminal.state().canonical == canonical and channel.is_reading(canonical) is not False:
+                    break
+                left = 0.02
+            detector.feed(*channel.pump(min(left, max(decision.seconds or left, 0.001))))
+        return not self.terminal.ended
 
     def press(self, key: str, timeout: float) -> bool:
         """Press some key; whether the pending command is over within `timeout` seconds."""

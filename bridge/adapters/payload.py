@@ -109,7 +109,9 @@ def takes_shell_delivery(adapter: AdapterFile) -> bool:
 
 
 def _shell_kind(adapter: AdapterFile) -> Literal["posix", "pwsh"] | None:
-    names = {adapter.name.lower(), *(alias.lower() for alias in adapter.aliases)}
+    process = adapter.process
+    programs = (os.path.basename(each or "") for each in (process.executable, *process.executable_candidates))
+    names = {each.lower() for each in (adapter.name, *adapter.aliases, *programs)}
     if names & {"pwsh", "powershell"}:
         return "pwsh"
     if adapter.family != "shell":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 from bridge.adapters.escapes import protocol_number
 from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable
@@ -96,6 +96,8 @@ class PromptDetector:
         self._anywhere = anywhere or pattern == _unanchored(pattern)
         self._pattern = compiled(_before_line_end(_unanchored(pattern)) if self._anywhere else pattern)
         self._loose = _loose(pattern)
+        self._lines = pattern.count("\n") + pattern.count("\\n")
+        """How many lines a prompt may have above its last one."""
         self._carry = b""
         self._carry_offset = offset
         self._midline = midline
@@ -133,9 +135,10 @@ class PromptDetector:
         """
         carried = self._carry + data
         if len(carried) > 2 * _LONGEST_LINE:
-            newline = carried.find(b"\n", len(carried) - 2 * _LONGEST_LINE)
-            cut = newline if newline >= 0 else len(carried) - 2 * _LONGEST_LINE
+            cut = len(carried) - 2 * _LONGEST_LINE
+            newline = carried.find(b"\n", cut, self._line_start(carried) + 1)
             self._midline = newline < 0
+            cut = max(cut, newline)
             self._carry_offset += cut
             self._carry, data = b"", carried[cut:]
         self.feed(data)
@@ -158,7 +161,7 @@ class PromptDetector:
         """The prompt, False when nothing like it stands there, True when it is the end of another one."""
         text = self._carry.decode("utf-8", "surrogateescape")
         view = visible(text)
-        line_start = view.text.rfind("\n") + 1
+        line_start = self._line_start(view.text) + 1
         drawn = visible(text.rpartition(_EDITOR_ON)[2]).text if _EDITOR_ON in text else ""
         last = None
         for match in self._loose.finditer(view.text, line_start):
@@ -189,10 +192,17 @@ class PromptDetector:
     def _bytes(self, text: str, position: int) -> int:
         return self._carry_offset + len(text[:position].encode("utf-8", "surrogateescape"))
 
+    def _line_start(self, text: AnyStr) -> int:
+        """Position of the line feed before the lines that the prompt has, or -1."""
+        newline = "\n" if isinstance(text, str) else b"\n"
+        found = len(text)
+        for _ in range(self._lines + 1):
+            found = text.rfind(newline, 0, max(found, 0))
+        return found
+
     def _keep(self, carried: bytes) -> None:
-        """Keep the current line, with the line feed before it; patterns may ask for that."""
-        cut = carried.rfind(b"\n")
-        cut = max(cut, len(carried) - _LONGEST_LINE, 0)
+        """Keep the lines of a prompt, with the line feed before them; patterns may ask for that."""
+        cut = max(self._line_start(carried), len(carried) - _LONGEST_LINE, 0)
         if cut:
             self._midline = not carried.startswith(b"\n", cut)
         self._carry_offset += cut
@@ -214,7 +224,7 @@ def _unanchored(pattern: str) -> str:
 
 def _before_line_end(pattern: str) -> str:
     """A final ``$`` stands before the line's end, which is a carriage return and a line feed here."""
-    return f"{pattern[:-1]}(?=\\r?$)" if pattern.endswith("$") and not pattern.endswith("\\$") else pattern
+    return f"{pattern[:-1]}(?=\\r*$)" if pattern.endswith("$") and not pattern.endswith("\\$") else pattern
 
 
 def _loose(pattern: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.cleaning import clean
+from bridge.adapters.cleaning import clean, without_fill
 from bridge.adapters.modes import ModeState, effect_of, mode_at_prompt, mode_named, shows_prompt
 from bridge.adapters.patterns import compiled, searched
 from bridge.adapters.prompts import PromptDetector
@@ -123,7 +123,8 @@ def _number(text: str | None) -> int | None:
 
 def out_of_band_text(text: bytes, primary: str | None) -> str:
     """What came behind a prompt, without colours, and without the prompt if it was drawn once more behind it."""
-    shown = plain(visible(text.decode("utf-8", "surrogateescape")).text).replace("\r\n", "\n")
+    raw = without_fill(text.decode("utf-8", "surrogateescape"))
+    shown = plain(visible(raw).text).replace("\r\n", "\n")
     if primary:
         detector = PromptDetector(primary)
         detector.feed(shown.encode("utf-8", "surrogateescape"))

@@ -97,7 +97,7 @@ class Session:
     @property
     def alive(self) -> bool:
         """Whether the program still runs."""
-        return not self._closed and not self._terminal.ended
+        return not self._closed and not self._terminal.exited
 
     @property
     def busy(self) -> bool:
@@ -244,7 +244,7 @@ class Session:
 
     def send(self, text: str | bytes) -> None:
         """Write to the program as if typed; for a command that asks for input. Ends with the caller's own Enter."""
-        self._terminal.write(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+        self._channel.send(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
 
     def interrupt(self, *, timeout: float = _GRACE) -> bool:
         """Press the interrupt key; whether the program is at its prompt within `timeout` seconds.

@@ -158,6 +158,11 @@ class Terminal:
 
     # looking
 
+    @property
+    def exited(self) -> bool:
+        """Whether the program has ended, even if not everything that it printed was read."""
+        return self.ended or self._reap()
+
     def state(self) -> TtyState:
         """The terminal's state at this moment."""
         try:

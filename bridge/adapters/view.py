@@ -15,7 +15,7 @@ _CONTROL = re.compile(
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
     r"|\x1b\[(?P<csi>[0-?]*)[ -/]*(?P<final>[@-~])"
     r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]"  # two-character escapes, character sets
-    r"|\x08|\r(?!\n|$)|[\x00-\x02\x07\x0e\x0f]"
+    r"|\x08|(?P<line_end>\r+(?=\n))|\r(?!\r*(?:\n|$))|[\x00-\x02\x07\x0e\x0f]"
 )
 """One control sequence or control character; one that is not finished yet at the end of the text doesn't match."""
 
@@ -48,42 +48,70 @@ def visible(raw: str) -> View:
     """The view of `raw`; a pure function, so that it doesn't matter in how many reads the text came."""
     if not _CONTROL.search(raw):
         return View(raw, (0,), (0,))
-    parts: list[str] = []
-    starts, origins = [0], [0]
-    length = position = 0
-
-    def add(part: str, origin: int) -> None:
-        nonlocal length
-        parts.append(part)
-        starts.append(length)
-        origins.append(origin)
-        length += len(part)
-
+    drawing = _Drawing()
+    position = 0
     for match in _CONTROL.finditer(raw):
         if match.start() > position:
-            add(raw[position : match.start()], position)
+            drawing.add(raw[position : match.start()], position)
         position = match.end()
-        if match[0] == "\b":
-            while parts and not parts[-1]:
-                parts.pop(), starts.pop(), origins.pop()
-            if parts and parts[-1][-1] != "\n":
-                parts[-1] = parts[-1][:-1]
-                length -= 1
-            continue
-        if part := _shown(match):
-            add(part, match.start())
-    add(raw[position:], position)
-    return View("".join(parts), tuple(starts), tuple(origins))
+        columns = _columns(match)
+        if match[0] == "\b" or match["final"] == "D":
+            drawing.back(columns)
+        elif match["final"] == "C":
+            drawing.add(" " * min(columns, _WIDEST_GAP), match.start())
+            drawing.unseen += max(columns - _WIDEST_GAP, 0)
+        elif _begins_line(match):
+            drawing.add("\n", match.start())
+    drawing.add(raw[position:], position)
+    return View("".join(drawing.parts), tuple(drawing.starts), tuple(drawing.origins))
 
 
-def _shown(match: re.Match[str]) -> str:
-    """The text in the view for a control sequence."""
+class _Drawing:
+    """A view that is being made: only what stands before the cursor counts."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.starts, self.origins = [0], [0]
+        self.length = 0
+        self.unseen = 0
+        """Columns of wide gaps that were left out."""
+
+    def add(self, part: str, origin: int) -> None:
+        self.parts.append(part)
+        self.starts.append(self.length)
+        self.origins.append(origin)
+        self.length += len(part)
+        if "\n" in part:
+            self.unseen = 0
+
+    def back(self, columns: int) -> None:
+        """Move the cursor back within its line: what it passes will be written over, or follows a prompt."""
+        skipped = min(columns, self.unseen)
+        self.unseen -= skipped
+        columns -= skipped
+        while columns and self.parts:
+            part = self.parts[-1]
+            kept = max(len(part) - columns, part.rfind("\n") + 1)
+            self.parts[-1] = part[:kept]
+            self.length -= len(part) - kept
+            columns -= len(part) - kept
+            if kept:
+                return
+            self.parts.pop(), self.starts.pop(), self.origins.pop()
+
+
+def _columns(match: re.Match[str]) -> int:
+    """How far a sequence moves the cursor."""
+    parameters = match["csi"] or ""
+    return int(parameters) if parameters.isdigit() and int(parameters) else 1
+
+
+def _begins_line(match: re.Match[str]) -> bool:
+    """Whether a sequence moves the cursor to the first column."""
     final, parameters = match["final"], match["csi"]
     if final in ("H", "f"):
         parameters = parameters.partition(";")[2].partition(";")[0]
-    if final in ("H", "f", "G", "`"):  # to a column
-        return "\n" if parameters in ("", "0", "1") else ""
-    if final == "C":
-        return " " * min(int(parameters) if parameters.isdigit() and int(parameters) else 1, _WIDEST_GAP)
+    if final in ("H", "f", "G", "`"):
+        return parameters in ("", "0", "1")
     # Carriage return; next line, which is how Haskell's editor ends one; index; to the next or previous line.
-    return "\n" if match[0] in ("\r", "\x1bE", "\x1bD") or final in ("E", "F") else ""
+    return (match[0] == "\r" and not match["line_end"]) or match[0] in ("\x1bE", "\x1bD") or final in ("E", "F")

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 
 _TTY_READERS = frozenset({"wait_woken", "n_tty_read"})
-_polls = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select").match
+_polls = re.compile("do_select|do_poll|do_sys_poll|poll_schedule_timeout|core_sys_select|do_epoll|ep_poll").match
 _POLLIN = 0x001
 _LOOKS = 2
 """How often a program is looked at again, a millisecond apart, when nothing can be seen."""
@@ -40,7 +40,7 @@ def _reads(pid: int, *, canonical: bool | None) -> bool | None:
         return None
     if _TTY_READERS & set(channels.values()):
         return True
-    polling = [_polls_terminal(pid, task) for task, channel in channels.items() if _polls(channel)]
+    polling = [_polls_terminal(pid, task, channel) for task, channel in channels.items() if _polls(channel)]
     if True in polling:
         return True
     if canonical is False:
@@ -53,23 +53,31 @@ def _text(path: str) -> str:
         return file.read()
 
 
-def _polls_terminal(pid: int, task: str) -> bool | None:
-    """Whether the poll or select that a thread waits in looks at a terminal; None when it can't be seen.
+def _polls_terminal(pid: int, task: str, channel: str) -> bool | None:
+    """Whether the poll, select or epoll that a thread waits in looks at a terminal; None when it can't be seen.
 
-    Which of the two it is shows in the arguments, which are (address, count) or (count, address): the numbers of
-    system calls differ between machines. A select without descriptors is a sleep.
+    Which of the first two it is shows in the arguments, which are (address, count) or (count, address): the numbers
+    of system calls differ between machines. A select without descriptors is a sleep.
     """
     try:
         words = _text(f"{task}/syscall").split()
         first, second = int(words[1], 16), int(words[2], 16)
+        if "epoll" in channel or channel.startswith("ep_"):
+            return any(_is_terminal(pid, each) for each in _epolled(pid, first))
         with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
             if first < _MOST:
                 watched = _selected(os.pread(memory.fileno(), first // 8 + 1, second), first) if second else []
             else:
                 watched = _polled(os.pread(memory.fileno(), 8 * min(second, _MOST), first))
+        return any(_is_terminal(pid, each) for each in watched)
     except (OSError, ValueError, IndexError, OverflowError):
         return None
-    return any(_is_terminal(pid, each) for each in watched)
+
+
+def _epolled(pid: int, descriptor: int) -> list[int]:
+    """What an epoll descriptor watches for input: ``tfd: NUMBER events: HEX ...``."""
+    lines = (line.split() for line in _text(f"/proc/{pid}/fdinfo/{descriptor}").splitlines())
+    return [int(words[1]) for words in lines if words[:1] == ["tfd:"] and int(words[3], 16) & _POLLIN]
 
 
 def _selected(bits: bytes, count: int) -> list[int]:
@@ -86,8 +94,12 @@ def _polled(entries: bytes) -> list[int]:
 
 
 def _is_terminal(pid: int, descriptor: int) -> bool:
-    with suppress(OSError):
-        return os.readlink(f"/proc/{pid}/fd/{descriptor}").startswith(("/dev/pts/", "/dev/tty"))
+    """Whether it is a terminal, or an epoll descriptor that watches one (which Racket polls)."""
+    with suppress(OSError, ValueError, IndexError):
+        file = os.readlink(f"/proc/{pid}/fd/{descriptor}")
+        if file == "anon_inode:[eventpoll]":
+            return any(_is_terminal(pid, each) for each in _epolled(pid, descriptor) if each != descriptor)
+        return file.startswith(("/dev/pts/", "/dev/tty"))
     return False
 
 

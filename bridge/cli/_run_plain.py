@@ -73,7 +73,7 @@ def run_agent_script(
         given: how to run it.
         agent: named by ``--agent``.
         extra: more globals, from ``--set``.
-        lift: run filters that are understood in process.
+        lift: run filters that start a jq for every line in one jq.
         dry_run: print the first prompt, and stop.
         quiet: no line per step.
     """

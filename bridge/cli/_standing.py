@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.cli._terminal import duration, tame
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def words(seen: dict[str, Any], now: float) -> str:
         case "running":
             return "at work"
         case "waiting":
-            left = max(0.0, (stamps.parse_iso(waiting["until"]) or now) - now)
+            left = max(0.0, (timestamps.parse_iso(waiting["until"]) or now) - now)
             return f"waiting until {_local(waiting['until'])}, for another {duration(left)}"
         case "ended":
             return f"ended at {_local(ended['at'])}: {ended['reason']}"
@@ -53,8 +53,8 @@ def rows(seen: dict[str, Any], now: float) -> Rows:
     if seen["turn"]:
         found.append(("turn", f"{seen['turn']}" + (f", {seen['tool']}" if seen["tool"] else "")))
     if seen["running"] and seen["holder"] and seen["holder"]["pid"]:
-        since = stamps.parse_iso(seen["holder"].get("since"))
-        began = "" if since is None else f", for {duration(max(0.0, now - since))}, since {stamps.local(since)}"
+        since = timestamps.parse_iso(seen["holder"].get("since"))
+        began = "" if since is None else f", for {duration(max(0.0, now - since))}, since {timestamps.local(since)}"
         found.append(("process", f"{seen['holder']['pid']}{began}"))
     if seen["last"]:
         found.append(("last", seen["last"]))
@@ -62,5 +62,5 @@ def rows(seen: dict[str, Any], now: float) -> Rows:
 
 
 def _local(at: str) -> str:
-    seconds = stamps.parse_iso(at)
-    return at if seconds is None else stamps.local(seconds)
+    seconds = timestamps.parse_iso(at)
+    return at if seconds is None else timestamps.local(seconds)

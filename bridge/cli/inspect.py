@@ -85,7 +85,7 @@ def _of_agent(agent: Agent) -> Facts:
         how = lifted.get(name)
         hook["lifted"] = None if how is None else how == "lifted"
         hook["not_lifted_because"] = None if how in (None, "lifted") else how
-        hook["runs"] = "" if how is None else "in this process" if how == "lifted" else f"in bash: {how}"
+        hook["runs"] = "" if how is None else "in one jq" if how == "lifted" else f"in bash: {how}"
     return facts
 
 

@@ -21,8 +21,8 @@ from bridge.setups.ralph_loop.settings import Options
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from bridge.loop.events import HookText, LoopEnded, LoopEvent
     from bridge.setups.model import Setup
-    from bridge.setups.ralph_loop.events import Ended, HookText, SessionEvent
 
 
 def run_in_setup(context: click.Context, setup: Setup) -> int:
@@ -123,62 +123,59 @@ def start(
 
 def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool, quiet: bool) -> int:
     from bridge.cli._summary import agent_tool, first_line, last_line
-    from bridge.setups.ralph_loop.opening import ready
+    from bridge.loop.policy import Verdict
+    from bridge.setups.ralph_loop.opening import hold, ready
     from bridge.setups.ralph_loop.prompt import first_prompt
-    from bridge.setups.ralph_loop.runner import run_session
 
     renderer = _Renderer(quiet=quiet)
-    with ready(setup.home, setup.project, request, options, renderer.hook, lock=not dry_run) as (
-        agent,
-        session,
-        active,
-    ):
+    with ready(setup, request, options, renderer.hook) as (agent, session):
+        job, loop = session.job, session.loop
         if dry_run:
-            job, most = session.job, session.limits.max_iterations
+            most = loop.limits.max_iterations
             say(f"mode: {job.mode}  agent: {agent.script}  prompt: {job.shown}  iterations: {most}")
             write(first_prompt(agent.shell, session))
             return 0
-        if not quiet:
-            limits = session.limits
-            say(
-                first_line(
-                    agent_tool(agent.cli, agent.script),
-                    session.job.shown,
-                    iterations=limits.max_iterations,
-                    seconds=limits.max_seconds,
-                    turn_seconds=limits.turn_seconds,
+        with hold(agent, session) as opened:
+            if not quiet:
+                say(
+                    first_line(
+                        agent_tool(agent.cli, agent.script),
+                        job.shown,
+                        iterations=loop.limits.max_iterations,
+                        seconds=loop.limits.max_seconds,
+                        turn_seconds=loop.timeout,
+                    )
                 )
-            )
-        with closing(run_session(agent, session, active)) as events:
-            end = _drive(events, renderer)
+            with closing(opened.run()) as events:
+                end = _drive(events, renderer)
         if not quiet:
             renderer.end_row()
             say(
                 last_line(
                     Style(sys.stderr),
-                    complete=end.complete,
+                    complete=end.verdict is Verdict.COMPLETE,
                     iterations=end.iterations,
                     seconds=end.seconds,
                     totals=end.totals,
                     reason=end.reason,
                 )
             )
-        return end.code
+        return end.status or 0
 
 
-def _drive(events: Generator[SessionEvent, None, None], renderer: _Renderer) -> Ended:
+def _drive(events: Generator[LoopEvent, None, None], renderer: _Renderer) -> LoopEnded:
     """Render events until the last, and return that.
 
     A signal that arrives here is the session's to handle, so it is thrown in.
     """
-    from bridge.setups.ralph_loop.events import Ended
+    from bridge.loop.events import LoopEnded
 
     came: BaseException | None = None
     while True:
         try:
             event = next(events) if came is None else events.throw(came)
             came = None
-            if isinstance(event, Ended):
+            if isinstance(event, LoopEnded):
                 return event
             renderer.show(event)
         except (KeyboardInterrupt, SystemExit) as signal:
@@ -195,22 +192,23 @@ class _Renderer:
         self._page = Page(sys.stdout) if flows(sys.stdout) else None
         self._line_open = False
 
-    def show(self, event: SessionEvent) -> None:
-        from bridge.setups.ralph_loop.events import Display, HookText, Line, Notice
+    def show(self, event: LoopEvent) -> None:
+        from bridge.loop.events import HookText, LeftoversEnded, LogLine, Notice, OutputText
 
-        if isinstance(event, Display):
-            if self._page is not None and not steers(event.text):
-                self._page.write(event.text)
-            else:
-                self._out(event.text)
-        elif isinstance(event, HookText):
-            self.hook(event)
-        elif isinstance(event, Line):
-            if not self._quiet:
-                self._out(("\n" if self._line_open else "") + event.text + "\n")
-        elif isinstance(event, Notice):
-            self.end_row()
-            say(event.text)
+        match event:
+            case OutputText():
+                if self._page is not None and not steers(event.text):
+                    self._page.write(event.text)
+                else:
+                    self._out(event.text)
+            case HookText():
+                self.hook(event)
+            case LogLine():
+                if not self._quiet:
+                    self._out(("\n" if self._line_open else "") + event.text + "\n")
+            case Notice() | LeftoversEnded():
+                self.end_row()
+                say(event.text if isinstance(event, Notice) else str(event))
 
     def hook(self, event: HookText) -> None:
         if event.error:

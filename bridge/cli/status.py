@@ -49,7 +49,7 @@ def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) ->
 
 
 def _bmalph(seen: dict[str, Any], now: float) -> _standing.Rows:
-    from bridge.stamps import parse_iso
+    from bridge.timestamps import parse_iso
 
     rows: _standing.Rows = []
     if seen["last_action"]:

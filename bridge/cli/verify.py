@@ -1,4 +1,4 @@
-"""``ralph-bridge verify``: are these scripts to contract?"""
+"""``ralph-bridge verify``: do these scripts meet the contract?"""
 
 from __future__ import annotations
 

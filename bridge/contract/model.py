@@ -65,7 +65,7 @@ class Hook(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """Whether a script without it is not to contract."""
+        """Whether a script without it violates the contract."""
         return self.hook_class == "required"
 
 

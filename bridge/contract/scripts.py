@@ -88,7 +88,7 @@ def missing_hooks(
     lines = [f"{path} is not {noun}: required hooks are missing" if missing else f"{path} is not {noun}"]
     for name in missing:
         meant = difflib.get_close_matches(name, own, 1, 0.85)
-        lines.append(f"  {name}" + (f" (there is {meant[0]}: a slip of the pen?)" if meant else ""))
+        lines.append(f"  {name}" + (f" (there is {meant[0]}: a typo?)" if meant else ""))
     lines += [more] if more else []
     if said:
         lines.append("  sourcing it printed: " + said.strip()[:500])

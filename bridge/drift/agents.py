@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agent import Agent
 from bridge.drift.model import DriftFinding, DriftStatus, failed, limit, passed
-from bridge.drift.runs import DONE, END, PROMPT, SECRET, complaint, work_turns
+from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, complaint, work_finding, work_turns
 from bridge.rehearsal.scenario import ENDINGS, Turn
 
 if TYPE_CHECKING:
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from bridge.drift.runs import Model
 
 _ENOUGH = 12  # turns after which nobody believes that it ends by itself
-_PROMPTS = {
-    "dash": "- [ ] a task that begins with a dash\n",
-    "large prompt": "A line of a very large prompt.\n" * 8000,
-}
 
 
 class Iteration(NamedTuple):
@@ -76,7 +72,7 @@ def try_agent(script: Path, model: Model) -> Iterator[DriftFinding]:
             if finding.check == "starts" and finding.status is DriftStatus.FAILED:
                 return
         tools: list[str] = model.requests()[0]["tools"]
-        for name, prompt in _PROMPTS.items():
+        for name, prompt in (("dash", DASH + "\n"), ("large prompt", LARGE)):
             done = trial.run(prompt, work_turns())
             if done.status == 0 and trial.reached_model(prompt.strip().splitlines()[-1]):
                 yield passed(name, "it arrives", drift="D15")
@@ -90,18 +86,13 @@ def _ordinary(trial: AgentTrial) -> Iterator[DriftFinding]:
     before = trial.agent.pre_iteration()
     if before is not None and before.status:
         yield failed("before", f"agent_pre_iteration: status {before.status}: {before.stderr[-200:]}")
-    done = trial.run(PROMPT + "\n", work_turns(work=f"echo works > worked.txt; echo {SECRET}"))
+    done = trial.run(PROMPT + "\n", work_turns(work=WORK))
     if done.status != 0 or not trial.model.requests():
         yield failed("starts", done.complaint(), "look at how it calls the CLI")
         return
     yield passed("starts", "the CLI takes its command line")
     yield passed("prompt", "it arrives as it is") if trial.reached_model(PROMPT) else failed("prompt", "changed")
-    if Path("worked.txt").exists():
-        yield passed("tools work", "a command was run")
-    else:
-        hint = "pass the option that grants the permission: in a loop nobody can be asked for it"
-        drift = "D2" if os.path.basename(trial.agent.cli) == "claude" else ""
-        yield failed("tools work", "the CLI refused to run a command: the loop makes no progress", hint, drift)
+    yield work_finding("D2" if os.path.basename(trial.agent.cli) == "claude" else "")
     response = trial.agent.extract_response(trial.home / "last_agent_output")
     if DONE in response and SECRET in response:
         yield failed("response", "the output of a tool is taken for the agent's words")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.drift.commands import UNKNOWN_SESSION
 from bridge.drift.model import DriftFinding, failed, limit, passed, warning
-from bridge.drift.runs import DONE, END, PROMPT, SECRET, run_cli, work_turns
+from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, run_cli, work_finding, work_turns
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.loop.outcome import is_dead_session
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _CONTEXT = "Loop #1 of a trial."
 _NEXT_CONTEXT = "The second loop of a trial: another context."
 _REVIEW = "Review findings of a trial."
-_DASH = "- [ ] a task that begins with a dash"
-_LARGE = "A line of a very large prompt.\n" * 8000
 _FEW = 3  # requests that a turn which ends by itself may take
 _PLACEHOLDER = "DeferredToolPlaceholder"  # claude's, "never call this tool"
 
@@ -65,7 +63,7 @@ def try_driver(script: Path, model: Model) -> Iterator[DriftFinding]:
     """Run a driver's commands of every kind, and yield what is found."""
     with Driver.load(script, cwd=os.getcwd(), env=dict(os.environ)) as driver:
         trial = DriverTrial(driver, model)
-        first = trial.run(turns=work_turns(work=f"echo works > worked.txt; echo {SECRET}"))
+        first = trial.run(turns=work_turns(work=WORK))
         if not first.accepted:
             hint = "run what `ralph-bridge command` prints by hand; it is not the CLI's command line of today"
             yield failed("starts", first.complaint(), hint)
@@ -101,11 +99,7 @@ def _arrival(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
     if not trial.context_arrives:
         hint = "put the second argument of driver_build_command before the prompt, or into an option for it"
         yield warning("context", "the loop context does not reach the model", hint)
-    if Path("worked.txt").exists():
-        yield passed("tools work", "a command was run")
-    else:
-        hint = "pass the option that grants the permission: in a loop nobody can be asked for it"
-        yield failed("tools work", "the CLI refused to run a command: the loop makes no progress", hint)
+    yield work_finding()
 
 
 def _answer(done: CliRun) -> DriftFinding:
@@ -260,13 +254,13 @@ def _unknown_session(done: CliRun) -> DriftFinding:
 
 
 def _odd_prompts(trial: DriverTrial) -> Iterator[DriftFinding]:
-    done = trial.run(_DASH, context="")
-    if done.accepted and done.reached_model(_DASH):
+    done = trial.run(DASH, context="")
+    if done.accepted and done.reached_model(DASH):
         yield passed("dash", "a prompt that begins with a dash arrives", drift="D15")
     else:
         hint = "put -- before the prompt, or join it to its option (--prompt=...), or give it on stdin"
         yield failed("dash", done.complaint(), hint, "D15")
-    done = trial.run(_LARGE)
+    done = trial.run(LARGE)
     if done.accepted and any(each.count("very large prompt") >= 8000 for each in done.user_texts):
         yield passed("large prompt", "more than 128 KiB arrive, on stdin", drift="D15")
     else:

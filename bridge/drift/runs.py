@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.drift.model import DriftFinding, failed, passed
 from bridge.drift.options import plain
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.process.program import Graces, Program
@@ -24,6 +25,9 @@ SECRET = "OUTPUT-OF-A-TOOL"  # noqa: S105 (nobody's)
 DONE = 'It is done: "quotes", `ticks`, 100 %.'
 PROMPT = 'Do the "task" of the plan, and say `so`: $HOME costs 100%.\nIn the second line, too.'
 END = f"{DONE}\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: false\n---END_RALPH_STATUS---\n"
+WORK = f"echo works > worked.txt; echo {SECRET}"
+DASH = "- [ ] a task that begins with a dash"
+LARGE = "A line of a very large prompt.\n" * 8000
 _TIMEOUT = 120.0  # a slow machine, rather than a slow CLI, takes more than a few
 
 
@@ -144,6 +148,14 @@ def complaint(status: int, output: str, *, fallback: int = 0) -> str:
 def work_turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[Turn]:
     """Let the model do some work with the CLI's own tool, then say `text`."""
     return [Turn(text="I begin.", think="What is it about?", run=work), Turn(text=text)]
+
+
+def work_finding(drift: str = "") -> DriftFinding:
+    """Tell whether the command of :data:`WORK` was run in the working folder."""
+    if Path("worked.txt").exists():
+        return passed("tools work", "a command was run")
+    hint = "pass the option that grants the permission: in a loop nobody can be asked for it"
+    return failed("tools work", "the CLI refused to run a command: the loop makes no progress", hint, drift)
 
 
 def run_cli(model: Model, argv: Sequence[str], turns: Iterable[Turn], *, stdin: bytes | None = None) -> CliRun:

@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 
 _TIMEOUT = 1200.0
 _MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.trial import main; main(*sys.argv[2:])"
-_ELSEWHERE = {
-    "cursor-agent": "the agent loop of cursor-agent runs on its maker's servers",
-    "agent": "the agent loop of cursor-agent runs on its maker's servers",
-    "amp": "the agent loop of amp runs on its maker's servers",
-}
+_ELSEWHERE = {"cursor-agent": "cursor-agent", "agent": "cursor-agent", "amp": "amp"}
+"""Programs whose agent loop runs on their makers' servers."""
 
 
 def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list[DriftFinding]:
@@ -42,8 +39,8 @@ def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list
         SandboxUnavailable: there are no namespaces here.
     """
     name = os.path.basename(commands.cli)
-    if reason := _ELSEWHERE.get(name.removesuffix(".cmd")):
-        return [skipped("run", reason)]
+    if elsewhere := _ELSEWHERE.get(name.removesuffix(".cmd")):
+        return [skipped("run", f"the agent loop of {elsewhere} runs on its maker's servers")]
     findings = _rehearsed(script, commands.kind, machine)
     if name in CLIS or any(each.check == "starts" and each.status is DriftStatus.PASSED for each in findings):
         return findings

@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.errors import BridgeError
 from bridge.files import usable
 from bridge.log import logger
@@ -157,5 +157,5 @@ def _reason_of(error: BaseException | None) -> str:
 def _taken_over(before: Run | None) -> tuple[str, ...]:
     if before is None or before.end is not None:
         return ()
-    since = stamps.local(before.since)
+    since = timestamps.local(before.since)
     return (f"the lock of process {before.pid}, which began {since} and did not end in order, is taken over",)

@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.errors import ProjectBusy, ProjectUnusable
 from bridge.loop.runs import read_run
 
@@ -108,7 +108,7 @@ def _refusal(folder: Path, project: Path) -> str:
     if run is None or run.end is not None or not run.alive:  # it has only just taken the lock
         return f"another loop is starting in {project}\n  next: look with `ralph-bridge status`"
     return (
-        f"another loop is running in {project}: process {run.pid}, since {stamps.local(run.since)}"
+        f"another loop is running in {project}: process {run.pid}, since {timestamps.local(run.since)}"
         f"\n  command: {run.command}\n  next: wait for it (`ralph-bridge status`), or end it: kill {run.pid}"
     )
 

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.records import usable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def log_line(path: Path, level: Level, message: str, now: float, *, max_bytes: i
         keep: how many of those there are.
     """
     shown = "".join(each if each.isprintable() else " " for each in message)
-    line = f"[{stamps.local(now)}] [{level}] {shown}"
+    line = f"[{timestamps.local(now)}] [{level}] {shown}"
     append_line(path, line, max_bytes=max_bytes, keep=keep)
     return line
 
@@ -89,7 +89,7 @@ class LiveLog:
         with usable(path):
             if path.exists() and not path.is_file():
                 path.unlink()  # a FIFO would hold us for ever
-            path.write_bytes(f"\n\n=== {title} - {stamps.local(self._now())} ===\n".encode())
+            path.write_bytes(f"\n\n=== {title} - {timestamps.local(self._now())} ===\n".encode())
             # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
             self._file = open(path, "ab", buffering=0)  # noqa: SIM115
 

@@ -151,6 +151,8 @@ class _Loop(Generic[S, O]):
         turn = None
         with suppress(BridgeError):
             if self.under_way is not None:
+                if not told:  # it is told of as a loop that has ended: in this iteration
+                    self.state = replace(self.state, iteration=self.under_way.turn)
                 turn = self._keep(interrupted(self.under_way, reason, self.clock.now().timestamp()))
         self.under_way = None
         if not told:
@@ -223,7 +225,7 @@ class _Loop(Generic[S, O]):
                 outcome,
                 decision,
                 seconds,
-                request.logs.output,
+                request.logs.for_people,
                 self.state,
                 request.logs.stderr,
                 self.sessions,
@@ -259,7 +261,7 @@ class _Loop(Generic[S, O]):
     def _started(
         self, request: TurnRequest, command: Command, plan: Plan | None, tree: TreeState | None
     ) -> IterationStarted:
-        output = request.logs.output
+        output = request.logs.for_people
         self.active.turn(request.number)
         self.under_way = begun(request.number, self.clock.now().timestamp(), output, self.settings.project)
         head = tree.head if tree else ""
@@ -296,7 +298,7 @@ class _Loop(Generic[S, O]):
             session=outcome.session_id,
             files_changed=changes.count if changes else None,
             committed=changes.committed if changes else None,
-            log=os.path.relpath(turn.request.logs.output, self.settings.project),
+            log=os.path.relpath(turn.request.logs.for_people, self.settings.project),
         )
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.files import LEFTOVER
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, identify
@@ -87,16 +87,16 @@ def read_run(folder: Path) -> Run | None:
             pid=int(record["pid"]),
             started=str(record["started"]),
             boot=str(record["boot"]),
-            since=stamps.parse_iso(record["since"]) or 0.0,
+            since=timestamps.parse_iso(record["since"]) or 0.0,
             command=str(record["command"]),
             agent=Identity(int(agent["pid"]), str(agent["started"]), str(agent["boot"])) if agent else None,
             end=None if record.get("end") is None else str(record["end"]),
             tool=str(record.get("tool") or ""),
             turn=int(record.get("turn") or 0),
-            pause=Pause(str(pause["reason"]), str(pause["detail"]), stamps.parse_iso(pause["until"]) or 0.0)
+            pause=Pause(str(pause["reason"]), str(pause["detail"]), timestamps.parse_iso(pause["until"]) or 0.0)
             if pause
             else None,
-            changed=stamps.parse_iso(record.get("changed")) or 0.0,
+            changed=timestamps.parse_iso(record.get("changed")) or 0.0,
         )
     return None
 
@@ -123,12 +123,12 @@ def write_run(folder: Path, run: Run, *, now: float, **changes: Any) -> Run:
     record: dict[str, Any] = {
         "schema": 1,
         **asdict(run),
-        "since": stamps.iso(run.since),
-        "changed": stamps.iso(now),
+        "since": timestamps.iso(run.since),
+        "changed": timestamps.iso(now),
     }
     record["agent"] = run.agent._asdict() if run.agent else None
     if run.pause is not None:
-        record["pause"]["until"] = stamps.iso(run.pause.until)
+        record["pause"]["until"] = timestamps.iso(run.pause.until)
     write_json(folder / FILE, record)
     return run
 

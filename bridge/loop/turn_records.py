@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.loop.logs import append_line
 from bridge.records import to_json
 
@@ -150,6 +150,6 @@ class TurnRecords:
         Raises:
             bridge.errors.ProjectUnusable: the file can't be written.
         """
-        times = {"began": stamps.iso(record.began), "seconds": round(record.seconds, 3)}
+        times = {"began": timestamps.iso(record.began), "seconds": round(record.seconds, 3)}
         line = {**self._head, **asdict(record), **times}
         append_line(self._path, to_json(line, compact=True), max_bytes=_MOST, keep=_KEPT)

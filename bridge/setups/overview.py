@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.errors import ConfigurationError
 from bridge.loop.follow import last_words
 from bridge.loop.runs import read_run
@@ -171,16 +171,16 @@ def _common(where: Standing, written: float) -> dict[str, Any]:
         if not where.running
         else {
             "pid": holder.pid if holder else None,
-            "since": stamps.iso(holder.since) if holder else None,
+            "since": timestamps.iso(holder.since) if holder else None,
             "command": holder.command if holder else None,
         },
-        "waiting": pause and {"reason": pause.reason, "detail": pause.detail, "until": stamps.iso(pause.until)},
+        "waiting": pause and {"reason": pause.reason, "detail": pause.detail, "until": timestamps.iso(pause.until)},
         "ended": ended,
     }
 
 
 def _ended(reason: str | None, at: float) -> dict[str, Any]:
-    return {"reason": reason, "at": stamps.iso(at)}
+    return {"reason": reason, "at": timestamps.iso(at)}
 
 
 class _Older(NamedTuple):
@@ -203,7 +203,7 @@ def _own(loop: Loop, now: float) -> _Own:
     from bridge.setups.bmalph.overview import overview as bmalph
 
     seen = bmalph(locate(loop.project), now)
-    at = stamps.parse_iso(seen["updated"])
+    at = timestamps.parse_iso(seen["updated"])
     if at is None:
         return seen, None
     if seen["stale"]:
@@ -231,7 +231,7 @@ def _wiggum(loop: Loop) -> _Own:
     seen = wiggum(Layout(loop.project))
     if seen["iteration"] is None:
         return seen, None
-    at = stamps.parse_iso(seen["updated_at"]) or 0.0
+    at = timestamps.parse_iso(seen["updated_at"]) or 0.0
     if seen["mode"] == "hook" and not seen["outcome"]:
         return seen, _Older("session", None, float("inf"))
     if seen["outcome"]:  # it may have been closed by hand since

@@ -81,11 +81,11 @@ def provide(commands: Commands, path: str, folder: str) -> frozenset[str]:
 
     `folder` belongs behind everything else on PATH; it is made when it is needed.
     """
-    import shlex
-
     made = set()
     for name, command in commands.items():
         if shutil.which(name, path=path) is None and (words := command()):
+            import shlex
+
             os.makedirs(folder, mode=0o700, exist_ok=True)
             launcher = f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'.encode("utf-8", "surrogateescape")
             with open(f"{folder}/{name}", "wb", opener=_program) as file:

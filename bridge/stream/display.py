@@ -1,4 +1,4 @@
-"""What a filter prints, as text, while it prints it: whether bash runs it or this process."""
+"""What a filter prints, as text, while it prints it: whether bash runs it or one jq."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ class Filtering(Protocol):
 
     def read_within(self, seconds: float | None) -> bytes | None:
         """The same; None when there is nothing for so long."""
+
+    def terminate(self) -> None:
+        """End it, from another thread; what it has printed can still be read."""
 
     def close(self) -> None:
         """End it and free everything. May be repeated."""
@@ -80,6 +83,10 @@ class Display:
                 yield piece
         finally:
             self._filtering.close()
+
+    def terminate(self) -> None:
+        """End the filter, from another thread than the one that reads."""
+        self._filtering.terminate()
 
     def close(self) -> None:
         """End the filter, if it still runs. May be repeated."""

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.shell.jobs import Errors, Input, Job, Tee
     from bridge.stream.analysis import Analysis, RunFacts
+    from bridge.stream.display import Display
     from bridge.turn.tool import Event, TurnRequest, TurnSettings
+
+_LAST_WORDS = 5.0
+"""Seconds that the display may take for what was still on its way when the program was ended."""
 
 _SLOW = 10.0
 """Seconds after which a hook is named that is still running."""
@@ -77,13 +81,13 @@ class AgentTool:
         return ""
 
     def prepare(self, request: TurnRequest) -> Command:
-        """See whether the program is there.
+        """See whether the program is there; its own controller has seen to that before its first turn.
 
         Raises:
             bridge.errors.ProgramNotFound: there is no ``AGENT_CLI``, in the first turn.
         """
         cli = self.agent.cli
-        if self.agent.shell.call("command", "-v", "--", cli).ok:
+        if self._as_controller or self.agent.shell.call("command", "-v", "--", cli).ok:
             return Command((cli,), None, live=True)
         missing = f"{cli} was not found on PATH"
         if request.first:
@@ -240,8 +244,8 @@ def run_agent(
         agent.invoke(
             prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line, grace=grace
         ) as running,
-        _ended_after(timeout, running) as over,
         agent.format_display(running, end_line=end_line) as display,
+        _ended_after(timeout, running, display) as over,
     ):
         on_start(running.pid)
         yield from display
@@ -316,9 +320,9 @@ def named_when_slow(what: str, deadline: float, say: Callable[[str], None]) -> I
 
 
 @contextmanager
-def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
-    """End a job that runs for longer; the event says that it did."""
-    over = threading.Event()
+def _ended_after(seconds: float | None, job: Job, display: Display) -> Iterator[threading.Event]:
+    """End a job that runs for longer, and its display, if that doesn't end by itself then; the event says so."""
+    over, shown = threading.Event(), threading.Event()
     if seconds is None:
         yield over
         return
@@ -326,6 +330,8 @@ def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
     def end() -> None:
         over.set()
         job.terminate()
+        if not shown.wait(_LAST_WORDS):
+            display.terminate()
 
     timer = threading.Timer(max(seconds, 0.0), end)
     timer.daemon = True
@@ -333,5 +339,6 @@ def _ended_after(seconds: float | None, job: Job) -> Iterator[threading.Event]:
     try:
         yield over
     finally:
+        shown.set()
         timer.cancel()
         timer.join()

@@ -17,6 +17,7 @@ from bridge.errors import (
     ProgramTimeout,
 )
 from bridge.process.argv import check_sizes, os_arguments, resolve
+from bridge.process.leftovers import MARK
 from bridge.process.program import Program
 from bridge.turn.logs import TurnLog
 from bridge.turn.progress import last_sentence, may_name_tool, tool_in
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
     from pathlib import Path
 
+    from bridge.stream.filters import LiveFilter
     from bridge.turn.tool import Event, TurnRequest, TurnSettings
 
+    Show = Callable[[bytes, float], bytes | None]
 
+_SLOWEST_LINE = 10.0  # s: that the live filter may take for a line
 _LAST_LINE = 400
 _LAST_TEXT = 4096
 
@@ -134,8 +138,7 @@ class DriverTool:
         self.driver = driver
         self.name = name
         self._settings = settings
-        self._filter: Callable[[bytes], bytes] | None = None
-        self._filter_asked = False
+        self._filter_fails = False
 
     def supports_sessions(self) -> bool:
         """Say whether turns can be resumed."""
@@ -183,10 +186,10 @@ class DriverTool:
             bridge.errors.ProgramNotFound, ProgramNotStarted: in the first turn.
             bridge.errors.BridgeError: a file can't be written, the process doesn't end.
         """
-        if command.live and not self._filter_asked:
-            self._filter_asked = True
-            self._filter = yield from live_filter(self.driver.stream_filter)
-        show = (self._filter or (lambda _line: b"")) if command.live else None
+        live = None
+        if command.live and not self._filter_fails:
+            live = yield from live_filter(self.driver.stream_filter, self._settings)
+        show = (live.show if live else lambda _line, _seconds: b"") if command.live else None
         running = _Running(self._settings, request, show).run(command)
         try:
             return (yield from running)
@@ -196,12 +199,20 @@ class DriverTool:
             return not_started(first_line(error))
         finally:
             running.close()
+            self._filter_fails = command.live and (live is None or live.gave_up)
+            if live is not None:
+                live.close()
 
 
 class _Running:
-    """One run of a command."""
+    """One run of a command.
 
-    def __init__(self, settings: TurnSettings, request: TurnRequest, show: Callable[[bytes], bytes] | None) -> None:
+    Args:
+        show: turns a line of a live run into text, given the seconds that it may take, after which it is None;
+            None: not live.
+    """
+
+    def __init__(self, settings: TurnSettings, request: TurnRequest, show: Show | None) -> None:
         self._settings = settings
         self._request = request
         self._show = show
@@ -285,8 +296,18 @@ class _Running:
             return
         if b'"result"' in line and _is_result(line):
             self._result = line
-        text = self._show(line)
-        if text:
+        left = (
+            float("inf")
+            if self._request.timeout is None
+            else self._began + self._request.timeout - time.monotonic()
+        )
+        text = self._show(line, max(0.0, min(_SLOWEST_LINE, left)))
+        if text is None:
+            yield Notice(
+                f"the driver's stream filter was ended: a line took longer than {_SLOWEST_LINE:g} s;"
+                " output comes at the end of a run"
+            )
+        elif text:
             self._shown = True
             self._last = (self._last + text)[-_LAST_TEXT:]
             self._request.on_output(text)
@@ -300,15 +321,16 @@ class _Running:
         return RunProgress(self._request.number, time.monotonic() - self._began, last, tool, self._ticks - 1)
 
 
-def live_filter(program: Callable[[], str]) -> Generator[Event, None, Callable[[bytes], bytes] | None]:
+def live_filter(program: Callable[[], str], settings: TurnSettings) -> Generator[Event, None, LiveFilter | None]:
     """Make the driver's stream filter usable; without it, output comes at the end of a run.
 
     A line that the filter chokes on costs itself, nothing more (trap T13).
     """
-    from bridge.stream.jq import Filter
+    from bridge.stream.filters import LiveFilter
 
+    env = {name: value for name, value in settings.environment.items() if name != MARK}
     try:
-        return Filter(program()).apply
+        return LiveFilter(program(), env=env, cwd=settings.project)
     except (ValueError, BridgeError) as error:
         yield Notice(f"the driver's stream filter is not usable, output comes at the end of a run: {error}")
         return None

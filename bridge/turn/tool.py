@@ -24,12 +24,24 @@ _STDERR_TAIL = 64 * 1024
 
 
 class TurnLogs(NamedTuple):
-    """Files of one turn: its stdout, its stderr (None: it goes where the host's goes), and the whole stream of a
-    live run, if that is kept beside its result."""
+    """Files of one turn.
+
+    Attributes:
+        output: its stdout.
+        stderr: its stderr; None: it goes where the host's goes.
+        stream: the whole stream of a live run, if that is kept beside its result.
+        kept: where people find later what it showed; None: in `output`, which no further turn overwrites.
+    """
 
     output: Path
     stderr: Path | None = None
     stream: Path | None = None
+    kept: Path | None = None
+
+    @property
+    def for_people(self) -> Path:
+        """The log that is still there when the loop is over."""
+        return self.kept or self.output
 
 
 def _nothing(_value: object) -> None:

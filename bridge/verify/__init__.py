@@ -1,1 +1,1 @@
-"""Is this script to contract? Facts, checks, reports, and how two versions differ."""
+"""Does this script meet the contract? Facts, checks, reports, and how two versions differ."""

@@ -38,7 +38,7 @@ class Severity(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a check went. UNKNOWN: it could not be told (the script can't be parsed, or the probe died)."""
+    """How a check went. UNKNOWN: it could not be determined (the script can't be parsed, or the probe died)."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -120,7 +120,7 @@ class ScriptFinished(NamedTuple):
 
 
 class RunFinished(NamedTuple):
-    """Last event: how many of what, over all scripts. unknown: checks that could not be told."""
+    """Last event: how many of what, over all scripts. unknown: checks that could not be determined."""
 
     scripts: int
     errors: int

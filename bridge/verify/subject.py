@@ -101,11 +101,11 @@ class Subject:
         refused = ""
         if self.path.is_dir():
             self.readable = False
-            self.reason = "nothing to verify: the folder holds no *.sh file that can be seen"
+            self.reason = "nothing to verify: the folder holds no visible *.sh file"
             return self.reason
         if self.path.is_symlink() and not self.path.exists():
             self.readable = False
-            self.reason = f"a link that leads nowhere: it points to {os.readlink(self.path)}"
+            self.reason = f"a dangling link: it points to {os.readlink(self.path)}"
             return self.reason
         if self.path.exists() and not self.path.is_file():
             self.readable = False
@@ -136,7 +136,7 @@ class Subject:
         if self.refused:
             self.reason = self.refused
         elif self.broken:
-            self.reason = "not valid bash, so nobody can say what it defines"
+            self.reason = "not valid bash, so what it defines is unknown"
         elif self.named and self.facts.top.dynamic and (home := self.path.absolute().parent.name) in _HOMES:
             return _HOMES[home]  # its hooks come from what it sources: running it tells
         else:

@@ -94,6 +94,7 @@ def test_p7_the_environment_has_a_usual_terminal_and_no_pagers() -> None:
 
 SHELL = AdapterFile(name="bash", family="shell")
 REPL = AdapterFile(name="r", family="repl")
+RENAMED = AdapterFile(name="mine", family="shell", process=Process(executable="/usr/bin/bash"))
 FILED = AdapterFile(
     name="r",
     family="repl",
@@ -110,6 +111,7 @@ PWSH = AdapterFile(name="pwsh", family="shell", input=Input(multiline_delivery="
     [
         (SHELL, "echo hi", None, "direct", "echo hi"),
         (SHELL, "a\r\nb\n", None, "tempfile", ". '/t/f'"),
+        (RENAMED, "a\tb", None, "tempfile", ". '/t/f'"),
         (REPL, "a\nb", None, "lines", "a\nb"),
         (FILED, "a\nb", None, "tempfile", "run('/t/f')"),
         (FILED, "x" * 5000, 4095, "tempfile", "run('/t/f')"),

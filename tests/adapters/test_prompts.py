@@ -152,7 +152,7 @@ def test_any_split_into_reads_gives_the_same_prompt(pieces: list[str], data: st.
 def test_the_view_leads_back_to_the_stream() -> None:
     text = f"a{E}[1mb{E}[3Cc\bd\r\ne"
     view = visible(text)
-    assert view.text == "ab   d\r\ne"
+    assert view.text == "ab   d\ne"
     assert text[view.origin(view.text.index("d"))] == "d"
     assert text[view.origin(view.text.index("e"))] == "e"
 

@@ -163,6 +163,15 @@ def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> No
     assert isinstance(detector.decide(cooked._replace(computing=False)), Ending)
 
 
+def test_a_prompt_stands_behind_the_last_one_where_nobody_echoes() -> None:
+    detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
+    detector.feed(b"> ", [])
+    silent = Observation(TtyState(canonical=True, echo=False, own=True), 0.0, raw_prompt=False, reading=True)
+    assert isinstance(detector.decide(silent), NotYet)
+    assert isinstance(detector.decide(silent._replace(quiet=0.1)), Ending)
+    assert isinstance(detector.decide(silent._replace(quiet=0.1, tty=COOKED)), NotYet)
+
+
 def test_a_marker_counts_behind_an_empty_line_that_its_editor_does_not_echo() -> None:
     detector = EndDetector(0, PromptRules(primary="^RB> $", continuation="^RB[.] $", marker=True))
     detector.feed(b"RB. ", [])
@@ -186,6 +195,48 @@ def test_a_poll_of_the_terminal_is_a_read_and_a_sleep_is_none(start: Start, tmp_
         "(defun f (n)\n  (* n 2))\n(f 21)", timeout=20
     )  # line by line, without a continuation prompt
     assert (result.ended_by, result.output.splitlines()[-1]) == ("prompt", "42")
+
+
+def test_what_is_drawn_to_the_right_of_the_cursor_is_no_part_of_the_prompt() -> None:
+    """zsh's right prompt: a gap as wide as the terminal, the text, and the way back."""
+    raw = "vm# \x1b[K\x1b[8179C26-11-22\x1b[8187D\x1b[?2004h"
+    assert visible(raw).text == "vm# "
+    assert out_of_band_text(raw.removeprefix("vm# ").encode(), "^vm# $") == ""
+    assert visible("one\ntwo\x1b[9Dx").text == "one\nx"
+
+
+@pytest.mark.parametrize("size", [37, 100_000])
+def test_a_prompt_of_two_lines_is_found_in_any_reads(size: int) -> None:
+    stream = b"out\r\n" + b" " * 8191 + b"\r \r\r\x1b[J\x1b[31mroot /tmp\x1b[m\r\r\n\x1b[1m0 > \x1b[m\x1b[?2004h"
+    detector = PromptDetector(r"^\w+ [/]\w+\n\d > $")
+    for start in range(0, len(stream), size):
+        detector.follow(stream[start : start + size])
+    assert detector.standing is not None
+    assert stream[detector.standing.start :].startswith(b"\x1b[31mroot")
+
+
+def test_zshs_mark_of_output_without_line_end_is_one_before_a_prompt_of_two_lines() -> None:
+    window = b"abc\x1b[1m\x1b[7m%\x1b[27m\x1b[1m\x1b[0m" + b" " * 8191 + b"\r \r\r\x1b[0m\x1b[Jtop"
+    assert clean(adapter(), window, "", exact=True).endswith("abc\ntop")
+
+
+@pytest.mark.parametrize(("program", "options", "command"), [("node", "-i", "1+1"), ("racket", "-i -q", "(+ 1 1)")])
+def test_an_epoll_of_the_terminal_is_a_read(
+    start: Start, tmp_path: Path, program: str, options: str, command: str
+) -> None:
+    """Without their editors node waits in epoll, and Racket polls a descriptor of epoll."""
+    path = write(
+        tmp_path,
+        "plain",
+        f"family: repl\nprocess:\n  executable: {program}\n  command_template: '\"{{shell_path}}\" -i'\n"
+        "  env: { NODE_NO_READLINE: '1' }\ninit: { strategy: regex }\n"
+        "prompt: { strategy: regex, primary: '^> $' }\noutput: { input_echo_strategy: deterministic_byte_match }\n",
+    )
+    session = start(path)
+    results = [session.run(command) for _ in range(5)]
+    assert [each.output for each in results] == ["2"] * 5
+    if sys.platform == "linux":
+        assert min(each.duration for each in results) < 0.9  # a second of silence is for programs that compute
 
 
 # captures, modes, what comes aside
@@ -433,3 +484,48 @@ def test_no_pattern_of_a_test_searches_for_ever(tmp_path: Path, monkeypatch: pyt
         signal.setitimer(signal.ITIMER_REAL, *timer)
     assert [each.outcome for each in outcomes] == ["failed", "passed"]
     assert "searches for more than 0.2 s" in outcomes[0].message
+
+
+# keys at a prompt
+
+
+def test_a_key_at_a_prompt_takes_nothing_from_the_next_command(start: Start, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "late",
+        "family: shell\nprocess:\n  executable: bash\n  command_template: '\"{shell_path}\" --norc -i'\n"
+        "  env: { PS1: '$ ', PROMPT_COMMAND: 'sleep 0.05' }\ninit: { strategy: regex }\n"
+        "prompt: { strategy: regex, primary: '^[$] $' }\noutput: { input_echo_strategy: fuzzy_byte_match }\n",
+    )
+    session = start(path)
+    for number in range(3):
+        assert session.interrupt()
+        assert session.run(f"echo {number}").output == str(number)
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "python", "node", "sqlite3"])
+def test_a_key_at_an_announced_prompt(start: Start, name: str) -> None:
+    session = start(name)
+    assert session.interrupt()
+    probe = session.adapter.probe
+    assert probe is not None
+    assert session.run(probe.eval).ended_by in ("osc", "prompt")
+
+
+def test_an_answer_is_waited_for(start: Start) -> None:
+    session = start(KINDS.parent / "foreign" / "python-regex.yaml")
+    session.run("import time; time.sleep(0.2)")  # shows that its line editor is off while it runs
+    assert session.run("input('name? ')").ended_by == "input"
+    session.send("hi\n")
+    result = session.wait()
+    assert (result.ended_by, result.output.splitlines()[-1]) == ("prompt", "'hi'")
+
+
+def test_a_program_that_has_ended_is_not_alive(start: Start) -> None:
+    session = start("bash")
+    assert session.alive
+    session.eof()
+    deadline = time.monotonic() + 5
+    while session.alive and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not session.alive

@@ -59,7 +59,7 @@ def test_several_reports_in_one_run(
     assert json.loads(lines[-1])["event"] == "run-finished"
     assert (tmp_path / "v.xml").read_text().startswith("<?xml")
     assert json.loads((tmp_path / "v.sarif").read_text())["version"] == "2.1.0"
-    assert "# ralph-bridge verify: not to contract" in (tmp_path / "v.md").read_text()
+    assert "# ralph-bridge verify: contract violated" in (tmp_path / "v.md").read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drivers", "v.md", "v.sarif", "v.xml"]
 
 

@@ -174,20 +174,20 @@ def _not_ended(bench: DriverBench) -> None:
 
 @when("the host extracts and shows it, lifted and not lifted")
 def _both(bench: DriverBench) -> None:
-    bench.results["lifted"] = bench.agent.hosted(lift=True)
-    bench.results["not lifted"] = bench.agent.hosted(lift=False)
+    bench.filtered["lifted"] = bench.agent.hosted(lift=True)
+    bench.filtered["not lifted"] = bench.agent.hosted(lift=False)
 
 
 @then("lifted and not lifted give the same")
 def _same(bench: DriverBench) -> None:
-    assert bench.results["lifted"] == bench.results["not lifted"]
+    assert bench.filtered["lifted"] == bench.filtered["not lifted"]
 
 
 @then("all give the bytes that bash itself gives")
 def _as_bash(bench: DriverBench) -> None:
     wanted: Filtered = bench.agent.by_bash()
-    assert bench.results["not lifted"] == wanted
-    assert bench.results["lifted"] == wanted
+    assert bench.filtered["not lifted"] == wanted
+    assert bench.filtered["lifted"] == wanted
 
 
 @when(parsers.re(r"the checks (?P<first>RB\d\d)( to (?P<last>RB\d\d))? are run"), target_fixture="findings")

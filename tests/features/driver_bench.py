@@ -1,4 +1,4 @@
-"""What a scenario talks about: a driver, the folder it works in, and what has come of the calls so far."""
+"""A scenario's driver, the folder it works in, and the results of the calls so far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bridge.contract import driver_contract
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.session_id import recover
-from tests.features.agent_bench import AgentBench
+from tests.features.agent_bench import AgentBench, Filtered
 from tests.features.oracle import ArrayAfter, array_after
 from tests.skeletons import minimal_driver
 
@@ -71,9 +71,13 @@ class DriverBench:
         self.lives: list[list[str]] = []
         self.recovery: Recovery | None = None
         self.shown: bytes | None = None
-        self.results: dict[str, object] = {}
+        self.each: dict[str, Built] = {}
+        self.answers: dict[str, str | None] = {}
+        self.row: dict[str, str] = {}
+        self.filtered: dict[str, Filtered] = {}
         self._driver: Driver | None = None
         self._error: BridgeError | None = None
+        self._expected = False
         self.bin.mkdir()
 
     def file(self, name: str, content: str | bytes, mode: int = 0o644) -> Path:
@@ -139,18 +143,21 @@ class DriverBench:
 
         self.attempt(replace)
 
-    @property
-    def error(self) -> BridgeError:
-        """What went wrong; a scenario that expects an error asks for it here."""
+    def expect_error(self) -> BridgeError:
+        """Give the error of a When step; the scenario then goes on."""
         assert self._error is not None, "nothing went wrong"
-        self.results["error"] = self._error
+        self._expected = True
         return self._error
 
-    def finish(self) -> None:
-        """End of the scenario: an error that no step has looked at is raised."""
-        self.close()
-        if self._error is not None and "error" not in self.results:
+    def raise_unexpected(self) -> None:
+        """Raise the error of a When step that no Then step has expected."""
+        if self._error is not None and not self._expected:
             raise self._error
+
+    def finish(self) -> None:
+        """End the scenario."""
+        self.close()
+        self.raise_unexpected()
 
     def close(self) -> None:
         """End the driver's shell."""
@@ -176,15 +183,12 @@ class DriverBench:
 
         self.attempt(look)
 
-    @property
-    def command(self) -> list[str]:
+    def last_command(self) -> list[str]:
         """The command that was built last."""
-        if self._error is not None and "error" not in self.results:
-            raise self._error
+        self.raise_unexpected()
         return self.commands[-1]
 
-    @property
-    def live(self) -> list[str]:
+    def last_live(self) -> list[str]:
         """The live command that was prepared last."""
         return self.lives[-1]
 

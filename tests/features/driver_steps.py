@@ -210,24 +210,26 @@ def _show_broken(bench: DriverBench, docstring: str) -> None:
 
 @when(parsers.parse("the command is built with each text as {place}"))
 def _build_each(bench: DriverBench, place: str) -> None:
-    bench.results["each"] = {name: _built_with(bench, place, text) for name, text in bench.texts.items()}
+    bench.each = {name: _built_with(bench, place, text) for name, text in bench.texts.items()}
 
 
 @when(parsers.parse("the live command is prepared with each text as the {place}"))
 def _prepare_each(bench: DriverBench, place: str) -> None:
-    bench.results["each"] = each = {}
+    bench.each.clear()
     for name, text in bench.texts.items():
         arguments = _arguments(bench, f"the {place}", text)
         bench.build(*arguments)
-        assert bench.command
+        assert bench.last_command()
         bench.prepare()
-        each[name] = Built(text, bench.live, bench.live_of_bash(*arguments), bench.carries_prompt(bench.live))
+        bench.each[name] = Built(
+            text, bench.last_live(), bench.live_of_bash(*arguments), bench.carries_prompt(bench.last_live())
+        )
 
 
 def _built_with(bench: DriverBench, place: str, text: str) -> Built:
     arguments = _arguments(bench, place, text)
     bench.build(*arguments)
-    command = bench.command
+    command = bench.last_command()
     return Built(text, command, bench.command_of_bash(*arguments), bench.carries_prompt(command))
 
 
@@ -258,19 +260,19 @@ def _look_each(bench: DriverBench) -> None:
         bench.file(name, '{"session_id":"s-1"}\n')
         bench.look_for_id(name)
         assert bench.recovery is not None
-        bench.results[text] = bench.recovery.session_id
+        bench.answers[text] = bench.recovery.session_id
 
 
 @when(parsers.parse("the help on refused permissions is asked for with each text as {name}"))
 def _help_each(bench: DriverBench, name: str) -> None:
     for text in bench.texts.values():
         bench.set(name, text)
-        bench.results[text] = bench.driver.permission_denial_help()
+        bench.answers[text] = bench.driver.permission_denial_help()
 
 
 @then("it says why on stderr")
 def _says_why(bench: DriverBench) -> None:
-    error = bench.error
+    error = bench.expect_error()
     assert isinstance(error, HookFailed)
     assert error.stderr.strip()
     assert bench.built_with[0] in error.stderr
@@ -278,48 +280,48 @@ def _says_why(bench: DriverBench) -> None:
 
 @then("the command is empty")
 def _empty(bench: DriverBench) -> None:
-    assert bench.command == []
+    assert bench.last_command() == []
 
 
 @then("the command is what bash itself yields")
 def _as_bash(bench: DriverBench) -> None:
-    assert bench.command == bench.command_of_bash(*bench.built_with)
+    assert bench.last_command() == bench.command_of_bash(*bench.built_with)
 
 
 @then("the command is")
 def _is(bench: DriverBench, docstring: str) -> None:
-    assert bench.command == shlex.split(docstring)
+    assert bench.last_command() == shlex.split(docstring)
 
 
 @then(parsers.parse('its program is the file "{name}" beside the script'))
 def _program_beside(bench: DriverBench, name: str) -> None:
     assert bench.script is not None
-    assert bench.command[0] == str(bench.script.parent / name)
+    assert bench.last_command()[0] == str(bench.script.parent / name)
 
 
 @then(parsers.parse('its second word is the stand-in "{name}"'))
 def _second(bench: DriverBench, name: str) -> None:
-    assert bench.command[1] == str(bench.bin / name)
+    assert bench.last_command()[1] == str(bench.bin / name)
 
 
 @then(parsers.parse('"{text}" reaches the program'))
 def _reaches(bench: DriverBench, text: str) -> None:
-    assert [argument for argument in bench.command[1:] if text in argument]
+    assert [argument for argument in bench.last_command()[1:] if text in argument]
 
 
 @then(parsers.parse('nothing of "{text}" is in the command'))
 def _not_in(bench: DriverBench, text: str) -> None:
-    assert [argument for argument in bench.command if text in argument] == []
+    assert [argument for argument in bench.last_command() if text in argument] == []
 
 
 @then("both commands are the same")
 def _same(bench: DriverBench) -> None:
-    assert bench.command == bench.commands[-2]
+    assert bench.last_command() == bench.commands[-2]
 
 
 @then(parsers.parse('the command has "{option}" followed by "{value}"'))
 def _option(bench: DriverBench, option: str, value: str) -> None:
-    assert _followed(bench.command, option) == value
+    assert _followed(bench.last_command(), option) == value
 
 
 def _followed(command: list[str], option: str) -> str:
@@ -329,17 +331,17 @@ def _followed(command: list[str], option: str) -> str:
 @then(parsers.parse('the tools after "{option}" are: {tools}'))
 def _tools_after(bench: DriverBench, option: str, tools: str) -> None:
     wanted = shlex.split(tools)
-    start = bench.command.index(option) + 1
-    assert bench.command[start : start + len(wanted)] == wanted
-    assert bench.command[start + len(wanted)].startswith("-"), "and no more tools"
+    start = bench.last_command().index(option) + 1
+    assert bench.last_command()[start : start + len(wanted)] == wanted
+    assert bench.last_command()[start + len(wanted)].startswith("-"), "and no more tools"
 
 
 @then("the session adds this to the command")
 def _added(bench: DriverBench, datatable: list[list[str]]) -> None:
     [(_, added, before)] = [row for row in datatable if row[0] == bench.driver.name()]
-    with_session = bench.command
+    with_session = bench.last_command()
     bench.build(PROMPT)
-    plain = bench.command
+    plain = bench.last_command()
     [word] = shlex.split(before)
     place = plain.index(word)
     assert with_session == [*plain[:place], *shlex.split(added), *plain[place:]]
@@ -347,71 +349,62 @@ def _added(bench: DriverBench, datatable: list[list[str]]) -> None:
 
 @then("the live command is what bash itself yields")
 def _live_as_bash(bench: DriverBench) -> None:
-    assert bench.live == bench.live_of_bash(*bench.built_with)
+    assert bench.last_live() == bench.live_of_bash(*bench.built_with)
 
 
 @then("the live command is")
 def _live_is(bench: DriverBench, docstring: str) -> None:
-    assert bench.live == shlex.split(docstring)
+    assert bench.last_live() == shlex.split(docstring)
 
 
 @then("the live command is the built command")
 def _live_is_built(bench: DriverBench) -> None:
-    assert bench.live == bench.command
+    assert bench.last_live() == bench.last_command()
 
 
 @then("LIVE_CMD_ARGS is a copy of CLAUDE_CMD_ARGS")
 def _copy(bench: DriverBench) -> None:
-    assert bench.driver.shell["LIVE_CMD_ARGS"] == bench.driver.shell["CLAUDE_CMD_ARGS"] == bench.command
+    assert bench.driver.shell["LIVE_CMD_ARGS"] == bench.driver.shell["CLAUDE_CMD_ARGS"] == bench.last_command()
 
 
 @then("apart from the format every word of the built command is still there, in order")
 def _all_there(bench: DriverBench) -> None:
-    built = bench.command
+    built = bench.last_command()
     place = built.index("--output-format") + 1
     wanted = [*built[:place], "stream-json", *built[place + 1 :]]
-    rest = iter(bench.live)
+    rest = iter(bench.last_live())
     assert [word for word in wanted if word not in rest] == []
 
 
 @then(parsers.parse('the live command has "{option}" followed by "{value}"'))
 def _live_option(bench: DriverBench, option: str, value: str) -> None:
-    assert _followed(bench.live, option) == value
-
-
-def _each(bench: DriverBench) -> dict[str, Built]:
-    each = bench.results["each"]
-    assert isinstance(each, dict)
-    assert list(each) == list(bench.texts)
-    return each
+    assert _followed(bench.last_live(), option) == value
 
 
 @then(parsers.re("each (live )?command is what bash itself yields"))
 def _each_as_bash(bench: DriverBench) -> None:
-    each = _each(bench)
-    assert {name: built.command for name, built in each.items()} == {name: b.of_bash for name, b in each.items()}
+    assert [name for name, built in bench.each.items() if built.command != built.of_bash] == []
 
 
 @then("each text reaches the program")
 def _each_reaches(bench: DriverBench) -> None:
-    each = _each(bench)
-    assert [n for n, built in each.items() if not any(built.text in a for a in built.command[1:])] == []
+    assert [n for n, built in bench.each.items() if not any(built.text in a for a in built.command[1:])] == []
 
 
 @then("each text is one argument of the command")
 def _each_is_argument(bench: DriverBench) -> None:
-    assert [name for name, built in _each(bench).items() if built.text not in built.command] == []
+    assert [name for name, built in bench.each.items() if built.text not in built.command] == []
 
 
 @then("the prompt reaches the program each time")
 def _each_prompt(bench: DriverBench) -> None:
-    assert [name for name, built in _each(bench).items() if not built.prompted] == []
+    assert [name for name, built in bench.each.items() if not built.prompted] == []
 
 
 @then("each text is in the help")
 def _each_in_help(bench: DriverBench) -> None:
-    shown = {text: str(bench.results[text]) for text in bench.texts.values()}
-    assert [text for text, help_text in shown.items() if text not in help_text] == []
+    shown = bench.answers
+    assert [text for text, help_text in shown.items() if text not in (help_text or "")] == []
 
 
 @then("nothing was evaluated")
@@ -435,12 +428,12 @@ _SUPPORTS = {
 
 @then(parsers.parse("it is refused as {what}"))
 def _refused(bench: DriverBench, what: str) -> None:
-    assert isinstance(bench.error, _REFUSALS[what])
+    assert isinstance(bench.expect_error(), _REFUSALS[what])
 
 
 @then(parsers.parse("it is refused because it exited with status {status:d}"))
 def _exited(bench: DriverBench, status: int) -> None:
-    error = bench.error
+    error = bench.expect_error()
     assert isinstance(error, errors.HookExited)
     assert error.status == status
 
@@ -448,14 +441,14 @@ def _exited(bench: DriverBench, status: int) -> None:
 @then(parsers.parse("{hook:w} fails with status {status:d}"))
 @then(parsers.parse("it is refused because {hook:w} failed with status {status:d}"))
 def _failed(bench: DriverBench, hook: str, status: int) -> None:
-    error = bench.error
+    error = bench.expect_error()
     assert isinstance(error, errors.HookFailed)
     assert (error.hook, error.status) == (hook, status)
 
 
 @then(parsers.parse('the message says "{text}"'))
 def _message(bench: DriverBench, text: str) -> None:
-    assert text in str(bench.error)
+    assert text in str(bench.expect_error())
 
 
 @then("loading it printed nothing")
@@ -614,7 +607,7 @@ def _row(bench: DriverBench, datatable: list[list[str]]) -> None:
     assert driver.supports_live_output() is (row["live output"] == "yes")
     assert _own_session_hooks(bench) == row["own session hooks"]
     assert _live_command(bench) == row["live command"]
-    bench.results["row"] = row
+    bench.row = row
 
 
 def _own_session_hooks(bench: DriverBench) -> str:
@@ -627,14 +620,14 @@ def _live_command(bench: DriverBench) -> str:
         return "absent"
     bench.build(".ralph/PROMPT.md")
     bench.prepare()
-    return "passthrough" if bench.live == bench.command else "transform"
+    return "passthrough" if bench.last_live() == bench.last_command() else "transform"
 
 
 @then("the contract's data has the same row")
 def _same_row(bench: DriverBench) -> None:
     data = driver_contract().drivers[bench.driver.name()]
     hooks = [name for name, has in (("extract", data.extracts_session_id), ("fallback", data.falls_back)) if has]
-    assert bench.results["row"] == {
+    assert bench.row == {
         "driver": data.name,
         "allowlist": "yes" if data.allowlist else "no",
         "sessions": "yes" if data.sessions else "no",
@@ -708,4 +701,4 @@ def _driver_gave_nothing(bench: DriverBench) -> None:
 
 @then(parsers.parse('the session id "{session_id}" is found each time'))
 def _each_time(bench: DriverBench, session_id: str) -> None:
-    assert {bench.results[text] for text in bench.texts.values()} == {session_id}
+    assert set(bench.answers.values()) == {session_id}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -341,6 +342,28 @@ def test_a_filter_that_shows_nothing_leaves_the_answer(project: Path, program: s
     assert "EXIT_SIGNAL" in shown(events)
     assert any(isinstance(event, Notice) for event in events) == (program != "empty")
     assert end(events)[0] is Verdict.COMPLETE
+
+
+def test_a_filter_that_never_ends_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bridge.turn.driver._SLOWEST_LINE", 0.5)
+    script(project, text("the answer") + status("true") + STOP)
+    events = loop(project, FakeDriver(filter='def f: f; if .type == "text" then f else "shown" end'))
+    assert "took longer than 0.5 s" in "".join(event.text for event in events if isinstance(event, Notice))
+    assert "EXIT_SIGNAL" in shown(events)
+    assert end(events)[0] is Verdict.COMPLETE
+
+
+def test_a_filter_that_never_ends_leaves_the_deadline_where_it_is(project: Path) -> None:
+    script(project, text("a") + STOP + "run:import time; time.sleep(60)\n")
+    began = time.monotonic()
+    loop(project, FakeDriver(filter="def f: f; f"), timeout=1.0, limits=Limits(max_iterations=1))
+    assert time.monotonic() - began < 8
+
+
+def test_a_filter_errs_on_its_line_only(project: Path) -> None:
+    script(project, "no JSON\n[1]\n" + text("a") + '{"type":"text"} 5\n' + text("b") + status("true") + STOP)
+    events = loop(project, FakeDriver(filter='if .type == "text" then .part.text + "" else .x end // empty'))
+    assert shown(events).startswith("ab")
 
 
 def test_the_promise(project: Path) -> None:

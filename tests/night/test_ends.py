@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.loop.standing import standing
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_b6_one_record_for_each_turn(night: Night) -> None:
     for each in records:
         assert (each["schema"], each["run"]) == (1, night.record()["run_id"])
         assert each["tool"].split()[0] == ("agent" if night.kind.agent else "driver")
-        assert stamps.parse_iso(each["began"])
+        assert timestamps.parse_iso(each["began"])
         assert each["seconds"] >= 0
         assert (night.path / each["log"]).is_file()
         good = each["result"] == "success"

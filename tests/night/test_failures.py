@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.loop.standing import standing
 from tests.night import kinds
 
@@ -37,7 +37,7 @@ def test_how_long_it_waits_is_on_record(night: Night) -> None:
     loop.until(lambda: standing(night.state).word == "waiting", "a pause")
     pause = night.record()["pause"]
     assert pause["reason"] == "retry"
-    assert (stamps.parse_iso(pause["until"]) or 0) > float(night.of_turn(1, "began")) + 900
+    assert (timestamps.parse_iso(pause["until"]) or 0) > float(night.of_turn(1, "began")) + 900
     loop.process.terminate()
     assert loop.finished() == 143
     assert night.begun() == 1
@@ -50,7 +50,7 @@ def test_a_limit_is_waited_for_until_its_reset(night: Night) -> None:
     pause = night.record()["pause"]
     assert pause["reason"] == "api_limit"
     resets = int(night.of_turn(1, "resets"))
-    assert resets <= (stamps.parse_iso(pause["until"]) or 0) <= resets + _MARGIN + 2
+    assert resets <= (timestamps.parse_iso(pause["until"]) or 0) <= resets + _MARGIN + 2
     loop.process.terminate()
     assert loop.finished() == 143
     assert [each["result"] for each in night.turn_records() if each["result"] != "limit"] == []

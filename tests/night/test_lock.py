@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import stamps
+from bridge import timestamps
 from tests.night import kinds
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def _refused(night: Night, kind: kinds.Kind, first: kinds.Loop) -> None:
     second = night.start(kind=kind)
     assert second.finished() == kind.busy, second.said
     assert f"process {first.pid}" in second.said
-    since = stamps.parse_iso(night.record()["since"])
+    since = timestamps.parse_iso(night.record()["since"])
     assert since
-    assert stamps.local(since) in second.said
+    assert timestamps.local(since) in second.said
     assert night.begun() == 1
     assert first.process.poll() is None
     assert night.record()["pid"] == first.pid

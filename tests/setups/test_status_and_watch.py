@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import stamps
+from bridge import timestamps
 from tests.setups.loops import KINDS, PATIENCE, Loops, made
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_none_running_and_ended(loops: Loops) -> None:
     assert (seen["state"], seen["running"], seen["setup"]) == ("running", True, loops.kind)
     assert (seen["turn"], seen["tool"]) == (1, TOOL.get(loops.kind, "driver claude-code"))
     assert seen["holder"]["pid"] == loop.pid
-    assert stamps.parse_iso(seen["holder"]["since"])
+    assert timestamps.parse_iso(seen["holder"]["since"])
     text = loops.run("status", folder=DEEP).stdout
     assert "at work" in text
     assert f"{loop.pid}, for " in text
@@ -66,7 +66,7 @@ def test_none_running_and_ended(loops: Loops) -> None:
     seen = loops.status(folder=DEEP)
     assert (seen["state"], seen["running"], seen["waiting"]) == ("ended", False, None)
     assert ENDED[loops.kind] in seen["ended"]["reason"]
-    assert stamps.parse_iso(seen["ended"]["at"])
+    assert timestamps.parse_iso(seen["ended"]["at"])
     assert f": {seen['ended']['reason']}\n" in loops.run("status", folder=DEEP).stdout
     done = loops.run("watch", folder=DEEP)
     assert (done.returncode, done.stdout, "no loop is running here" in done.stderr) == (1, "", True)
@@ -79,13 +79,13 @@ def test_waiting_for_a_repetition_and_ended_by_hand(loops: Loops) -> None:
     seen = loops.status_when(lambda seen: seen["state"] == "waiting")
     assert (seen["running"], seen["waiting"]["reason"], seen["turn"]) == (True, "retry", 1)
     assert seen["waiting"]["detail"]
-    until = stamps.parse_iso(seen["waiting"]["until"])
+    until = timestamps.parse_iso(seen["waiting"]["until"])
     assert until
     text = loops.run("status").stdout
-    assert f"waiting until {stamps.local(until)}" in text
+    assert f"waiting until {timestamps.local(until)}" in text
     watcher = loops.start("watch", "--interval", "0.05")
     assert watcher.stderr is not None
-    while f"waiting until {stamps.local(until)} · " not in (line := watcher.stderr.readline()):
+    while f"waiting until {timestamps.local(until)} · " not in (line := watcher.stderr.readline()):
         assert line
     loop.send_signal(signal.SIGTERM)
     loop.communicate(timeout=60)
@@ -101,10 +101,10 @@ def test_waiting_for_a_limit(loops: Loops) -> None:
     loop = loops.loop()
     seen = loops.status_when(lambda seen: seen["state"] == "waiting" and seen["waiting"]["reason"] == "api_limit")
     assert "session limit" in seen["waiting"]["detail"]
-    until = stamps.parse_iso(seen["waiting"]["until"])
+    until = timestamps.parse_iso(seen["waiting"]["until"])
     assert until
     lines = loops.run("status").stdout.splitlines()
-    assert f"waiting until {stamps.local(until)}" in lines[0]
+    assert f"waiting until {timestamps.local(until)}" in lines[0]
     if loops.kind == "bmalph":  # the hour's calls have a time of their own
         (calls,) = (line for line in lines if line.startswith("calls:"))
         assert calls.endswith(":00:00")
@@ -130,9 +130,9 @@ def test_killed(loops: Loops) -> None:
     assert loops.agent_is_gone()
     seen = loops.status(folder=DEEP)
     assert (seen["state"], seen["running"], seen["turn"], seen["ended"]["reason"]) == ("killed", False, 2, None)
-    at = stamps.parse_iso(seen["ended"]["at"])
+    at = timestamps.parse_iso(seen["ended"]["at"])
     assert at
-    assert f"not running; it ended unexpectedly at {stamps.local(at)}\n" in loops.run("status").stdout
+    assert f"not running; it ended unexpectedly at {timestamps.local(at)}\n" in loops.run("status").stdout
     again = loops.loop(folder=DEEP)
     again.communicate(timeout=60)
     assert (again.returncode, loops.status()["state"]) == (0, "ended")

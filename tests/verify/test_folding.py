@@ -108,7 +108,7 @@ def _result(code: str, severity: Severity, message: str, hook: str | None = None
 
 MISSPELT = [
     _result("RB005", Severity.WARNING, "driver_name is missing; there is driver_nam", "driver_name"),
-    _result("RB006", Severity.INFO, "driver_nam is no hook; did you mean driver_name?", "driver_nam"),
+    _result("RB006", Severity.INFO, "driver_nam is not a hook; did you mean driver_name?", "driver_nam"),
     _result("RB059", Severity.ERROR, "driver_name is not defined <after> sourcing\x1b", "driver_name"),
     _result("RB110", Severity.ERROR, "another matter", "driver_build_command"),
 ]

@@ -61,7 +61,7 @@ def test_annotations_come_back_as_they_were(scripts: list[ScriptFinished]) -> No
     wanted = [finding for script in scripts for finding in script.findings]
     unknown = [r for script in scripts for r in script.results if r.outcome is Outcome.UNKNOWN]
     assert len(found) == len(wanted) + len(unknown)
-    told = [entry for entry in found if "could not be told" not in entry[2]]
+    told = [entry for entry in found if "could not be determined" not in entry[2]]
     if len(told) == len(wanted):
         for (level, properties, message), finding in zip(told, wanted, strict=True):
             assert level == {"error": "error", "warning": "warning", "info": "notice"}[finding.severity.value]
@@ -105,7 +105,7 @@ def test_text_reads_well() -> None:
         "drivers/bad.sh: RB041 unknown: the probe died\n"
         "drivers/helper.sh: not run: it defines no hook\n"
         "agents/good.sh: agent good, 1 check: 1 passed\n"
-        "1 of 2 scripts not to contract: 1 error, 1 warning (1 not run)\n"
+        "1 of 2 scripts violates the contract: 1 error, 1 warning (1 not run)\n"
     )
 
 
@@ -150,4 +150,4 @@ def test_plural() -> None:
 def test_infos_are_counted_as_notes() -> None:
     info: Any = Finding("RB050", Severity.INFO, "good to know", Path("a.sh"))
     script = RUN[2]._replace(results=(RUN[2].results[0]._replace(outcome=Outcome.FAILED, findings=(info,)),))
-    assert render("text", [script]).endswith("1 script to contract: 0 errors, 0 warnings, 1 note\n")
+    assert render("text", [script]).endswith("1 script meets the contract: 0 errors, 0 warnings, 1 note\n")

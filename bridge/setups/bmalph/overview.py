@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.loop import lock, runs
 from bridge.loop.plan import parse_plan
 from bridge.process import table
@@ -48,7 +48,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
             "made": small.calls_made(folder, now),
             "limit": _number(record.get("max_calls_per_hour")),
             # Of the hour: that of an API limit, which status.json may have here, is the loop's pause.
-            "next_reset": stamps.clock(stamps.next_hour(now)) if record.get("next_reset") else None,
+            "next_reset": timestamps.clock(timestamps.next_hour(now)) if record.get("next_reset") else None,
         },
         "breaker": _breaker(folder),
         "session": _session(folder, now),
@@ -59,7 +59,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
 
 def _holder(run: runs.Run | None, others: list[int]) -> dict[str, Any] | None:
     if run is not None:
-        return {"pid": run.pid, "since": stamps.iso(run.since), "command": run.command}
+        return {"pid": run.pid, "since": timestamps.iso(run.since), "command": run.command}
     if others:
         return {"pid": others[0], "since": None, "command": table.command_of(others[0])}
     return None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge import records, stamps
+from bridge import records, timestamps
 from bridge.files import write_atomic
 from bridge.loop.context import context_for
 from bridge.loop.events import (
@@ -84,7 +84,7 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         self._on_log = on_log
         self._now = now
         self._live_log = LiveLog(folder / "live.log", now=now)
-        self._recorder = Recorder(folder, settings, driver=driver, started=stamps.iso(now()), log=self.log)
+        self._recorder = Recorder(folder, settings, driver=driver, started=timestamps.iso(now()), log=self.log)
 
     @property
     def logs(self) -> Path:

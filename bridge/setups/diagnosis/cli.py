@@ -20,7 +20,7 @@ _MOST = 5
 
 
 def contract(script: Path, name: str) -> Answer:
-    """The script is to contract.
+    """The script meets the contract.
 
     Args:
         script: the driver or the agent.

@@ -138,7 +138,7 @@ def open_agent_loop(
         given: how to run it.
         agent: its name or path.
         extra: more globals for it.
-        lift: run filters that are understood in process.
+        lift: run filters that start a jq for every line in one jq.
 
     Raises:
         bridge.errors.BridgeError: it can't be loaded.
@@ -158,7 +158,7 @@ def agent_of(
         named: a path, or a name: of one in the project (``.ralph/agents``, ``agents``), else of a shipped one.
         extra: more globals.
         timeout: seconds for each hook beside the program.
-        lift: run filters that are understood in process.
+        lift: run filters that start a jq for every line in one jq.
     """
     from bridge.agent import Agent
 

@@ -1,7 +1,8 @@
 """ralph-loop setups: ``agents/*.sh`` with ``agent_*`` functions, and the bash controller ``ralph`` around them.
 
 ``detect`` finds one, ``arguments`` reads its command line, ``settings`` its ``config``; ``opening`` checks and
-loads, ``prompt`` and ``plan`` make the prompts; ``policy`` (pure) and ``runner`` are the loop, ``store`` its log.
+loads, ``prompt`` and ``plan`` make the prompts; ``policy`` (pure) and ``store`` are its part of the loop,
+``session_log`` has the log's lines.
 """
 
 from __future__ import annotations

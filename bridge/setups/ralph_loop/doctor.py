@@ -76,10 +76,9 @@ class Case:
     @cached_property
     def outcome(self) -> Loaded | BridgeError:
         """What loading the agent has shown, or why that can't be done, with the controller's words."""
-        request = Request("build")
         try:
             with loaded(
-                self.home, self.project, request, Options(), lambda _text: None, env=dict(self.env), timeout=10
+                self.setup, Request("build"), Options(), lambda _text: None, env=dict(self.env), timeout=10
             ) as (agent, config):
                 return Loaded(
                     agent.script,
@@ -236,7 +235,7 @@ CHECKS: Mapping[str, Check[Case]] = {
     "unserved": Check("nothing is asked for that no loop here does", machine.unserved),
     "ralph-loop": Check("the controller", _controller),
     "config": Check("config can be used, and the agent loads", _config, 60),
-    "agent-contract": Check("the agent is to contract", _contract, 120),
+    "agent-contract": Check("the agent meets the contract", _contract, 120),
     "cli-available": Check("the agent's CLI is installed", _available, 60),
     "cli-drift": Check("the agent's CLI knows the script's options", _options, 90),
     "specs": Check("there are specifications", _specs, 60),

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
 from bridge.files import usable
 from bridge.loop.active import ActiveRun
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
+from bridge.loop.events import HookText, LoopEnded
 from bridge.loop.night import night
-from bridge.loop.policy import LoopState, Verdict
-from bridge.loop.turn_records import Totals
-from bridge.process.leftovers import MARK
+from bridge.loop.policy import Limits
+from bridge.loop.runner import run_loop
+from bridge.loop.settings import LoopSettings
 from bridge.setups.projects import other_folders
-from bridge.setups.ralph_loop import policy, preflight
+from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
 from bridge.setups.ralph_loop.controller import original_text
-from bridge.setups.ralph_loop.events import Display, Ended, HookText
-from bridge.setups.ralph_loop.events import Notice as SessionNotice
-from bridge.setups.ralph_loop.runner import run_session
-from bridge.setups.ralph_loop.settings import TURN_MINUTES, Limits, Session, exit_called, read_config, source_file
-from bridge.shell.protocol import quote
+from bridge.setups.ralph_loop.policy import SessionPolicy, SessionState
+from bridge.setups.ralph_loop.settings import TURN_MINUTES, Session, exit_called, read_config, source_file
+from bridge.setups.ralph_loop.store import SessionStore, own_files
+from bridge.turn.agent import AgentTool, hook_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Setup
-    from bridge.setups.ralph_loop.events import SessionEvent
     from bridge.setups.ralph_loop.settings import Config, Options
     from bridge.shell import Reply, Shell
 
@@ -43,19 +40,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session that may start."""
+    """A session that may start.
+
+    Attributes:
+        agent: loaded into a bash with the variables of ``config``.
+        session: what to do.
+        active: holds the project.
+        store: its files.
+    """
 
     agent: Agent
     session: Session
-    active: ActiveRun | None
+    active: ActiveRun
+    store: SessionStore
+
+    def run(self) -> Generator[LoopEvent, None, None]:
+        """Run it to its end, whose `status` is the controller's exit code.
+
+        Ctrl-C (KeyboardInterrupt) and what the command line makes of TERM and HUP (SystemExit) may be thrown in:
+        the agent's program is ended with all that it started and the summary is written; 130, 143 or 129 is the
+        status.
+        """
+        session = self.session
+        policy = SessionPolicy(session.loop.limits, session.loop.pauses, session.max_retries, session.strict)
+        tool = AgentTool(self.agent, session.loop, as_controller=True, end_line=not session.strict)
+        return run_loop(tool, policy, self.store, session.loop, active=self.active, state=SessionState())
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it.
+        """The same for a library, which must not swallow signals.
 
         Raises:
             KeyboardInterrupt, SystemExit: it came while the session ran; the summary is written.
         """
-        yield from _as_loop_events(run_session(self.agent, self.session, self.active))
+        with closing(self.run()) as events:
+            for event in events:
+                if isinstance(event, LoopEnded) and self.store.interrupted_by is not None:
+                    raise self.store.interrupted_by
+                yield event
 
 
 @contextmanager
@@ -63,20 +84,34 @@ def open_loop(setup: Setup, request: Request, options: Options, tell: Callable[[
     """Check everything, load the agent and take the lock, all of which is let go of when the block ends.
 
     Args:
-        setup: where.
-        request: a loop mode with its words.
-        options: see there.
+        setup, request, options: as for :func:`ready`, which see for what is raised.
         tell: gets what sourced files print.
 
     Raises:
-        bridge.errors.BridgeError: see :func:`ready`.
+        ProjectBusy: another loop is at work there.
     """
 
     def show(text: HookText) -> None:
         tell(text.text.rstrip("\n"))
 
-    with ready(setup.home, setup.project, request, options, show) as (agent, session, active):
-        yield Opened(agent, session, active)
+    with ready(setup, request, options, show) as (agent, session), hold(agent, session) as opened:
+        yield opened
+
+
+@contextmanager
+def hold(agent: Agent, session: Session) -> Iterator[Opened]:
+    """Keep other loops out of the project while the block runs.
+
+    Raises:
+        ProjectBusy: another loop is at work there.
+    """
+    store, folder = SessionStore(agent, session), session.loop.project
+    with usable("the folder for logs"):
+        store.logs.mkdir(parents=True, exist_ok=True)
+    others = other_folders(store.logs, folder)
+    tool = f"agent {session.config.agent}"
+    with ActiveRun(store.logs, folder, command=sys.argv, tool=tool, others=others) as active:
+        yield Opened(agent, session, active, store)
 
 
 def request_of(
@@ -106,60 +141,43 @@ def request_of(
 
 
 @contextmanager
-def ready(
-    home: Path, folder: Path, request: Request, options: Options, tell: Tell, *, lock: bool = True
-) -> Iterator[tuple[Agent, Session, ActiveRun | None]]:
+def ready(setup: Setup, request: Request, options: Options, tell: Tell) -> Iterator[tuple[Agent, Session]]:
     """Do the start-up and the checks, and have the agent loaded while the block runs.
 
     Args:
-        home: folder of the setup's own files.
-        folder: the working folder.
+        setup: where.
         request: a loop mode with its words.
         options: see there.
         tell: gets what sourced files print.
-        lock: keep other loops out of `home`.
 
     Raises:
         SessionRefused: a check failed; the message and the exit code are the controller's.
-        ProjectBusy: another loop is at work there.
         bridge.errors.BridgeError: the agent's script can't be loaded.
     """
-    wanted = night(os.environ)
-    with loaded(home, folder, request, options, tell, timeout=wanted.hook_seconds) as (agent, config):
+    home, folder, wanted = setup.home, setup.project, night(os.environ)
+    with loaded(setup, request, options, tell, timeout=wanted.hook_seconds) as (agent, config):
         preflight.repository(folder, strict=options.strict)
         _program(agent)
         preflight.specs(folder, config)
         job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
         delay = config.retry_delay if options.retry_delay is None else options.retry_delay
-        limits = Limits(
-            config.max_iterations,
-            config.max_retries,
-            delay,
-            options.max_seconds,
-            TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
-            replace(wanted, retry_seconds=delay),
+        loop = LoopSettings(
+            project=folder,
+            prompt=job.shown,
+            limits=Limits(config.max_iterations, 0, options.max_seconds),
+            pauses=replace(wanted.pauses, retry=delay),
+            timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
+            files=own_files(home, folder),
+            graces=wanted.graces,
+            turn_log_bytes=wanted.turn_log_bytes,
+            hook_seconds=wanted.hook_seconds,
         )
-        session = Session(home, folder, config, job, limits, options.strict)
-        if not lock:
-            yield agent, session, None
-            return
-        state = home / "logs"
-        with usable("the folder for logs"):
-            state.mkdir(parents=True, exist_ok=True)
-        others = other_folders(state, folder)
-        tool = f"agent {config.agent}"
-        with ActiveRun(state, folder, command=sys.argv, tool=tool, others=others) as active:
-            # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
-            agent.shell.execute(f"export {MARK}={quote(str(folder))}")
-            for line in active.notices:
-                tell(HookText(f"{line}\n", error=True))
-            yield agent, session, active
+        yield agent, Session(home, config, job, loop, config.max_retries, wanted.turn_logs_bytes, options.strict)
 
 
 @contextmanager
 def loaded(
-    home: Path,
-    folder: Path,
+    setup: Setup,
     request: Request,
     options: Options,
     tell: Tell,
@@ -170,12 +188,13 @@ def loaded(
     """Source what every start does, in its order: ``config``, the controller's library, the agent's script.
 
     Args:
-        home, folder, request, options, tell: as for :func:`ready`, which see for what is raised.
+        setup, request, options, tell: as for :func:`ready`, which see for what is raised.
         env: the environment; None: this process's own.
         timeout: seconds that each script may take, and each hook; None: as long as it likes.
     """
     from bridge.agent import open_shell
 
+    home, folder = setup.home, setup.project
     with open_shell(cwd=folder, env=env, timeout=timeout) as shell:
         shell.update({"RALPH_DIR": str(home), "RALPH_HOME": os.path.relpath(home, folder.resolve())})
         config = read_config(shell, home / "config", options, mode=request.mode, iterations=request.iterations)
@@ -185,10 +204,8 @@ def loaded(
 
 
 def _show(tell: Tell, reply: Reply) -> None:
-    if reply.stdout:
-        tell(HookText(reply.stdout))
-    if reply.stderr:
-        tell(HookText(reply.stderr, error=True))
+    for text in hook_texts(reply.stdout, reply.stderr):
+        tell(text)
 
 
 def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
@@ -219,33 +236,3 @@ def _program(agent: Agent) -> None:
         raise SessionRefused(f"Error: {agent.script} does not set AGENT_CLI")
     if not agent.shell.call("command", "-v", "--", agent.cli).ok:
         raise SessionRefused(f"Error: agent CLI not found in PATH: {agent.cli}")
-
-
-def _as_loop_events(events: Generator[SessionEvent, None, None]) -> Generator[LoopEvent, None, None]:
-    """The lines of the log stay in the log, whose path the events have."""
-    began, turn, totals = time.monotonic(), 0, Totals()
-    try:
-        for event in events:
-            match event:
-                case Display() | HookText(error=False):
-                    yield OutputText(turn, event.text)
-                case SessionNotice() | HookText():
-                    yield Notice(event.text.rstrip("\n"))
-                case IterationStarted():
-                    turn = event.iteration
-                    yield event
-                case IterationEnded():
-                    totals = totals if event.turn is None else totals.with_turn(event.turn)
-                    yield event
-                case Waiting():
-                    yield event
-                case Ended():
-                    if event.signal is not None:
-                        raise event.signal
-                    complete = event.reason == policy.ENDED_COMPLETE.reason
-                    verdict = Verdict.COMPLETE if complete else Verdict.INCOMPLETE
-                    seconds = time.monotonic() - began
-                    state = LoopState(iteration=turn)
-                    yield LoopEnded(verdict, event.reason, event.reason, turn, seconds, state, totals)
-    finally:
-        events.close()

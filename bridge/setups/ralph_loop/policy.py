@@ -4,68 +4,62 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from bridge.loop.backoff import back_off, limit_wait
+from bridge.loop.outcome import Outcome
+from bridge.loop.policy import GO_ON, Decision, LoopState, Verdict
+
 if TYPE_CHECKING:
+    from bridge.loop.plan import Plan
+    from bridge.loop.policy import Limits, Moment, Pauses
     from bridge.setups.ralph_loop.plan import Slices
-    from bridge.stream.analysis import Limit
 
 COMPLETE = "<promise>COMPLETE</promise>"
 REPLAN = "<promise>REPLAN</promise>"
 
 _PIPE = 65_536
 
-
-class Signal(Enum):
-    """What the agent's text says about going on."""
-
-    NONE = "none"
-    COMPLETE = "complete"
-    REPLAN = "replan"
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """How one attempt went: the pipeline's status, the agent's own words, the provider's limit that ended it."""
-
-    status: int
-    response: str
-    limit: Limit | None = None
-
-    @property
-    def empty(self) -> bool:
-        """The program was content and the agent said nothing: a spent budget looks like that."""
-        return self.status == 0 and not self.response
-
-    @property
-    def succeeded(self) -> bool:
-        """Status 0 and some text."""
-        return self.status == 0 and bool(self.response)
+# In the words of the log, and with the controller's exit codes.
+ENDED_COMPLETE = Decision(Verdict.COMPLETE, "completion signal", status=0)
+ENDED_AT_MOST = Decision(Verdict.INCOMPLETE, "max iterations reached", status=0)
+ENDED_IN_TIME = Decision(Verdict.INCOMPLETE, "max minutes reached", status=0)
+ENDED_WITHOUT_PLAN = Decision(Verdict.INCOMPLETE, "implementation plan not found", status=2)
+ENDED_REPLAN = Decision(Verdict.INCOMPLETE, "replan signal", status=3)
+ENDED_FAILED = Decision(Verdict.INCOMPLETE, "agent failure exceeded retries", status=4)
+REASONS = frozenset(
+    ending.reason
+    for ending in (
+        ENDED_COMPLETE,
+        ENDED_AT_MOST,
+        ENDED_IN_TIME,
+        ENDED_WITHOUT_PLAN,
+        ENDED_REPLAN,
+        ENDED_FAILED,
+    )
+)
+"""Those that the original ends with in order, behind a summary."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """Why a session is over, in the words of its log, and its exit code."""
+class Attempt(Outcome):
+    """What one attempt came to.
 
-    code: int
-    reason: str
+    Attributes:
+        response: the agent's own words.
+        percent, window: what the script says about its context, as it stands.
+    """
 
+    response: str = ""
+    percent: str = ""
+    window: str = ""
 
-ENDED_COMPLETE = Ending(0, "completion signal")
-ENDED_AT_MOST = Ending(0, "max iterations reached")
-ENDED_IN_TIME = Ending(0, "max minutes reached")
-ENDED_WITHOUT_PLAN = Ending(2, "implementation plan not found")
-ENDED_REPLAN = Ending(3, "replan signal")
-ENDED_FAILED = Ending(4, "agent failure exceeded retries")
-
-
-class Step(Enum):
-    """What follows on an attempt: wait out the provider's limit, repeat it, or go on to the next iteration."""
-
-    LIMIT = "limit"
-    RETRY = "retry"
-    NEXT = "next"
+    @property
+    def failure(self) -> str | None:
+        """A program that is content and says nothing has failed, too: a spent budget looks like that."""
+        if self.status:
+            return f"exit status {self.status}"
+        return None if self.response else "no response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,100 +87,114 @@ class ContextUse:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(LoopState):
     """Where a session stands.
 
     Attributes:
-        iteration: how many are over.
-        retries: repetitions in the iteration that is under way.
+        again: the next attempt is one of the same iteration.
+        retries: repetitions in that iteration; waiting out a limit is none.
         successful, failed: how many iterations ended so.
         context: how full the agent's context was.
+        plan: what is left to build; None where no plan is followed, or the first slices stay.
     """
 
-    iteration: int = 0
+    again: bool = False
     retries: int = 0
     successful: int = 0
     failed: int = 0
     context: ContextUse = ContextUse()
+    plan: Slices | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class SessionPolicy:
     """The rules of one session.
 
     Attributes:
-        max_iterations: of the session.
+        limits: of iterations and time.
+        pauses: before an attempt is repeated.
         max_retries: repetitions of a failed attempt.
         strict: with the original's warts.
     """
 
-    max_iterations: int
+    limits: Limits
+    pauses: Pauses
     max_retries: int
     strict: bool = False
 
-    def begin(self, state: SessionState, plan: Slices | None, *, time_is_up: bool) -> Ending | None:
-        """Decide before an iteration; None: it may begin.
+    def begin(self, state: SessionState, _plan: Plan | None, at: Moment) -> tuple[SessionState, Decision]:
+        """Decide before an attempt."""
+        if state.again:
+            return (_over(state, succeeded=False), ENDED_IN_TIME) if self._time_is_up(at) else (state, GO_ON)
+        most, plan = self.limits.max_iterations, state.plan
+        if most is not None and state.iteration >= most:
+            return state, ENDED_AT_MOST
+        if plan is not None and plan.missing:
+            return state, ENDED_WITHOUT_PLAN
+        if plan is not None and plan.complete:
+            return state, ENDED_COMPLETE
+        if plan is not None and plan.waiting:
+            return state, ENDED_REPLAN
+        return state, ENDED_IN_TIME if self._time_is_up(at) else GO_ON
 
-        Args:
-            state: where the session stands.
-            plan: what is left to build; None where no plan is followed.
-            time_is_up: the session's time is over.
-        """
-        if state.iteration >= self.max_iterations:
-            return ENDED_AT_MOST
-        if plan is not None:
-            if plan.missing:
-                return ENDED_WITHOUT_PLAN
-            if plan.complete:
-                return ENDED_COMPLETE
-            if plan.waiting:
-                return ENDED_REPLAN
-        return ENDED_IN_TIME if time_is_up else None
-
-    def decide(
-        self, state: SessionState, attempt: Attempt, *, time_is_up: bool
-    ) -> tuple[SessionState, Step | Ending]:
+    def decide(self, state: SessionState, outcome: Attempt, at: Moment) -> tuple[SessionState, Decision]:
         """Decide after an attempt.
 
         A provider's limit is no failure of the agent's: it is waited out, and costs no retry.
         """
-        if attempt.limit is not None and not self.strict and not time_is_up:
-            return state, Step.LIMIT
-        if not attempt.succeeded and state.retries < self.max_retries and not time_is_up:
-            return replace(state, retries=state.retries + 1), Step.RETRY
-        after = replace(
-            state,
-            iteration=state.iteration + 1,
-            retries=0,
-            successful=state.successful + attempt.succeeded,
-            failed=state.failed + (not attempt.succeeded),
-        )
-        if not attempt.succeeded:  # with no time left there were no retries left to it
+        failed, time_is_up = outcome.failure is not None, self._time_is_up(at)
+        if outcome.limit is not None and not self.strict and not time_is_up:
+            wait = limit_wait(outcome.limit, self.pauses, now=at.now.timestamp())
+            again = replace(state, again=True)
+            return again, Decision(Verdict.CONTINUE, "api_limit", outcome.limit.said, wait)
+        if failed and state.retries < self.max_retries and not time_is_up:
+            return self._retry(state)
+        context = state.context.counted(outcome.percent, outcome.window)
+        after = _over(replace(state, context=context or state.context), succeeded=not failed)
+        if self.strict and outcome.percent and not _is_integer(outcome.percent):
+            wrong = f"Error: _ITER_CONTEXT_PCT is {outcome.percent!r}, no whole number"
+            return after, Decision(Verdict.INCOMPLETE, "agent_post_iteration failed", wrong, status=1)
+        if failed:  # with no time left there were no retries left to it
             return after, ENDED_IN_TIME if time_is_up else ENDED_FAILED
-        match signal_in(attempt.response, strict=self.strict):
-            case Signal.COMPLETE:
-                return after, ENDED_COMPLETE
-            case Signal.REPLAN:
-                return after, ENDED_REPLAN
-            case Signal.NONE:
-                return after, Step.NEXT
+        return after, promised(outcome.response, strict=self.strict) or GO_ON
+
+    def _retry(self, state: SessionState) -> tuple[SessionState, Decision]:
+        number = state.retries + 1
+        detail = f"the agent failed, {number} of {self.max_retries} retries"
+        wait = back_off(self.pauses.retry, number)
+        return replace(state, again=True, retries=number), Decision(Verdict.CONTINUE, "retry", detail, wait)
+
+    def _time_is_up(self, at: Moment) -> bool:
+        return self.limits.max_seconds is not None and at.elapsed >= self.limits.max_seconds
 
 
-def signal_in(response: str, *, strict: bool = False) -> Signal:
-    """Look for a promise anywhere in the agent's text; COMPLETE wins.
+def _over(state: SessionState, *, succeeded: bool) -> SessionState:
+    """The iteration is over."""
+    return replace(
+        state,
+        iteration=state.iteration + 1,
+        again=False,
+        retries=0,
+        successful=state.successful + succeeded,
+        failed=state.failed + (not succeeded),
+    )
+
+
+def promised(response: str, *, strict: bool = False) -> Decision | None:
+    """Look for a promise anywhere in the agent's text, and say what it ends; COMPLETE wins.
 
     Args:
         response: all the text of one attempt.
         strict: miss a promise with more than a pipe's buffer (64 KiB) of text behind it, as the controller's
             ``echo | grep -q`` does under pipefail.
     """
-    for signal, promise in ((Signal.COMPLETE, COMPLETE), (Signal.REPLAN, REPLAN)):
+    for promise, ending in ((COMPLETE, ENDED_COMPLETE), (REPLAN, ENDED_REPLAN)):
         _, found, behind = response.partition(promise)
         if found and not (strict and len(behind.encode("utf-8", "surrogateescape")) > _PIPE):
-            return signal
-    return Signal.NONE
+            return ending
+    return None
 
 
-def is_integer(text: str) -> bool:
+def _is_integer(text: str) -> bool:
     """Whether the controller's own arithmetic would take it."""
     return re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII) is not None

@@ -41,7 +41,7 @@ class Prompts:
             names += SLICES
         if session.job.mode == "plan" and session.job.process:
             names.append(_HINT)
-            files = process_files(session.folder, session.config)
+            files = process_files(session.loop.project, session.config)
             shell[_HINT] = volume_hint(len(files), sum(path.stat().st_size for path in files))
         shell.execute(f"export {' '.join(names)}")
 

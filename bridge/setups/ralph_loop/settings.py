@@ -12,7 +12,7 @@ from bridge.setups.ralph_loop.arguments import integer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.loop.night import Night
+    from bridge.loop.settings import LoopSettings
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable
 
@@ -38,7 +38,7 @@ class Options:
         agent: name or path of an agent's script; wins over AGENT.
         settings: globals that win over ``config``.
         strict: bring the original's observable warts back.
-        lift: run filters that are understood in process.
+        lift: run filters that start a jq for every line in one jq.
         max_seconds: of the session; None: any number.
         turn_seconds: of one run of the agent's program; None: the default.
         retry_delay: seconds before the first repetition; None: as ``config`` says.
@@ -115,44 +115,25 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How long and how often; seconds that are None may be any number.
-
-    Attributes:
-        max_iterations: of the session.
-        max_retries: repetitions of a failed attempt.
-        retry_delay: seconds before the first of those.
-        max_seconds: of the session, the turn that is under way included.
-        turn_seconds: of one run of the agent's program.
-        night: of hooks, signals and logs, and of pauses after a provider's limit.
-    """
-
-    max_iterations: int
-    max_retries: int
-    retry_delay: float
-    max_seconds: float | None
-    turn_seconds: float | None
-    night: Night
-
-
-@dataclass(frozen=True, slots=True)
 class Session:
     """One run of the loop.
 
     Attributes:
         home: folder of the setup's own files.
-        folder: the working folder.
         config: what ``config`` and the command line settled.
         job: what to do.
-        limits: how often.
+        loop: how; its project is the working folder.
+        max_retries: repetitions of a failed attempt.
+        logs_bytes: size of the logs of all sessions; 0: any.
         strict: with the original's warts that show (README, "ralph-loop setups").
     """
 
     home: Path
-    folder: Path
     config: Config
     job: Job
-    limits: Limits
+    loop: LoopSettings
+    max_retries: int
+    logs_bytes: int
     strict: bool = False
 
 

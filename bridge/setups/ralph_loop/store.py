@@ -1,133 +1,277 @@
-"""What a session writes: its log, with its exact lines, and which of a project's files are its own."""
+"""What a session reads and writes: the plan before each iteration, the prompt of each attempt, its log."""
 
 from __future__ import annotations
 
 import os
-import re
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bridge.errors import BridgeError, HookError, HookExited
 from bridge.files import usable
 from bridge.git.repository import Files
-from bridge.turn.logs import Cut, bound_logs, logs_of_turns, unused
+from bridge.loop.events import (
+    IterationEnded,
+    IterationStarted,
+    LogLine,
+    LoopEnded,
+    LoopInterrupted,
+    Notice,
+    ProgramEnded,
+)
+from bridge.loop.policy import Decision, Verdict
+from bridge.loop.store import Store
+from bridge.session_id import validate_session_id
+from bridge.setups.ralph_loop import policy
+from bridge.setups.ralph_loop import session_log as words
+from bridge.setups.ralph_loop.plan import Slices, plan_command, slices
+from bridge.setups.ralph_loop.policy import Attempt, SessionState
+from bridge.setups.ralph_loop.preflight import NO_PLAN, read
+from bridge.setups.ralph_loop.prompt import Prompts
+from bridge.setups.ralph_loop.session_log import SessionLog, bound_sessions
+from bridge.turn.agent import hook_texts
+from bridge.turn.tool import TurnLogs, TurnRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from bridge.setups.ralph_loop.policy import Ending, SessionState
+    from bridge.agent import Agent
+    from bridge.loop.active import ActiveRun
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.plan import Plan
+    from bridge.loop.store import Turn
+    from bridge.setups.ralph_loop.settings import Session
 
-_SESSION = re.compile(r"(session-\d{8}-\d{6}-[\w-]+)\.log(?:\.gz)?")
-
-RULE = "=" * 80
-NO_RESPONSE = "⚠ Agent produced no response — possible budget exhaustion or transient failure"
-PLAN_DONE = "All tasks of the implementation plan are complete."
-
-
-def begins(iteration: int, now: datetime, mode: str, prompt: str) -> list[str]:
-    """The header of an attempt."""
-    return [RULE, f"ITERATION {iteration}  {now:%Y-%m-%d %H:%M:%S}", f"mode: {mode}  prompt: {prompt}", RULE]
+CAPTURE = "last_agent_output"
 
 
-def done(iteration: int, seconds: int) -> list[str]:
-    """The first part of its footer; what the post hook logs, and a rule, follow."""
-    return [RULE, f"ITERATION {iteration} DONE in {seconds}s ----"]
-
-
-def retry(number: int, most: int) -> str:
-    """A failed attempt is repeated."""
-    return f"Agent failure, retry {number}/{most}..."
-
-
-def replan(command: str) -> str:
-    """The agent wants another plan; `command` makes one."""
-    return f"Agent requested re-planning. Run '{command}' to regenerate the implementation plan."
-
-
-def blocked(names: Sequence[str], command: str) -> list[str]:
-    """Open tasks are left and none can be started; `command` makes another plan."""
-    return [
-        f"No task of the implementation plan can be started; open and waiting: {', '.join(names)}.",
-        f"Run '{command}' to regenerate the plan, or edit it.",
-    ]
-
-
-def nudge() -> list[str]:
-    """What to do after a process build has come to its end."""
-    lines = ["Process build complete.", "Run 'ralph align-specs' to bring the specs in line with what was built."]
-    width = max(map(len, lines))
-    edge = "+" + "-" * (width + 2) + "+"
-    return [edge, *(f"| {line:<{width}} |" for line in lines), edge]
-
-
-def summary(state: SessionState, ending: Ending, *, iterations: int, seconds: int) -> list[str]:
-    """The end of the log."""
-    return [
-        RULE,
-        "SESSION SUMMARY",
-        RULE,
-        f"Iterations: {iterations}  Successful: {state.successful}  Failed: {state.failed}",
-        f"Duration: {seconds}s",
-        *([line] if (line := state.context.line()) else []),
-        f"Exit: {ending.reason} (code {ending.code})",
-        RULE,
-    ]
-
-
-class SessionLog:
-    """``logs/session-YYYYMMDD-HHMMSS-MODE.log``, a file of its own for each session.
-
-    Hooks append to it, too (``log``), so nothing is held back here.
+class SessionStore(Store[SessionState, Attempt]):
+    """The files of one session.
 
     Args:
-        folder: the folder of logs; it exists.
-        mode: the end of the name.
-        now: local time; when that name is taken, the first free second after it.
-        max_bytes: the middle of it is left out when it grows longer; 0: never.
+        agent: loaded; its bash exports what prompts are filled with.
+        session: what to do.
 
-    Raises:
-        bridge.errors.ProjectUnusable: the folder can't be written to.
+    Attributes:
+        interrupted_by: the signal that has ended the session, or None.
     """
 
-    def __init__(self, folder: Path, mode: str, now: datetime, *, max_bytes: int = 0) -> None:
-        self.line_open = False
-        """What was written last has no newline."""
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
-        with usable("the session's log"):
-            while True:
-                self.path = folder / f"session-{now:%Y%m%d-%H%M%S}-{mode}.log"
-                try:
-                    if unused(self.path):
-                        self._file = os.open(self.path, flags, 0o666)
-                        self._cut = Cut(os.open(self.path, os.O_RDWR), max_bytes, _left_out)
-                        return
-                except FileExistsError:
-                    pass
-                now += timedelta(seconds=1)
+    def __init__(self, agent: Agent, session: Session) -> None:
+        self.interrupted_by: BaseException | None = None
+        self._agent = agent
+        self._session = session
+        self._began = self._attempt_began = int(time.time())
+        self._started = time.monotonic()
+        self._iteration = 0
+        self._prompt: str | None = None
+        self._last_texts: list[LoopEvent] = []
 
-    def write(self, text: str) -> None:
-        """Append `text` as it is."""
-        data = text.encode("utf-8", "surrogateescape")
-        with usable("the session's log"):
-            while data:
-                data = data[os.write(self._file, data) :]
-            self._cut.bound()
-        if text:
-            self.line_open = not text.endswith("\n")
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs."""
+        return self._session.home / "logs"
+
+    @cached_property
+    def _prompts(self) -> Prompts:
+        return Prompts(self._agent.shell, self._session)
+
+    def open(self, active: ActiveRun) -> Iterable[str]:
+        """Begin the log."""
+        mode, loop = self._session.job.mode, self._session.loop
+        self._log = SessionLog(self.logs, mode, datetime.now(), max_bytes=loop.turn_log_bytes)
+        self._began, self._started = int(time.time()), time.monotonic()
+        return active.notices
+
+    # -- a turn --------------------------------------------------------------------------------------
+
+    def load(self, state: SessionState) -> tuple[SessionState, Iterable[str]]:
+        """Read the plan before each iteration; keep the logs within their bound before the first."""
+        notices: list[str] = []
+        if state.again:
+            return state, ()
+        if not state.iteration:
+            bound_sessions(self.logs, self._session.logs_bytes, notices.append)
+            for line in notices:
+                self._log.line(line)
+        return replace(state, plan=self._read_plan(state)), notices
+
+    def _read_plan(self, state: SessionState) -> Slices | None:
+        job, strict = self._session.job, self._session.strict
+        if job.mode != "build" or (strict and state.iteration):
+            return None
+        if not job.plan.is_file():
+            return Slices(missing=True)
+        return slices(read(job.plan), process=job.process, strict=strict)
+
+    def begin_turn(self, state: SessionState, _plan: Plan | None, _session: str | None) -> TurnRequest:
+        """Write the prompt to a file of its own, which is gone when the program has ended."""
+        if state.plan is not None and not state.again:
+            self._prompts.take(state.plan)
+        with usable("the prompt's temporary file"):
+            descriptor, self._prompt = tempfile.mkstemp(prefix="ralph-prompt-", suffix=".md")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(self._prompts.text().encode("utf-8", "surrogateescape"))
+        return TurnRequest(
+            number=state.iteration + 1,
+            prompt=self._prompt,
+            logs=TurnLogs(self._session.home / CAPTURE, kept=self._log.path),
+            attempt=state.retries,
+            variables={"SESSION_LOG": str(self._log.path), "session_start": self._began},
+        )
+
+    def take_in(self, _state: SessionState, turn: Turn) -> Attempt:
+        """Say what the attempt came to. Too many requests just now are over soon: a failure like any other."""
+        from bridge.stream.analysis import RunFacts
+
+        result = turn.result
+        output = str(turn.request.logs.output)
+        analysis = result.output.finish(
+            RunFacts(turn.now, turn.request.number, output_file=output, exit_status=result.status)
+        )
+        context = self._agent.context()
+        limit = analysis.limit if result.status else None
+        return Attempt(
+            result.status,
+            timed_out=result.timed_out,
+            session_id=validate_session_id(analysis.session_id),
+            limit=None if limit is not None and limit.kind == "rate" else limit,
+            analysis=analysis,
+            changes=turn.changes,
+            response=result.response or "",
+            percent=context.percent or "",
+            window=context.maximum or "",
+        )
+
+    def keep(self, state: SessionState, outcome: Attempt, _decision: Decision) -> Iterable[str]:
+        """Say what is wrong with the iteration's ``_ITER_CONTEXT_PCT``."""
+        percent = outcome.percent
+        if not (state.again or self._session.strict) and policy.ContextUse().counted(percent, "") is None:
+            yield f"_ITER_CONTEXT_PCT is {percent!r}, no number; it is left out of the summary"
+
+    def show(self, data: bytes) -> None:
+        """Append to the log."""
+        self._log.write(data)
+
+    def hook_is_slow(self, text: str) -> None:
+        """Append to the log."""
+        self._log.line(text, apart=False)
+
+    # -- the log -------------------------------------------------------------------------------------
+
+    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+        """Write the log's lines."""
+        match event:
+            case IterationStarted():
+                job = self._session.job
+                self._iteration, self._attempt_began = event.iteration, int(time.time())
+                return self._lines(*words.begins(event.iteration, datetime.now(), job.mode, job.shown))
+            case ProgramEnded():
+                return self._lines(*self._program_ended(event))
+            case IterationEnded():
+                return self._lines(words.RULE, *self._follows(event))
+            case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
+                self._log.line(event.text)
+            case LoopEnded():
+                return self._ended(event)
+            case LoopInterrupted() if event.reason == "closed":
+                with suppress(BridgeError):
+                    self._summary(event.state, "the host has closed the session", 1)
+        return ()
+
+    def _lines(self, *lines: str) -> list[LoopEvent]:
+        for line in lines:
+            self._log.line(line, apart=not self._session.strict)
+        return [LogLine(line) for line in lines]
+
+    def _program_ended(self, event: ProgramEnded) -> Iterable[str]:
+        self._remove_prompt()
+        if event.timed_out:
+            yield words.timed_out(self._shown_limit())
+        if event.status == 0 and not event.response:
+            yield words.NO_RESPONSE
+        yield from words.done(self._iteration, int(time.time()) - self._attempt_began)
+
+    def _shown_limit(self) -> str:
+        loop = self._session.loop
+        most = loop.limits.max_seconds
+        if most is not None and time.monotonic() - self._started >= most:
+            return f"the session's {most / 60:g} minutes are over"
+        return f"{(loop.timeout or 0) / 60:g} minutes"
+
+    def _follows(self, event: IterationEnded) -> Iterable[str]:
+        decision, state = event.decision, event.state
+        if decision.reason == "api_limit":
+            yield words.limited(decision.detail, datetime.now() + timedelta(seconds=decision.wait))
+        elif decision.reason == "retry" and isinstance(state, SessionState):
+            yield words.retry(state.retries, self._session.max_retries)
+
+    def _ended(self, event: LoopEnded) -> Iterable[LoopEvent]:
+        yield from self._last_texts
+        if event.detail:
+            yield Notice(event.detail)
+        if event.reason == policy.ENDED_WITHOUT_PLAN.reason:
+            yield Notice(NO_PLAN)
+        assert isinstance(event.state, SessionState)
+        yield from self._lines(*self._last_words(event.reason, event.state.plan))
+        if not self._session.strict or event.reason in policy.REASONS or self.interrupted_by is not None:
+            yield from self._summary(event.state, event.reason, event.status or 0)
+
+    def _last_words(self, reason: str, plan: Slices | None) -> Iterable[str]:
+        job = self._session.job
+        if reason == policy.ENDED_REPLAN.reason:
+            with suppress(BridgeError):
+                command = plan_command(read(job.plan)) if job.plan.is_file() else ""
+            if plan is not None and plan.waiting:
+                yield from words.blocked(plan.waiting, command or "ralph plan")
+            else:
+                yield words.replan(command or "ralph plan")
+        elif reason == policy.ENDED_COMPLETE.reason:
+            if plan is not None and plan.complete:
+                yield words.PLAN_DONE
+            if job.mode == "build" and job.process:
+                yield from words.nudge()
+
+    def _summary(self, state: object, reason: str, code: int) -> list[LoopEvent]:
+        assert isinstance(state, SessionState)
+        seconds = int(time.time()) - self._began
+        lines = words.summary(state, iterations=self._iteration, seconds=seconds, reason=reason, code=code)
+        return self._lines(*lines)
+
+    # -- its end -------------------------------------------------------------------------------------
+
+    def ended_by(self, error: BaseException) -> Decision | None:
+        """A signal, a hook that calls ``exit`` and an error of ours end a session in order, with an exit code."""
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            self.interrupted_by = error
+            code = 130 if isinstance(error, KeyboardInterrupt) else error.code
+            names = {130: "interrupted by SIGINT", 143: "ended by SIGTERM", 129: "ended by SIGHUP"}
+            if isinstance(code, int) and code in names:
+                return Decision(Verdict.INCOMPLETE, names[code], status=code)
+            return Decision(Verdict.INCOMPLETE, "interrupted", status=1)
+        if isinstance(error, HookExited):
+            self._last_texts = [*hook_texts(error.stdout, error.stderr)]
+            how = "failed" if error.state_lost else "called exit"
+            return Decision(Verdict.INCOMPLETE, f"{error.hook} {how}", status=error.status or 0)
+        if isinstance(error, BridgeError | OSError):
+            reason = f"{error.hook} failed" if isinstance(error, HookError) else "error"
+            return Decision(Verdict.INCOMPLETE, reason, f"Error: {error}", status=1)
+        return None
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._file)
-        self._cut.close()
+        """Close the log, remove what is left of a prompt."""
+        self._remove_prompt()
+        self._log.close()
 
-
-def _left_out(missing: int) -> str:
-    return f"[... {missing} bytes of this log are left out: it grew too long ...]"
-
-
-def bound_sessions(folder: Path, max_bytes: int, say: Callable[[str], None]) -> None:
-    """Keep the logs of all sessions within so many bytes, that of the last session as it is."""
-    bound_logs(logs_of_turns(folder, _SESSION), max_bytes=max_bytes, say=say)
+    def _remove_prompt(self) -> None:
+        if self._prompt is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(self._prompt)
+            self._prompt = None
 
 
 def own_files(home: Path, folder: Path) -> Files:
@@ -139,5 +283,5 @@ def own_files(home: Path, folder: Path) -> Files:
     """
     inside = os.path.relpath(home, folder)
     prefix = "" if inside == "." else f"{inside}/"
-    own = (f"{prefix}logs/", f"{prefix}last_agent_output", f"{prefix}.ralph_bridge")
+    own = (f"{prefix}logs/", f"{prefix}{CAPTURE}", f"{prefix}.ralph_bridge")
     return Files(is_own=lambda path: path.startswith(own))

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from bridge.stamps import parse_iso
+from bridge.timestamps import parse_iso
 
 Reaction = Literal["off", "warn", "stop"]
 

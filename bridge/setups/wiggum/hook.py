@@ -19,7 +19,7 @@ from bridge.setups.wiggum.hook_protocol import HookResponse, allow, candidate_pr
 from bridge.setups.wiggum.policy import closed
 from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, State, read_environment
 from bridge.setups.wiggum.transcript import last_message, printed, tool_errors, used_tools
-from bridge.stamps import parse_iso
+from bridge.timestamps import parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -75,7 +75,7 @@ def prompt_reaches(subject: Subject) -> Iterator[Problem]:
         yield Problem("code in the prompt is executed")
 
 
-@behaviour("RB172", "The CLI's status comes back", AGENT, hook=INVOKE)
+@behaviour("RB172", "The CLI's status is passed on", AGENT, hook=INVOKE)
 def status_comes_back(subject: Subject) -> Iterator[Problem]:
     """The loop knows only from the status that a run has failed: that there is no network, or no login. A run
     that fails and counts as good is repeated until the iterations are used up.
@@ -169,7 +169,7 @@ def output_is_unbuffered(subject: Subject) -> Iterator[Problem]:
         return
     run = probe.invocation()
     if run.started and not run.early and FIRST.strip() in run.stdout:
-        yield Problem("the output is held back until the CLI has ended")
+        yield Problem("the output is withheld until the CLI has ended")
 
 
 def _reads_json(probe: AgentProbe) -> bool:
@@ -269,7 +269,7 @@ def response_survives(subject: Subject) -> Iterator[Problem]:
     answer = probe.extract(b"".join(lines), "bad lines.log")
     verdict = compare(answer.stdout, recording)
     if answer.trouble or verdict.missing or verdict.broken:
-        yield Problem("with lines that are no JSON, what comes behind them is lost")
+        yield Problem("with lines that are not JSON, what follows them is lost")
     elif re.search(r"npm warn|rb\.never|a string|jq: |parse error", answer.stdout):
         yield Problem(f"bad lines show up in the response: {said(answer.stdout)}")
 
@@ -347,7 +347,7 @@ def display_is_live(subject: Subject) -> Iterator[Problem]:
 
 @behaviour("RB183", "The display goes on after a bad line", AGENT, hook=DISPLAY)
 def display_goes_on(subject: Subject) -> Iterator[Problem]:
-    """The display is part of the pipe that the agent writes into. When it dies at a line that is no JSON, the
+    """The display is part of the pipe that the agent writes into. When it dies at a line that is not JSON, the
     agent gets SIGPIPE and dies with it, in the middle of its work.
 
     Bad:  agent_format_display() { jq --unbuffered -r '...'; }
@@ -362,7 +362,7 @@ def display_goes_on(subject: Subject) -> Iterator[Problem]:
         return  # said by RB181 and RB182
     disturbed = probe.display_disturbed()
     if disturbed is not None and not disturbed.last:
-        yield Problem("after a line that is no JSON nothing more is shown")
+        yield Problem("after a line that is not JSON nothing more is shown")
 
 
 @behaviour("RB186", "The display ends with status 0", AGENT, hook=DISPLAY, severity=Severity.WARNING)
@@ -380,7 +380,7 @@ def display_succeeds(subject: Subject) -> Iterator[Problem]:
         return
     disturbed = probe.display_disturbed()
     if not clean.status and disturbed is not None and disturbed.last and disturbed.status:
-        yield Problem(f"it returns {disturbed.status} when the last line is no JSON", expected="0")
+        yield Problem(f"it returns {disturbed.status} when the last line is not JSON", expected="0")
     if not clean.status:
         return
     short = probe.display_short()

@@ -40,7 +40,7 @@ def names_its_program(subject: Subject) -> Iterator[Problem]:
         else f"AGENT_CLI is only set in {inside.function}"
         if inside
         else "AGENT_CLI is not set"
-        + (f"; there is {close[0]}: a slip of the pen?" if close and close[0] != "AGENT_CLI" else "")
+        + (f"; there is {close[0]}: a typo?" if close and close[0] != "AGENT_CLI" else "")
     )
     yield Problem(
         why,
@@ -180,7 +180,7 @@ def keeps_stderr(subject: Subject) -> Iterator[Problem]:
     for command, target in _stderr(subject):
         if target == "discarded":
             yield Problem(
-                f"`{command.text}` has its stderr thrown away",
+                f"`{command.text}` has its stderr discarded",
                 line=command.line,
                 expected="stderr as the loop gave it",
                 hint="remove the redirection",

@@ -105,7 +105,7 @@ def _shown(subject: Subject) -> str:
     return name if name.isprintable() else repr(name)
 
 
-@behaviour("RB073", "The file is called as driver_name says", DRIVER, hook="driver_name")
+@behaviour("RB073", "The file is named after driver_name", DRIVER, hook="driver_name")
 def file_name(subject: Subject) -> Iterator[Problem]:
     """The loop loads ``drivers/NAME.sh`` and later compares what ``driver_name`` prints with that name.
 
@@ -163,7 +163,7 @@ def check_available(subject: Subject) -> Iterator[Problem]:
     now = probe.without_one(probe.cli(), "driver_cli_binary")
     if found.ok and not now.trouble and now.text == probe.cli():
         yield Problem(
-            f"driver_check_available returns 0 while {probe.cli()} is nowhere on PATH, and another program is",
+            f"driver_check_available returns 0 while {probe.cli()} is nowhere on PATH: it found another program",
             expected=f"the answer for {probe.cli()}, which driver_cli_binary names",
         )
 
@@ -182,9 +182,7 @@ def booleans(subject: Subject) -> Iterator[Problem]:
         elif answer is not None and not answer.trouble:
             again = subject.driver.call(hook)
             if not again.trouble and again.status != answer.status:
-                yield Problem(
-                    f"{hook} returns {answer.status}, and {again.status} when it is asked again", hook=hook
-                )
+                yield Problem(f"{hook} returns {answer.status}, and {again.status} the second time", hook=hook)
 
 
 @behaviour("RB077", "Booleans print nothing", DRIVER)
@@ -241,7 +239,7 @@ def valid_tools(subject: Subject) -> Iterator[Problem]:
     elif len(tools) == 1 and len(re.split(r"[\s,]+(?![^(]*\))", tools[0].strip())) > 2:
         yield Problem(f"VALID_TOOL_PATTERNS has one element, {said(tools[0])}", hook=hook, expected="one per tool")
     elif tools != subject.driver.call(hook, array="VALID_TOOL_PATTERNS").value:
-        yield Problem("called again, it gives another list", hook=hook, hint="assign with =, not +=")
+        yield Problem("a second call gives a different list", hook=hook, hint="assign with =, not +=")
     if answer.stdout and not answer.status:
         yield Problem(f"{hook} prints {said(answer.stdout)}", hook=hook, severity=Severity.WARNING)
 
@@ -306,7 +304,7 @@ def undeclared_globals(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@behaviour("RB082", "Hooks leave the host's variables", DRIVER)
+@behaviour("RB082", "Hooks leave the host's variables alone", DRIVER)
 def host_variables(subject: Subject) -> Iterator[Problem]:
     """The settings, PATH and HOME belong to the loop. A hook that changes one changes all later iterations,
     and every other program that the loop starts.

@@ -133,7 +133,7 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
     text = prompt_text(probe, Build())
     if re.match(r"[A-Za-z_]\w*=", argv[0]):
         yield Problem(
-            f"it begins with {said(argv[0])}, which is no program",
+            f"it begins with {said(argv[0])}, which is not a program",
             expected=f"env {said(argv[0])} {probe.cli()}, or the setting exported",
         )
         return

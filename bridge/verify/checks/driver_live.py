@@ -92,7 +92,7 @@ def live_keeps_texts(subject: Subject) -> Iterator[Problem]:
     if lost:
         yield Problem(f"this argument is lost or changed: {said(lost[0])}")
     elif any(answer.value.count(a) > command.count(a) for a in texts):
-        yield Problem("an argument with text is there more than once")
+        yield Problem("an argument with text occurs more than once")
     else:
         # A context may be the very word that is looked for; where it is part of the prompt, it isn't alone.
         short = found[0].live(Build(context="json", output=None))
@@ -104,7 +104,7 @@ def live_keeps_texts(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@behaviour("RB133", "Nothing stale of an earlier live command", DRIVER, hook=HOOK)
+@behaviour("RB133", "Nothing stale from an earlier live command", DRIVER, hook=HOOK)
 def live_is_fresh(subject: Subject) -> Iterator[Problem]:
     """The hook is called once per iteration in the same shell. Appending to LIVE_CMD_ARGS without emptying it
     first makes every command longer than the last.
@@ -123,7 +123,7 @@ def live_is_fresh(subject: Subject) -> Iterator[Problem]:
     probe.live_again(loaded)
     again = probe.live_again(Build())
     if again is not None and again[1] == first[1] and again[0].value != first[0].value:
-        yield Problem("after another live command, this one is not what it was")
+        yield Problem("an earlier live command changes this one")
 
 
 FILTER = "driver_stream_filter"
@@ -287,7 +287,7 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
             )
             return
         if failed:
-            what = "unknown events" if object_like else "lines that are JSON and no object"
+            what = "unknown events" if object_like else "lines that are JSON but not an object"
             yield Problem(
                 f"jq reports an error for {what}: {said(program.last_error or '')}",
                 severity=Severity.WARNING if object_like else Severity.INFO,

@@ -212,7 +212,7 @@ def extraction_finds_nothing(subject: Subject) -> Iterator[Problem]:
         return
     cases = {
         "an empty output": b"",
-        "an output that is no JSON": _GARBAGE,
+        "an output that is not JSON": _GARBAGE,
         "events without an id": b'{"type":"text","part":{"text":"hello"}}\n{"type":"result","ok":true}\n',
         "events with ids of other things": _OTHER_IDS,
     }

@@ -177,7 +177,7 @@ def empty_allowlist(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{option} is there although the allowlist is empty")
 
 
-@behaviour("RB112", "Nothing stale of an earlier command", DRIVER, hook=HOOK)
+@behaviour("RB112", "Nothing stale from an earlier command", DRIVER, hook=HOOK)
 def nothing_stale(subject: Subject) -> Iterator[Problem]:
     """The same shell builds one command after the other. An array that is appended to, or a variable that keeps
     the last session, makes the second command carry arguments of the first.
@@ -244,7 +244,7 @@ def fourth_argument(subject: Subject) -> Iterator[Problem]:
     probe = subject.driver
     argv = probe.argv(Build())
     if argv and not _unstable(probe) and probe.argv(Build(extra=("a fourth",))) != argv:
-        yield Problem("the command is another one when there is a fourth argument")
+        yield Problem("a fourth argument changes the command")
 
 
 @behaviour("RB120", "It works in an unusual host", DRIVER, hook=HOOK, severity=Severity.INFO)
@@ -275,10 +275,10 @@ def unusual_host(subject: Subject) -> Iterator[Problem]:
         probe.evaluate(off)
         if answer.value != argv or not answer.ok:
             why = f": {said(answer.stderr)}" if answer.stderr else ""
-            yield Problem(f"with {name} the command is another one, or none{why}")
+            yield Problem(f"with {name} the command differs, or there is none{why}")
 
 
-@behaviour("RB123", "Nothing empty for what is empty", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB123", "An empty value leaves no option", DRIVER, hook=HOOK, severity=Severity.WARNING)
 def nothing_empty(subject: Subject) -> Iterator[Problem]:
     """Without a context, without a session and without an allowlist their options have to be left out: most CLIs
     take ``--context ""`` for an error, or for a prompt.
@@ -323,4 +323,4 @@ def stdin_is_left(subject: Subject) -> Iterator[Problem]:
     probe.evaluate(anew)
     answer = probe.call(HOOK, Build().prompt, "", "", array="CLAUDE_CMD_ARGS", stdin=b"rb-from-stdin\n")
     if answer.value != before.value:
-        yield Problem("the command is another one when there is something on stdin")
+        yield Problem("what is on stdin changes the command")

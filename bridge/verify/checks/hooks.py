@@ -67,7 +67,7 @@ def _why(subject: Subject, hook: str, variable: str, mine: list[Write]) -> str:
         name for body in bodies for name in body.local
     }
     close = difflib.get_close_matches(variable, sorted(others), 1, 0.7)
-    return f"; it sets {close[0]}: a slip of the pen?" if close else ""
+    return f"; it sets {close[0]}: a typo?" if close else ""
 
 
 @static("RB023", "Array globals are set as arrays", DRIVER)
@@ -97,7 +97,7 @@ def arrays(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB024", "Hooks begin their arrays anew", DRIVER)
+@static("RB024", "Hooks reset their arrays first", DRIVER)
 def anew(subject: Subject) -> Iterator[Problem]:
     """The loop calls the same hook in each iteration. What it only appends to still holds the last answer.
 

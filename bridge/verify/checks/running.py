@@ -82,7 +82,7 @@ def required_functions(subject: Subject) -> Iterator[Problem]:
     for hook in required:
         if not probe.has(hook):
             meant = [name for name in probe.functions() if name.startswith(hook[:-1])]
-            hint = f"is {meant[0]} a slip of the pen?" if meant else f"define {hook}"
+            hint = f"is {meant[0]} a typo?" if meant else f"define {hook}"
             yield Problem(f"{hook} is not defined after sourcing", hook=hook, hint=hint)
 
 
@@ -90,7 +90,7 @@ def _watched(subject: Subject) -> list[Watched]:
     return subject.probe.watched()
 
 
-@behaviour("RB061", "Hooks leave options, folder, IFS and traps", BOTH)
+@behaviour("RB061", "Hooks leave options, folder, IFS and traps alone", BOTH)
 def hooks_leave_the_shell(subject: Subject) -> Iterator[Problem]:
     """Hooks run in the loop's main shell, because their globals have to stay. So everything else that they
     change stays as well: a ``cd``, a ``set -f`` for one split, an IFS that was not made local.
@@ -106,7 +106,7 @@ def hooks_leave_the_shell(subject: Subject) -> Iterator[Problem]:
                 yield Problem(f"{hook} changes {what}: {said(new)} (before: {said(old)})", hook=hook)
 
 
-@behaviour("RB062", "Hooks come back", BOTH, after_timeout=True)
+@behaviour("RB062", "Hooks return", BOTH, after_timeout=True)
 def hooks_come_back(subject: Subject) -> Iterator[Problem]:
     """A hook that waits for an answer stops the loop for ever, since nobody sits in front of it; one that
     calls ``exit`` or ``exec`` ends it.

@@ -180,7 +180,7 @@ def required(subject: Subject) -> Iterator[Problem]:
         meant = _slip(subject, name)
         absent = subject.contract.hooks[name].absent.error
         yield Problem(
-            f"{name} is missing" + (f"; there is {meant}: a slip of the pen?" if meant else ""),
+            f"{name} is missing" + (f"; there is {meant}: a typo?" if meant else ""),
             line=facts.line(meant) if meant else None,
             hook=name,
             expected=f"a function {name}",
@@ -222,7 +222,7 @@ def unknown(subject: Subject) -> Iterator[Problem]:
         meant = contract.suggest(name)
         if meant is not None and meant not in facts.names and name not in called:
             yield Problem(
-                f"{name} is no hook; did you mean {meant}?",
+                f"{name} is not a hook; did you mean {meant}?",
                 line=facts.line(name),
                 hook=name,
                 expected=f"{meant}, or a name without {contract.prefix}",
@@ -230,7 +230,7 @@ def unknown(subject: Subject) -> Iterator[Problem]:
             )
         elif name not in called:
             yield Problem(
-                f"{name} is no hook, and nothing in the script calls it",
+                f"{name} is not a hook, and nothing in the script calls it",
                 line=facts.line(name),
                 hook=name,
                 expected=f"a hook, or a name without {contract.prefix}",
@@ -328,7 +328,7 @@ _POSITIONAL = re.compile(
 _GIVEN = ("driver_extract_session_id_from_output", "agent_invoke", "agent_extract_response")
 
 
-@static("RB032", "Hooks look at what they are given", BOTH)
+@static("RB032", "Hooks use their arguments", BOTH)
 def uses_arguments(subject: Subject) -> Iterator[Problem]:
     """The prompt or the output is named by the argument: another path in each iteration, and another one in each
     host. A path that is written down, or stdin, is the wrong one sooner or later.

@@ -202,7 +202,7 @@ def keeps_variables(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@behaviour("RB050", "Sourcing it comes back", BOTH)
+@behaviour("RB050", "Sourcing it returns", BOTH)
 def loading_comes_back(subject: Subject) -> Iterator[Problem]:
     """A script is sourced into the loop's own shell. An ``exit`` there ends the loop, not the script; so does
     ``exec``, and a command that waits for input stops it before the first iteration.
@@ -258,7 +258,7 @@ def _moved(subject: Subject, *what: str) -> Iterator[tuple[str, str, str]]:
         yield from (difference for difference in before.differences(after) if difference[0] in what)
 
 
-@behaviour("RB053", "Sourcing it leaves the shell's options", BOTH)
+@behaviour("RB053", "Sourcing it keeps the shell's options", BOTH)
 def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
     """Options belong to the shell that sources the script. ``set -e`` in a driver makes the loop end at the
     first command that fails; ``nullglob`` or ``extglob`` change what the loop's own code means.
@@ -274,7 +274,7 @@ def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB054", "Sourcing it leaves the working folder", BOTH)
+@behaviour("RB054", "Sourcing it keeps the working folder", BOTH)
 def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
     """The working folder is the project. After a ``cd`` in a driver the loop looks for its plan, its prompt and
     its logs in another place, and the agent works on the wrong files.
@@ -309,7 +309,7 @@ def loading_leaves_ifs(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}")
 
 
-@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors", BOTH)
+@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors alone", BOTH)
 def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
     """A script that is sourced shares its caller's positional parameters, umask and open files. ``set --``
     wipes out the loop's own arguments, ``umask`` changes who may read its state, and a file opened with
@@ -325,7 +325,7 @@ def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB060", "Sourcing it leaves the host's settings", BOTH)
+@behaviour("RB060", "Sourcing it keeps the host's settings", BOTH)
 def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
     """The settings come from the person who runs the loop. A script that assigns one while it is loaded
     overrules the settings file without anybody noticing.

@@ -46,7 +46,7 @@ _SETTINGS: dict[str, dict[str, str | None]] = {
 }
 _DAMAGE: dict[str, Callable[[Sequence[bytes]], Sequence[bytes]]] = {
     "as recorded": lambda lines: lines,
-    "a line that is no JSON": lambda lines: [*lines[:1], b"WARN: slow\n", *lines[1:]],
+    "a line that is not JSON": lambda lines: [*lines[:1], b"WARN: slow\n", *lines[1:]],
     "half an event at the end": lambda lines: [*lines, b'{"type":"assistant","mess'],
 }
 """What may happen to a CLI's output on its way."""

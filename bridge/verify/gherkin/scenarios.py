@@ -34,8 +34,6 @@ class Scenarios:
             config.addinivalue_line("markers", f"{tag}: {meaning}")
         for name in driver_contract().drivers:
             config.addinivalue_line("markers", f"{name}: about the driver {name}")
-        # Before the module that holds them is imported, so that a failed assertion shows its values.
-        pytest.register_assert_rewrite("bridge.verify.gherkin.steps")
         if config.getoption("ralph_only"):
             config.args[:] = []
         self._results = config.getoption("ralph_results")
@@ -86,10 +84,7 @@ class Scenarios:
         if report.skipped and isinstance(report.longrepr, tuple):
             message = report.longrepr[2]
         elif call.excinfo is not None:
-            # pytest adds what each part of an assertion was; with addresses, and of no use to a driver's author.
-            lines = str(call.excinfo.value).strip().split("\n")
-            kept = [line for line in lines if not line.lstrip().startswith("+")]
-            message = "\n".join(kept).strip() or call.excinfo.typename
+            message = str(call.excinfo.value).strip() or call.excinfo.typename
         return {
             "feature": Path(scenario.feature.filename).stem if scenario else "unknown",
             "line": scenario.line_number if scenario else 0,

@@ -31,7 +31,7 @@ TAGS = {
     "agent": "about what a loop needs of an agent",
     "recorded": "applies to agents of programs whose output is recorded here",
     "slow": "takes more than a second",
-    "lifting": "about hooks that are run in process",
+    "lifting": "about hooks that one jq runs",
     "shipped": "applies to the scripts that ralph-bridge brings along, and holds them to more than the contract",
     "with_sessions": "applies to drivers that can resume sessions",
     "without_sessions": "applies to drivers that can't resume sessions",

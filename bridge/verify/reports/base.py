@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 FEW = 4
-"""Up to so many checks that could not be told for the same reason are listed one by one."""
+"""Up to so many checks that could not be determined for the same reason are listed one by one."""
 
 
 class Report(Protocol):
@@ -100,7 +100,7 @@ def fails(result: CheckResult, *, strict: bool) -> bool:
     """Whether a check's result makes the run fail: an error, and with `strict` a warning."""
     if not result.findings:
         return result.outcome is Outcome.FAILED
-    # Whatever the outcome: a check that could not be told to its end may have found something before.
+    # Whatever the outcome: a check that could not be determined to its end may have found something before.
     bad = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     return any(finding.severity in bad for finding in result.findings)
 
@@ -120,7 +120,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def unknown_by_reason(script: ScriptFinished) -> dict[str, list[CheckResult]]:
-    """What could not be told of a script: one reason, such as a syntax error, often holds for every check."""
+    """What could not be determined of a script: one reason, such as a syntax error, often holds for every check."""
     found: dict[str, list[CheckResult]] = {}
     for result in script.results:
         if result.outcome is Outcome.UNKNOWN:

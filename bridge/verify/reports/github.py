@@ -19,7 +19,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 class GithubReport:
-    """One workflow command per finding, and per check that could not be told; the sum in plain words."""
+    """One workflow command per finding, and per check that could not be determined; the sum in plain words."""
 
     def __init__(self, out: TextIO, _options: Options) -> None:
         self._out = out
@@ -33,11 +33,11 @@ class GithubReport:
                 )
             for reason, results in unknown_by_reason(event).items():
                 if len(results) > FEW:  # GitHub shows ten notices, and no more
-                    text = f"{len(results)} checks could not be told: {reason}"
+                    text = f"{len(results)} checks could not be determined: {reason}"
                     self._write("notice", shown(event.path), None, results[0].code, text)
                     continue
                 for result in results:
-                    text = f"{result.title}: could not be told: {reason}"
+                    text = f"{result.title}: could not be determined: {reason}"
                     self._write("notice", shown(event.path), None, result.code, text)
         elif isinstance(event, RunFinished):
             counts = ", ".join(

@@ -57,7 +57,7 @@ class JunitReport:
         if result.outcome is Outcome.SKIPPED and not failing:
             inside = f"<skipped message={_attribute(result.reason)}/>"
         elif result.outcome is Outcome.UNKNOWN and not failing:
-            inside = f'<error type="unknown" message={_attribute(result.reason or "could not be told")}/>'
+            inside = f'<error type="unknown" message={_attribute(result.reason or "could not be determined")}/>'
         else:
             text = "\n".join(map(_told, result.findings))
             if failing:

@@ -38,7 +38,7 @@ class MarkdownReport:
 
     def _document(self, run: RunFinished) -> Iterable[str]:
         bad = run.errors or (run.warnings and self._strict)
-        yield f"## ralph-bridge verify: {'not to contract' if bad else 'to contract'}"
+        yield f"## ralph-bridge verify: {'contract violated' if bad else 'contract met'}"
         yield ""
         yield (
             f"{plural(run.scripts, 'script')}: {plural(run.errors, 'error')}, {plural(run.warnings, 'warning')}, "
@@ -52,7 +52,7 @@ class MarkdownReport:
             heading = ("script", "line", "check", "severity", "in", "what", "next")
             yield from ("", "### Findings", "", *table(heading, findings))
         if unknown := list(self._unknown()):
-            yield from ("", "### Could not be told", "", *table(("script", "check", "why"), unknown))
+            yield from ("", "### Could not be determined", "", *table(("script", "check", "why"), unknown))
         aside = [script.path for script in self._scripts if script.kind == "out-of-scope" and not script.findings]
         if aside:
             yield from ("", f"Neither driver nor agent, not run: {', '.join(cell(shown(path)) for path in aside)}")

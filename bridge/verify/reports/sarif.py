@@ -49,7 +49,7 @@ class SarifReport:
                     {
                         "level": "note",
                         "associatedRule": {"id": result.code},
-                        "message": {"text": clean(f"{result.title}: could not be told: {result.reason}")},
+                        "message": {"text": clean(f"{result.title}: could not be determined: {result.reason}")},
                         "locations": [_location(script.path, None)],
                     }
                 )

@@ -24,7 +24,7 @@ __all__ = ["TapReport"]
 class TapReport:
     """Points are written when their script is done, the plan at the end.
 
-    A point that does not make the run fail (warnings without --strict, what could not be told) is ``not ok``
+    A point that does not make the run fail (warnings without --strict, what could not be determined) is ``not ok``
     with ``TODO``, which harnesses show and do not count; so a harness and the exit code say the same.
     """
 

@@ -77,9 +77,11 @@ class TextReport:
         scripts = plural(self._run, "script")
         if self._bad:
             who = scripts if self._bad == self._run else f"{self._bad} of {scripts}"
-            verdict = f"{who} {self._style('not to contract', 'red')}"
+            violate = "violates" if self._bad == 1 else "violate"
+            verdict = f"{who} {self._style(f'{violate} the contract', 'red')}"
         else:
-            verdict = f"{scripts} {self._style('to contract', 'green')}" if self._run else "nothing to verify"
+            meet = self._style(f"{'meets' if self._run == 1 else 'meet'} the contract", "green")
+            verdict = f"{scripts} {meet}" if self._run else "nothing to verify"
         left_out = f" ({self._left_out} not run)" if self._left_out else ""
         self._out.write(f"{verdict}: {', '.join(words)}{left_out}\n")
 

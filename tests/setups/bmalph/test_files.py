@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bridge import records, stamps
+from bridge import records, timestamps
 from bridge.errors import ProjectUnusable
 from bridge.loop.logs import LiveLog
 from bridge.setups.bmalph.files import breaker, logs, small, status
@@ -93,7 +93,7 @@ def test_calls_of_one_clock_hour(project: Project) -> None:
 def test_t09_the_next_hour_is_right_at_every_minute_and_second() -> None:
     for second in range(0, 3600, 7):
         moment = 1_767_322_800.0 + second
-        assert stamps.next_hour(moment) == 1_767_326_400.0
+        assert timestamps.next_hour(moment) == 1_767_326_400.0
 
 
 def test_exit_signals(project: Project) -> None:

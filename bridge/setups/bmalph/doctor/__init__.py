@@ -29,7 +29,7 @@ CHECKS: Mapping[str, Check[Case]] = {
     "prompt": Check("the prompt is there", project.prompt),
     "fix-plan": Check("the fix plan has open tasks", project.plan),
     "driver": Check("the driver loads", driver.loads, 60),
-    "driver-contract": Check("the driver is to contract", driver.contract, 120),
+    "driver-contract": Check("the driver meets the contract", driver.contract, 120),
     "driver-tools": Check("the allowed tools are the driver's", driver.tools, 60),
     "cli-available": Check("the agent's CLI is installed", driver.available, 60),
     "cli-version": Check("the agent's CLI is new enough", driver.version, 60),

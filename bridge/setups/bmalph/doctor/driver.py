@@ -26,7 +26,7 @@ def loads(case: Case) -> Answer:
 
 
 def contract(case: Case) -> Answer:
-    """The driver is to contract."""
+    """The driver meets the contract."""
     script = _script(case)
     return cli.contract(script, case.folder.name_of(script))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.loop import lock, runs
 from bridge.process import table
@@ -59,7 +59,7 @@ def circuit(case: Case) -> Answer:
     if not found.is_open:
         return passed(found.state.value)
     settings = case.settings
-    since = stamps.parse_iso(found.opened_at or found.last_change)
+    since = timestamps.parse_iso(found.opened_at or found.last_change)
     left = 0.0 if since is None else since + settings.cb_cooldown_minutes * 60 - time.time()
     hint = "ralph-bridge reset, or CB_AUTO_RESET=true"
     if settings.cb_auto_reset:
@@ -81,7 +81,7 @@ def session(case: Case) -> Answer:
     now = time.time()
     if sessions.active_session(case.folder, now) is None:
         return warned("its times make no sense", "the next run starts a new session")
-    created = stamps.parse_iso(record.get("last_used") or record.get("created_at")) or now
+    created = timestamps.parse_iso(record.get("last_used") or record.get("created_at")) or now
     hours = (now - created) / 3600
     most = case.settings.session_expiry_hours
     told = f"{int(hours)}h{int(hours * 60) % 60}m old (max {most}h)"
@@ -130,7 +130,7 @@ def second_loop(case: Case) -> Answer:
         pids = " ".join(map(str, others))
         return failed(f"the original ralph_loop.sh is running here: process {pids}", f"end it: kill {pids}")
     if mine is not None:
-        return passed(f"a loop is at work: process {mine.pid}, since {stamps.local(mine.since)}")
+        return passed(f"a loop is at work: process {mine.pid}, since {timestamps.local(mine.since)}")
     return passed("no loop is at work")
 
 

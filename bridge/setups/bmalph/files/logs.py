@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.loop.logs import Level, append_line, log_line
 from bridge.records import to_json, usable
 from bridge.turn.logs import bound_logs, logs_of_turns, unused
@@ -45,7 +45,7 @@ def new_run_logs(folder: Folder, now: float) -> RunLogs:
     """
     with usable(folder.logs):
         folder.logs.mkdir(parents=True, exist_ok=True)
-        stamp = stamps.file_name(now)
+        stamp = timestamps.file_name(now)
         number = 1
         while True:
             name = stamp if number == 1 else f"{stamp}-{number}"

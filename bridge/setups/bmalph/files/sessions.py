@@ -8,7 +8,7 @@ import random
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.records import delete, read_array, read_object, read_text, write_json, write_text
 from bridge.session_id import validate_session_id
 from bridge.setups.bmalph.files.small import clear_exit_signals
@@ -45,7 +45,7 @@ def active_session(folder: Folder, now: float) -> dict[str, Any] | None:
     record = read_object(folder / _FILE)
     if record is None or not isinstance(record.get("session_id"), str) or not record["session_id"]:
         return None
-    created = stamps.parse_iso(record.get("created_at"))
+    created = timestamps.parse_iso(record.get("created_at"))
     return record if created is not None and created <= now + 1 else None
 
 
@@ -54,7 +54,7 @@ def start_session(folder: Folder, now: float) -> str:
     if (record := active_session(folder, now)) is not None:
         return str(record["session_id"])
     session_id = f"ralph-{int(now)}-{random.randrange(32768)}"  # noqa: S311 (a name, no secret)
-    _write(folder, session_id, stamps.iso(now), now)
+    _write(folder, session_id, timestamps.iso(now), now)
     return session_id
 
 
@@ -65,7 +65,7 @@ def touch_session(folder: Folder, now: float) -> None:
 
 
 def _write(folder: Folder, session_id: str, created: str, now: float) -> None:
-    record = {"session_id": session_id, "created_at": created, "last_used": stamps.iso(now)}
+    record = {"session_id": session_id, "created_at": created, "last_used": timestamps.iso(now)}
     write_json(folder / _FILE, record)
 
 
@@ -81,14 +81,14 @@ def reset_session(folder: Folder, reason: str, now: float, *, loop: int = 0) -> 
         now: the time.
         loop: the iteration.
     """
-    inactive = {"session_id": "", "reset_at": stamps.iso(now), "reset_reason": reason}
+    inactive = {"session_id": "", "reset_at": timestamps.iso(now), "reset_reason": reason}
     write_json(folder / _FILE, inactive)
     delete(folder / _AGENT)
     if (folder / ".exit_signals").exists():
         clear_exit_signals(folder)
     delete(folder / ".response_analysis")
     entry = {
-        "timestamp": stamps.iso(now),
+        "timestamp": timestamps.iso(now),
         "from_state": "active",
         "to_state": "reset",
         "reason": reason,
@@ -148,7 +148,7 @@ def save_agent_session(folder: Folder, session_id: str, now: float) -> None:
         raise ValueError(f"{session_id!r} is no session id")
     write_text(folder / _AGENT, session_id + "\n")
     record = active_session(folder, now)
-    created = record["created_at"] if record and record["session_id"] == session_id else stamps.iso(now)
+    created = record["created_at"] if record and record["session_id"] == session_id else timestamps.iso(now)
     _write(folder, session_id, created, now)
 
 

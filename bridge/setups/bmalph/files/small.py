@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.records import delete, read_object, read_text, write_json, write_text
 from bridge.setups.bmalph.rules import calls
 from bridge.setups.bmalph.rules.exits import ExitSignals, read_signals, write_signals
@@ -45,11 +45,11 @@ def calls_made(folder: Folder, now: float) -> int:
 
 def reset_calls(folder: Folder, now: float) -> None:
     """Start the count of the clock hour at 0, unless it is that hour's already."""
-    if read_calls(folder).stamp == stamps.hour(now):
+    if read_calls(folder).stamp == timestamps.hour(now):
         return
     # In this order: after a crash in between, the count is thrown away again.
     write_text(folder / ".call_count", "0\n")
-    write_text(folder / ".last_reset", stamps.hour(now) + "\n")
+    write_text(folder / ".last_reset", timestamps.hour(now) + "\n")
 
 
 def read_line(folder: Folder, name: str) -> str:

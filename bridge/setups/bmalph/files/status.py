@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from bridge import stamps
+from bridge import timestamps
 from bridge.records import read_object, write_json
 
 if TYPE_CHECKING:
@@ -62,16 +62,16 @@ def write_status(folder: Folder, status: Status, now: float) -> None:
     """
     if status.status not in _STATES:
         raise ValueError(f"{status.status!r} is none of {', '.join(sorted(_STATES))}")
-    reset = stamps.next_hour(now) if status.next_reset is None else status.next_reset
+    reset = timestamps.next_hour(now) if status.next_reset is None else status.next_reset
     record: dict[str, Any] = {
-        "timestamp": stamps.iso(now),
+        "timestamp": timestamps.iso(now),
         "loop_count": status.loop_count,
         "calls_made_this_hour": status.calls_made_this_hour,
         "max_calls_per_hour": status.max_calls_per_hour,
         "last_action": status.last_action,
         "status": status.status,
         "exit_reason": status.exit_reason,
-        "next_reset": stamps.clock(reset),
+        "next_reset": timestamps.clock(reset),
         "driver_exit_code": status.driver_exit_code,
     }
     gates = read_object(folder / ".quality_gate_results")
@@ -101,7 +101,7 @@ def write_running(folder: Folder, *, poll: int, elapsed: float, last_line: str, 
         "indicator": SPINNER[poll % len(SPINNER)],
         "elapsed_seconds": int(elapsed),
         "last_output": shown,
-        "timestamp": stamps.local(now),
+        "timestamp": timestamps.local(now),
     }
     write_json(folder / "progress.json", record)
 
@@ -109,7 +109,7 @@ def write_running(folder: Folder, *, poll: int, elapsed: float, last_line: str, 
 def write_finished(folder: Folder, *, succeeded: bool, now: float) -> None:
     """Write ``progress.json`` at the end of a run."""
     outcome = "completed" if succeeded else "failed"
-    write_json(folder / "progress.json", {"status": outcome, "timestamp": stamps.local(now)}, compact=True)
+    write_json(folder / "progress.json", {"status": outcome, "timestamp": timestamps.local(now)}, compact=True)
 
 
 def exit_label(status: int) -> str:

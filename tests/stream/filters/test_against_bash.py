@@ -1,19 +1,15 @@
-"""Lifted or not: the same bytes, the same status. RALPH_BRIDGE_LIFT_EXAMPLES asks for more examples."""
+"""In one jq or in bash: the same bytes, the same status. RALPH_BRIDGE_LIFT_EXAMPLES asks for more examples."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge.stream.lift import Refused
-from tests.jqs import needs_jq
-from tests.stream.lift import cases
-from tests.stream.lift.against_bash import Bench
-
-pytestmark = needs_jq
+from tests.stream.filters import cases
+from tests.stream.filters.against_bash import Bench
 
 EXAMPLES = int(os.environ.get("RALPH_BRIDGE_LIFT_EXAMPLES", "6"))
 generously = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
@@ -22,28 +18,10 @@ LOCALES = st.sampled_from(["C.UTF-8", "C"])
 CHUNKS = st.sampled_from([1, 13, 1 << 20])
 
 
-def check(script: str, data: bytes, options: tuple[str, ...], locale: str, chunk: int, bash: str) -> None:
-    bench = Bench(script, bash=bash, options=options, locale=locale)
-    lifted = bench.lifted()
-    assume(not isinstance(lifted, Refused))
-    ours = bench.in_process(data, chunk)
-    assume(ours is not None)
-    assert ours is not None
-    assert not isinstance(lifted, Refused)
-    theirs = bench.in_bash(data, as_file=lifted.file is not None)
-    assert ours[:2] == theirs[:2]
-
-
 @generously
 @given(cases.LOOP_HOOKS, cases.INPUTS, SHELLS, LOCALES, CHUNKS)
 def test_loops(bash: str, script: str, data: bytes, options: tuple[str, ...], locale: str, chunk: int) -> None:
-    check(script, data, options, locale, chunk, bash)
-
-
-@generously
-@given(cases.PIPELINE_HOOKS, cases.INPUTS, SHELLS, LOCALES, CHUNKS)
-def test_pipelines(bash: str, script: str, data: bytes, options: tuple[str, ...], locale: str, chunk: int) -> None:
-    check(script, data, options, locale, chunk, bash)
+    Bench(script, bash=bash, options=options, locale=locale).check(data, chunk, lifted=False)
 
 
 def said(text: str) -> str:
@@ -95,15 +73,9 @@ def test_numbers(program: str) -> None:
 def test_what_jq_says_goes_to_stderr() -> None:
     bench = Bench('hook() { while IFS= read -r line; do echo "$line" | jq .a; done; }')
     data = b'{"a":1}\nno\n5\n{"a":2} 6\n'
-    ours, theirs = bench.in_process(data), bench.in_bash(data, as_file=False)
-    assert ours == theirs
-    assert len(bench.asked) == 3
-
-
-def test_a_stranger_number_is_asked_about_alone() -> None:
-    bench = Bench('hook() { while IFS= read -r line; do echo "$line" | jq .a; done; }')
-    bench.check(b'{"a":1}\n{"a":1.0}\n{"a":2}\n')
-    assert bench.asked == [b'{"a":1.0}\n']
+    ours = bench.in_one_jq(data)
+    assert ours is not None
+    assert ours[0] == bench.in_bash(data, as_file=False)
 
 
 def test_globals_and_arguments() -> None:
@@ -114,4 +86,3 @@ hook() { local file="$1"; while IFS= read -r line; do
 done < "$file"; }"""
     )
     bench.check(b'{"a":"x"}\n{"a":1}\n')
-    assert not bench.asked

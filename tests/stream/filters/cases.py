@@ -200,26 +200,16 @@ BODIES = [
     printf '%s' "$line" | jq OPTIONS 'PROGRAM' 2>/dev/null""",
     """local t; t=$(echo "$line" | jq OPTIONS 'PROGRAM' 2>/dev/null || true)
     if [ -n "$t" ]; then echo "$t"; fi""",
-    """echo "$line" | jq . >/dev/null 2>&1 || continue
-    if [[ $line == "{"* ]]; then echo "$line" | jq OPTIONS 'PROGRAM' 2>/dev/null; else echo "$line"; fi""",
-    """echo "$line" | jq -R OPTIONS 'fromjson? | PROGRAM' 2>/dev/null || true""",
+    """t=$(jq OPTIONS 'PROGRAM' <<< "$line" 2>/dev/null)
+    [[ -n "$t" ]] && printf '%s\\n' "$t" """,
+    """if [[ $line == "{"* ]]; then echo "$line" | jq OPTIONS 'PROGRAM' 2>/dev/null; else echo "$line"; fi""",
+    """if [ "$line" != "{}" ]; then jq OPTIONS 'PROGRAM' <<< "$line"; fi""",
+    """echo "$line" | jq OPTIONS 'PROGRAM' 2>/dev/null || echo "$line" """,
+    """if [[ $line == \\{* ]]; then jq OPTIONS 'PROGRAM' <<< "$line" 2>/dev/null || printf '%s\\n' "$line"
+    else printf '%s\\n' "$line"; fi""",
 ]
 READS = ["while IFS= read -r line", "while read -r line", 'while IFS= read -r line || [[ -n "$line" ]]']
 ENDS = ["done", 'done < "$1"', 'done < "$1" || true']
-PIPELINES = [
-    """jq OPTIONS 'PROGRAM' "$1" """,
-    """jq OPTIONS 'PROGRAM' 2>/dev/null""",
-    """cat "$1" | jq OPTIONS 'PROGRAM' 2>/dev/null || true""",
-    """grep '^{' "$1" | jq OPTIONS 'PROGRAM' 2>/dev/null || true""",
-    """grep --line-buffered '^{' | jq OPTIONS 'PROGRAM' 2>/dev/null || true""",
-    """jq -rR 'fromjson? | PROGRAM' "$1" 2>/dev/null""",
-    """tail -n 3 "$1" | jq OPTIONS 'PROGRAM' 2>/dev/null""",
-    """jq -r 'PROGRAM' "$1" 2>/dev/null | head -n 2""",
-    """grep -o '"type":"[^"]*"' "$1" | head -1 | cut -d'"' -f4""",
-    """sed -n 's/.*"type":"\\([^"]*\\)".*/\\1/p' "$1" | tail -n 1""",
-    """grep '^{' "$1" | while IFS= read -r line; do echo "$line" | jq OPTIONS 'PROGRAM' 2>/dev/null; done""",
-    """tr -d '\\r' < "$1" | grep -v '^Warn'""",
-]
 
 
 def _hook(shape: str, options: str, program: str) -> str:
@@ -229,4 +219,3 @@ def _hook(shape: str, options: str, program: str) -> str:
 
 LOOPS = st.builds("{}; do\n    {}\n{}".format, *map(st.sampled_from, (READS, BODIES, ENDS)))
 LOOP_HOOKS = st.builds(_hook, LOOPS, OPTIONS, PROGRAMS)
-PIPELINE_HOOKS = st.builds(_hook, st.sampled_from(PIPELINES), OPTIONS, PROGRAMS)

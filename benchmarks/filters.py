@@ -1,4 +1,4 @@
-"""Lifted hooks against bash with one jq per line, and against one streaming jq process."""
+"""Hooks in one jq against bash with one jq per line, and against one streaming jq process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import paired, show, table
-from bridge.stream.lift import JqFacts, Lifted, Outcome, lift
+from bridge.agent import Agent
 
 SHOWN = """select(.type=="assistant") | .message.content[] |
             if .type == "thinking" then "[thinking] " + .thinking
@@ -27,9 +27,14 @@ SHOWN = """select(.type=="assistant") | .message.content[] |
             else empty end"""
 TEXT = 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
 HOOKS = f"""
-display() {{ while IFS= read -r line; do echo "$line" | jq -r '{SHOWN}' 2>/dev/null || true; done; }}
-extract() {{ while IFS= read -r line; do echo "$line" | jq -r '{TEXT}' 2>/dev/null || true; done < "$1"; }}
+AGENT_CLI=none
+agent_invoke() {{ :; }}
+agent_format_display() {{ while IFS= read -r line; do echo "$line" | jq -r '{SHOWN}' 2>/dev/null || true; done; }}
+agent_extract_response() {{
+    while IFS= read -r line; do echo "$line" | jq -r '{TEXT}' 2>/dev/null || true; done < "$1"
+}}
 """
+NAMES = {"display": "agent_format_display", "extract": "agent_extract_response"}
 WORDS = ["the", "file", "parser", "tests", "failed", "because", "of", "an", "import", "I", "will", "check", "it"]
 SLICE = 100  # lines that bash with a jq per line is timed on: 2,000 take half a minute
 
@@ -64,27 +69,23 @@ def _event(dice: random.Random, number: int) -> dict[str, object]:
     return {"type": "assistant", "message": message, **common}
 
 
-def lifted(name: str) -> Lifted:
-    """One of the hooks."""
-    code = f"{HOOKS}\ndeclare -f {name}"
-    definition = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True).stdout
-    found = lift(definition, jq=JqFacts.of())
-    assert isinstance(found, Lifted), found
-    return found
+def agent(folder: str | Path) -> Agent:
+    """An agent script with the two hooks."""
+    script = Path(folder, "filters.sh")
+    script.write_text(HOOKS)
+    return Agent.load(script)
 
 
-def _never(data: bytes) -> Outcome:
-    raise AssertionError(f"bash was asked about {data[:100]!r}")
-
-
-def run(hook: Lifted, path: Path) -> int:
-    """Run it over a capture; the bytes that it printed."""
+def run(script: Agent, name: str, path: Path) -> int:
+    """Run one of its hooks over a capture; how much it printed."""
+    if name == "extract":
+        return len(script.extract_response(path))
     with path.open("rb") as stdin:
-        return sum(map(len, hook.run([str(path)], {}, stdin, oracle=_never)))
+        return sum(map(len, script.format_display(stdin).pieces()))
 
 
 def _bash(name: str, path: Path) -> None:
-    code = f'{HOOKS}\n{name} "$1" < "$1"'
+    code = f'{HOOKS}\n{NAMES[name]} "$1" < "$1"'
     subprocess.run(["bash", "-c", code, "bash", path], stdout=subprocess.DEVNULL, check=True)
 
 
@@ -95,7 +96,7 @@ def _streaming(program: str, path: Path) -> None:
 def main(rounds: int = 5, sizes: tuple[int, ...] = (2_000, 200_000)) -> str:
     """Time it; returns the tables."""
     if shutil.which("jq") is None:
-        return "Lifting: no jq command to compare with (median: none)\n"
+        return "Filters: no jq command to compare with (median: none)\n"
     out = []
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder, "slice.ndjson")
@@ -105,31 +106,32 @@ def main(rounds: int = 5, sizes: tuple[int, ...] = (2_000, 200_000)) -> str:
             capture(path, lines)
             for name, program in (("display", SHOWN), ("extract", TEXT)):
                 out.append(_table(name, program, path, small, lines, rounds))
-        out.append(_latency(lifted("display")))
+        with agent(folder) as script:
+            out.append(_latency(script))
         out.append(_memory(folder, sizes))
     return "\n".join(out)
 
 
 def _table(name: str, program: str, path: Path, small: Path, lines: int, rounds: int) -> str:
-    hook = lifted(name)
-    times = paired(
-        {
-            "one streaming jq": (lines, lambda _: _streaming(program, path)),
-            "lifted": (lines, lambda _: run(hook, path)),
-            "bash, a jq per line": (SLICE, lambda _: _bash(name, small)),
-        },
-        rounds,
-    )
+    with agent(path.parent) as script:
+        times = paired(
+            {
+                "one streaming jq": (lines, lambda _: _streaming(program, path)),
+                "ours": (lines, lambda _: run(script, name, path)),
+                "bash, a jq per line": (SLICE, lambda _: _bash(name, small)),
+            },
+            rounds,
+        )
     rates = {contender: 1 / timing.median for contender, timing in times.items()}
     note = (
-        f"lines/s: {', '.join(f'{contender} {rate:,.0f}' for contender, rate in rates.items())}; lifted is "
-        f"{rates['lifted'] / rates['bash, a jq per line']:,.0f} times bash "
-        f"(measured on {SLICE} lines and extrapolated), {rates['lifted'] / rates['one streaming jq']:.2f} times jq"
+        f"lines/s: {', '.join(f'{contender} {rate:,.0f}' for contender, rate in rates.items())}; ours is "
+        f"{rates['ours'] / rates['bash, a jq per line']:,.0f} times bash "
+        f"(measured on {SLICE} lines and extrapolated), {rates['ours'] / rates['one streaming jq']:.2f} times jq"
     )
-    return table(f"Lifting: {name} of {lines:,} lines, time per line", times, "one streaming jq", note)
+    return table(f"Filters: {name} of {lines:,} lines, time per line", times, "one streaming jq", note)
 
 
-def _latency(hook: Lifted, count: int = 500) -> str:
+def _latency(script: Agent, count: int = 500) -> str:
     """From a line written into a pipe to its text."""
     dice = random.Random(3)
     event = next(event for number in range(99) if (event := _event(dice, number))["type"] == "assistant")
@@ -137,17 +139,17 @@ def _latency(hook: Lifted, count: int = 500) -> str:
     reading, writing = os.pipe()
     seen: list[float] = []
     with os.fdopen(reading, "rb", buffering=0) as stdin:
-        running = hook.run([], {}, stdin, oracle=_never)
+        pieces = script.format_display(stdin).pieces()
         for _ in range(count):
             start = time.perf_counter()
             os.write(writing, line)
-            assert next(running)
+            assert next(pieces)
             seen.append(time.perf_counter() - start)
         os.close(writing)
-        assert not list(running)
+        assert not list(pieces)
     ordered = sorted(seen)
     return (
-        f"Lifting: a line written to its text: first {show(seen[0])}, median {show(statistics.median(seen))}, "
+        f"Filters: a line written to its text: first {show(seen[0])}, median {show(statistics.median(seen))}, "
         f"99 of 100 within {show(ordered[int(count * 0.99)])}\n"
     )
 
@@ -155,8 +157,8 @@ def _latency(hook: Lifted, count: int = 500) -> str:
 def _memory(folder: str, sizes: tuple[int, ...]) -> str:
     """Peak of a process of its own per length."""
     code = (
-        "import resource, sys; from pathlib import Path; from benchmarks import lift;"
-        "lift.run(lift.lifted('display'), Path(sys.argv[1]));"
+        "import resource, sys; from pathlib import Path; from benchmarks import filters;"
+        "path = Path(sys.argv[1]); filters.run(filters.agent(path.parent), 'display', path);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     peaks = []
@@ -170,7 +172,7 @@ def _memory(folder: str, sizes: tuple[int, ...]) -> str:
         )
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
         peaks.append(f"{int(done.stdout) / unit:.1f} MB at {lines:,} lines")
-    return f"Lifting: peak memory of the process: {', '.join(peaks)}\n"
+    return f"Filters: peak memory of the process: {', '.join(peaks)}\n"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,274 @@
+"""The filters of a script in its living bash: a hook that is a loop over lines, and a driver's program."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.shell.protocol import quote
+from bridge.shell.sources import Source, source_of
+from bridge.stream.filters.recognise import LineLoop, recognise
+from bridge.stream.filters.running import FilterRun, Marks, Program
+from bridge.stream.filters.shelltext import NotUnderstood
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bridge.shell import Shell
+    from bridge.shell.jobs import Errors, Job
+    from bridge.stream.filters.recognise import LoopHook
+
+_LEFT = 128 + signal.SIGPIPE  # what a filter ends with whose reader has gone
+NOWHERE = Path(os.devnull)
+_STRANGE = frozenset({"xpg_echo", "xtrace", "verbose", "noexec", "nocasematch", "posix"})
+_VERSION = re.compile(r"jq-1\.[6-8](?:\.[0-9]+)?(?:[-+].*)?")
+
+
+class _Expanded(NamedTuple):
+    """What bash makes of the words of a hook, with the arguments of this call.
+
+    Attributes:
+        file: that the loops read; None: the hook's stdin.
+        loops: each with its program.
+    """
+
+    file: str | None
+    loops: tuple[tuple[LineLoop, Program], ...]
+
+
+class HookRun:
+    """A hook at work in one jq; it stands where `bridge.shell.jobs.Job` stands for one that bash runs.
+
+    Args:
+        starts: for each of its loops: what starts it. A later one runs when those before have printed nothing.
+        succeeds: its status is 0 whatever happens.
+    """
+
+    def __init__(self, starts: Sequence[Callable[[], FilterRun]], *, succeeds: bool) -> None:
+        self._run, self._later = starts[0](), list(starts[1:])
+        self._succeeds = succeeds
+        self._status: int | None = None
+
+    @property
+    def status(self) -> int | None:
+        """0 to 255 once it has ended."""
+        return self._status
+
+    def read(self) -> bytes:
+        """The next piece of output, as soon as there is one; b"" at the end."""
+        piece = None
+        while piece is None:
+            piece = self.read_within(None)
+        return piece
+
+    def read_within(self, seconds: float | None) -> bytes | None:
+        """As `read`, but None when there is nothing for so long."""
+        while True:
+            piece = self._run.read_within(seconds)
+            if piece != b"" or self._status is not None:
+                return piece
+            if self._run.spoke or not self._later:
+                self._status = 0 if self._succeeds else self._run.status()
+                return b""
+            self._run.close()
+            self._run = self._later.pop(0)()
+
+    def terminate(self) -> None:
+        """End it, from another thread."""
+        if self._status is None:
+            self._status = _LEFT
+        self._run.terminate()
+
+    def close(self) -> None:
+        """End it, if it still runs, and let go of its input. May be repeated."""
+        if self._status is None:
+            self._status = _LEFT
+        self._run.close()
+
+
+class _InBash(NamedTuple):
+    """What a run starts: see `bridge.stream.filters.running.Commands`."""
+
+    shell: Shell
+    code: str
+    stderr: Errors
+
+    def jq(self, words: Sequence[str], stdin: Source) -> Job:
+        return self.shell.start("jq", *words, stdin=stdin, stderr=NOWHERE)
+
+    def alone(self, lines: bytes) -> Job:
+        return self.shell.start("eval", self.code, stdin=lines, stderr=self.stderr)
+
+
+class HostedFilter:
+    """One hook of one script.
+
+    Args:
+        shell: the bash that has sourced the script.
+        hook: name of the function.
+    """
+
+    def __init__(self, shell: Shell, hook: str) -> None:
+        self._shell = shell
+        self._hook = hook
+        self._seen = ""
+        self._found: LoopHook | str = ""
+        self._tried: dict[tuple[str, ...], str] = {}
+
+    def why_not(self) -> str:
+        """Why bash runs the hook as it is defined now; nothing when one jq does."""
+        try:
+            self._expanded(self._recognised(), (os.devnull,))
+        except NotUnderstood as reason:
+            return str(reason)
+        return ""
+
+    def display(self, stream: object, *, end_lines: bool, stderr: Errors) -> HookRun | None:
+        """Run it on `stream`; None when bash has to: nothing was read then."""
+        try:
+            found = self._recognised()
+            expanded = self._expanded(found, ())
+        except NotUnderstood:
+            return None
+        if expanded.file is not None:
+            return None
+        if hasattr(stream, "take") and hasattr(stream, "read_within"):
+            from bridge.shell.jobs import AsSource
+
+            source: Source = AsSource(stream)  # type: ignore[arg-type]
+        else:
+            source = source_of(stream, end_lines=end_lines)
+        return self._run(found, expanded, (), lambda: source, stderr)
+
+    def extract(self, path: str, *, stderr: Errors) -> HookRun | None:
+        """Run it on a file; None when bash has to."""
+        try:
+            found = self._recognised()
+            expanded = self._expanded(found, (path,))
+        except NotUnderstood:
+            return None
+        file = expanded.file
+        if file is None or not os.path.isfile(file) or not os.access(file, os.R_OK):
+            return None
+        return self._run(found, expanded, (path,), lambda: _File(file), stderr)
+
+    def _run(
+        self,
+        found: LoopHook,
+        expanded: _Expanded,
+        arguments: Sequence[str],
+        source: Callable[[], Source],
+        stderr: Errors,
+    ) -> HookRun:
+        def start(loop: LineLoop, program: Program) -> Callable[[], FilterRun]:
+            code = _function(f"{found.setup}{loop.text}", arguments)
+            return lambda: FilterRun(loop, program, source(), _InBash(self._shell, code, stderr))
+
+        return HookRun([start(*each) for each in expanded.loops], succeeds=found.succeeds)
+
+    # -- what is to be run -------------------------------------------------------------------------------
+
+    def _recognised(self) -> LoopHook:
+        """The function as it is defined now: an earlier hook may have changed it."""
+        definition = self._shell.call("declare", "-f", self._hook).stdout
+        if definition != self._seen:
+            others = [name for name in self._shell.functions() if name != self._hook]
+            try:
+                self._found = recognise(definition, others)
+            except NotUnderstood as reason:
+                self._found = str(reason)
+            self._seen = definition
+        if isinstance(self._found, str):
+            raise NotUnderstood(self._found)
+        return self._found
+
+    def _expanded(self, found: LoopHook, arguments: Sequence[str]) -> _Expanded:
+        """Let bash expand the words, and try the programs.
+
+        Raises:
+            NotUnderstood: not with these values.
+        """
+        show = "\\builtin printf '%s\\0' "
+        lists = [[*filter(None, [found.loops[0].file])], *(loop.jq.words for loop in found.loops)]
+        shown = [f'( set -- {" ".join(words)}; {show}"$#" "$@" )' for words in lists]
+        shown.append(f'{show}"${{IFS+=}}${{IFS-}}" "${{SHELLOPTS-}}:${{BASHOPTS-}}" "$PWD" "${{HOME-}}"')
+        with self._shell.start("eval", _function(found.setup + "\n".join(shown), arguments), stderr=NOWHERE) as job:
+            left = b"".join(iter(job.read, b"")).decode("utf-8", "surrogateescape").split("\0")
+        counted: list[list[str]] = []
+        for _ in lists:
+            if not left[0].isdigit():
+                raise NotUnderstood("its words can't be expanded, or what it tests doesn't hold")
+            count = int(left.pop(0))
+            counted.append(left[:count])
+            del left[:count]
+        if len(left) != 5:
+            raise NotUnderstood("its words can't be expanded, or what it tests doesn't hold")
+        ifs, options, folder, home, _ = left
+        if strange := _STRANGE.intersection(options.split(":")):
+            raise NotUnderstood(f"the shell option {min(strange)}")
+        if ifs not in ("", "= \t\n") and any(loop.strip for loop in found.loops):
+            raise NotUnderstood("IFS is not the usual one")
+        if len(counted[0]) > 1:
+            raise NotUnderstood("its file is several words")
+        programs = [Program.of(words) for words in counted[1:]]
+        for loop, program in zip(found.loops, programs, strict=True):
+            if program.judged and loop.on_failure is not None:
+                raise NotUnderstood("jq -e, and what is done when it fails")
+            if program.joined and len(found.loops) > 1:
+                raise NotUnderstood("two loops, and jq -j")
+            self._try(program, home)
+        file = os.path.join(folder, counted[0][0]) if counted[0] else None
+        return _Expanded(file, tuple(zip(found.loops, programs, strict=True)))
+
+    def _try(self, program: Program, home: str) -> None:
+        """Whether this jq takes the program, in its own form and in ours."""
+        words = (*program.options, program.text)
+        key = (home, *words)
+        if key not in self._tried:
+            self._tried[key] = why_not(self._shell, program, home)
+        if self._tried[key]:
+            raise NotUnderstood(self._tried[key])
+
+
+def why_not(shell: Shell, program: Program, home: str) -> str:
+    """What keeps the jq of this shell from running the program over many lines."""
+    if not shell.call("type", "-P", "jq").ok:
+        return "no jq on PATH"
+    version = shell.call("jq", "--version").stdout.strip()
+    if not _VERSION.fullmatch(version):
+        return f"the installed jq says it is {version!r}: known are 1.6 to 1.8"
+    if os.path.isfile(os.path.join(home, ".jq")):
+        return "jq reads definitions from ~/.jq"
+    return refused(shell, program)
+
+
+def refused(shell: Shell, program: Program) -> str:
+    """Why the jq of this shell doesn't take the program as it stands, or as a run has it; nothing when it does."""
+    for text in (program.text, Marks.new().around(program.text)):
+        tried = shell.call("jq", *program.options, text)
+        if not tried.ok:
+            return f"jq doesn't take its program: {(tried.stderr.splitlines() or [''])[0]}"
+    return ""
+
+
+class _File(Source):
+    """A regular file."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 — closed below
+        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+            self._file.close()
+
+    def take(self) -> bytes | None:
+        return b"" if self._file.closed else self._file.read(1 << 16)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _function(body: str, arguments: Sequence[str]) -> str:
+    return f"__rb_filter() {{\n{body}\n}}\n__rb_filter {' '.join(map(quote, arguments))}"

@@ -1,1 +1,0 @@
-"""The part of the jq language that is lifted."""
