@@ -44,7 +44,7 @@ _OF_ONE = re.compile(r"^#{1,3}[ \t]*(?:Task|Objective)\b|^Task:", re.IGNORECASE 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TaskRequest:
     """What ``start`` was asked for, as far as the files matter.
 
     Attributes:
@@ -60,7 +60,7 @@ class Asked:
     force: bool = False
 
 
-class Task(NamedTuple):
+class TaskFiles(NamedTuple):
     """What the files will be; nothing is written yet.
 
     Attributes:
@@ -86,19 +86,19 @@ def digest(text: str) -> str:
 
 
 def name_of(text: str) -> str:
-    """Give one line for people: the first one of a description, or of a prompt."""
+    """Return one line for people: the first one of a description, or of a prompt."""
     lines = [line.strip(" #") for line in text.splitlines()]
     first = next(filter(None, lines), "the task").removeprefix("Task:").strip()
     return first if len(first) <= _NAME else first[: _NAME - 3] + "..."
 
 
-def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | None) -> Task:
-    """Say what the files are to be. Writes nothing.
+def settle(layout: Layout, asked: TaskRequest, before: State | None, goes_on: State | None) -> TaskFiles:
+    """Return what the files are to be. Writes nothing.
 
     Args:
         layout: the project.
         asked: what was asked for.
-        before: the state of the loop at hand, or of the last one.
+        before: the state of the active loop, or of the last one.
         goes_on: that state, where the loop goes on with it.
 
     Raises:
@@ -131,7 +131,7 @@ def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | 
     elif description and " ".join(description.split()) not in " ".join(text.split()):
         notices.append("PROMPT.md is kept as it is: the description only names the task (--force rewrites it)")
     promise, prompt = _promise(asked, prompt, values["completion_promise"], notices)
-    return Task(
+    return TaskFiles(
         prompt,
         promise,
         promise != values["completion_promise"],
@@ -141,7 +141,7 @@ def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | 
     )
 
 
-def write(layout: Layout, task: Task, stamp: str) -> list[str]:
+def write(layout: Layout, task: TaskFiles, stamp: str) -> list[str]:
     """Write what is missing and what is to be new, keeping the old; say what was done."""
     notices = []
     for name in TEMPLATES:
@@ -190,8 +190,8 @@ def _is_for(
     return _OF_ANY.search(text) is not None and _OF_ONE.search(text) is None
 
 
-def _promise(asked: Asked, prompt: str, promise: str, notices: list[str]) -> tuple[str, str]:
-    """Make the promise and the prompt agree; give both."""
+def _promise(asked: TaskRequest, prompt: str, promise: str, notices: list[str]) -> tuple[str, str]:
+    """Make the promise and the prompt agree; return both."""
     if find_promise(filled(prompt, {"completion_promise": promise}), promise):
         return promise, prompt
     others = promises_in(prompt)
@@ -205,8 +205,10 @@ def _promise(asked: Asked, prompt: str, promise: str, notices: list[str]) -> tup
     return promise, prompt
 
 
-def _anew(layout: Layout, asked: Asked, values: dict[str, str], *, written: bool, begins: bool) -> Iterator[str]:
-    """Give the names of the plan and the progress file where they are those of what was before."""
+def _anew(
+    layout: Layout, asked: TaskRequest, values: dict[str, str], *, written: bool, begins: bool
+) -> Iterator[str]:
+    """Name the plan and the progress file where they are another task's, or an earlier loop's."""
     for path in (layout.plan, layout.progress):
         text = files.read_text(path)
         other = task_of(text or "") not in ("", values["task_name"])
