@@ -13,7 +13,7 @@ from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.breaker import BreakerSettings, cooled_at, timestamp
 from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
 from bridge.setups.wiggum.state import Checkpointing, EnvironmentDefaults, Mode, State, is_promise
-from bridge.setups.wiggum.task import TaskFiles, TaskRequest, digest, name_of, settle, write
+from bridge.setups.wiggum.task import TaskFiles, digest, name_of, settle, write
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -99,7 +99,7 @@ def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> P
     promise = request.promise
     if promise is None and state is not None and "completion_promise" in state.by_default:
         promise = request.environment.promise
-    task = settle(layout, TaskRequest(request.description, promise, request.fresh, request.force), before, state)
+    task = settle(layout, replace(request, promise=promise), before, state)
     notices = []
     if state is None and layout.state.exists():
         kept = files.set_aside(layout, layout.state, timestamp(now))
