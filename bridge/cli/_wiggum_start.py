@@ -100,7 +100,7 @@ def _session(layout: Layout, request: Request, given: dict[str, Any]) -> int:
     """Make everything ready for the Stop hook."""
     from bridge.git.work import Probe
     from bridge.loop.lock import one_loop
-    from bridge.setups.projects import other_folders
+    from bridge.setups.places import other_folders
     from bridge.setups.wiggum.files import FILES, usable
     from bridge.setups.wiggum.start import prepare
 

@@ -17,7 +17,7 @@ from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings
 from bridge.resources import os_text
-from bridge.setups.projects import other_folders
+from bridge.setups.places import other_folders
 from bridge.setups.wiggum.files import FILES, usable
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import prepare
