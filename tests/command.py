@@ -77,7 +77,13 @@ class _Forge:
         self._socket.settimeout(PATIENCE)
         code = "from tests.command import serve; serve()"
         with theirs:
-            self._process = subprocess.Popen([sys.executable, "-c", code], stdin=theirs.fileno(), cwd=ROOT)
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdin=theirs.fileno(),
+                stdout=subprocess.PIPE,  # Python's streams have to be those of pipes, as in the command
+                stderr=subprocess.PIPE,
+                cwd=ROOT,
+            )
 
     def run(
         self, arguments: list[str], cwd: str, env: dict[str, str], stdin: bytes
@@ -95,12 +101,14 @@ class _Forge:
         os.close(ours_in)
         said = {ours_out: b"", ours_err: b""}
         _read_all(said)
-        status = int(self._socket.recv(16))
-        return subprocess.CompletedProcess([], os.waitstatus_to_exitcode(status), *said.values())
+        status = self._socket.recv(16)
+        if not status:
+            raise RuntimeError(self._process.communicate()[1].decode())
+        return subprocess.CompletedProcess([], os.waitstatus_to_exitcode(int(status)), *said.values())
 
     def close(self) -> None:
         self._socket.close()
-        self._process.wait()
+        self._process.communicate()
 
 
 @cache

@@ -48,6 +48,7 @@ def test_a_forked_command_is_one_from_the_ground_up(tmp_path: Path, words: str) 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_each_module_can_be_the_first_to_be_imported() -> None:
     needs_arguments = "bridge.verify.gherkin.module"
     names = [name for path in MODULES if (name := module_of(path)) not in ("bridge.__main__", needs_arguments)]
