@@ -263,7 +263,8 @@ def reached(path: Path) -> set[str]:
         name = left.pop()
         seen.add(name)
         folder = ROOT / name.replace(".", "/")
-        left |= used(folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")) - seen
+        for file in (folder / "__init__.py", folder.with_suffix(".py")):
+            left |= used(file) - seen if file.exists() else set()
     return seen
 
 
