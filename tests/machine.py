@@ -7,10 +7,12 @@ import re
 import signal
 import time
 
+import hypothesis
+
 from bridge.contract import driver_contract
 from bridge.setups.bmalph.keys import KEYS
 
-__all__ = ["hear_signals", "same_environment"]
+__all__ = ["cases", "hear_signals", "same_environment"]
 
 # Settings of ours and of the CLIs, of bash, of the programs that scripts call, of git hooks and of the terminal.
 _STEERS = re.compile(
@@ -39,6 +41,11 @@ def same_environment() -> None:
         GIT_CONFIG_NOSYSTEM="1",
     )
     time.tzset()
+
+
+def cases(number: int) -> int:
+    """So many of a property whose cases take long: a third in `make test`, which tries the same ones each time."""
+    return number // 3 if hypothesis.settings().derandomize else number
 
 
 def hear_signals() -> None:
