@@ -20,13 +20,13 @@ demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVE
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
 
 quick: $(VENV)/.dev lint  ## before a commit: linters, then some fast tests of every room (tests/quick.txt)
-	$(BIN)/python -m pytest -q -n auto -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
 
 test: $(VENV)/.dev lint   ## linters, then the tests (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest -n auto -m "not slow and not real" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not real" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments; properties at random (SEED=... for the same)
-	$(BIN)/python -m pytest -n auto -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
 
 real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
 	vendor/install
