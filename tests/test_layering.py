@@ -275,13 +275,12 @@ def test_make_quick_touches_every_room() -> None:
         for test in tests:
             name, _, function = test.partition("::")
             files = [ROOT / name] if name.endswith(".py") else sorted((ROOT / name).glob("test_*.py"))
-            modules = {module for file in files for module in reached(file)}
-            rooms = {room_of(module) for module in modules if module.startswith("bridge.")}
             texts = [file.read_text(encoding="utf-8") for file in files]
             assert any(f"def {function}" in text for text in texts), f"there is no {test}"
-            assert room in rooms or any(room in text for text in texts), f"{test} does not touch {room}"
-            touched.add(room)
-    assert touched == {*ROOMS}
+            modules = {module for file in files for module in reached(file)}
+            if room in map(room_of, modules) or any(f"bridge.{room}" in text for text in texts):
+                touched.add(room)
+    assert sorted({*ROOMS} - touched) == []
 
 
 if __name__ == "__main__":
