@@ -14,16 +14,19 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow test-real real-clis lint bench limits lock plan contract clean
+.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
 
+quick: $(VENV)/.dev lint  ## before a commit: linters, then some fast tests of every room (tests/quick.txt)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
+
 test: $(VENV)/.dev lint   ## linters, then the tests (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest -n auto -m "not slow and not real" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not real" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments; properties at random (SEED=... for the same)
-	$(BIN)/python -m pytest -n auto -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
 
 real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
 	vendor/install

@@ -7,14 +7,16 @@ import re
 import signal
 import time
 
+import hypothesis
+
 from bridge.contract import driver_contract
 from bridge.setups.bmalph.keys import KEYS
 
-__all__ = ["hear_signals", "same_environment"]
+__all__ = ["cases", "hear_signals", "same_environment"]
 
 # Settings of ours and of the CLIs, of bash, of the programs that scripts call, of git hooks and of the terminal.
 _STEERS = re.compile(
-    r"RALPH_(?!BRIDGE_(CI|BASHES|CLIS|KILLS|LIFT_EXAMPLES)$)|CLAUDE|CODEX_|OPENCODE|COPILOT_|CURSOR_|AGENT_|IS_SANDBOX$"
+    r"RALPH_(?!BRIDGE_(CI|COLD|BASHES|CLIS|KILLS|LIFT_EXAMPLES)$)|CLAUDE|CODEX_|OPENCODE|COPILOT_|CURSOR_|AGENT_|IS_SANDBOX$"
     r"|BASH_ENV$|BASH_FUNC_|ENV$|SHELLOPTS$|BASHOPTS$|BASH_COMPAT$|CDPATH$|GLOBIGNORE$|POSIXLY_CORRECT$|TMOUT$"
     r"|PROMPT_COMMAND$|PS[0-4]$|IFS$|GREP_|JQ_COLORS$|LS_COLORS$|QUOTING_STYLE$|TIME_STYLE$|XDG_|GIT_|LESS|PAGER$"
     r"|LANGUAGE$|LC_|NO_COLOR$|FORCE_COLOR$|CLICOLOR|COLORTERM$|COLUMNS$|LINES$|PYTHONWARNINGS$|PYTHONSTARTUP$"
@@ -39,6 +41,11 @@ def same_environment() -> None:
         GIT_CONFIG_NOSYSTEM="1",
     )
     time.tzset()
+
+
+def cases(number: int) -> int:
+    """So many of a property whose cases take long: a third in `make test`, which tries the same ones each time."""
+    return number // 3 if hypothesis.settings().derandomize else number
 
 
 def hear_signals() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bridge import Driver, resources
 from bridge.contract import driver_contract
 from bridge.errors import HookExited, HookFailed, ShellDied
+from tests.machine import cases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -214,7 +215,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", DRIVERS)
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 @given(sequence=calls, prompt=texts, locale=st.sampled_from(LOCALES))
 def test_shipped_drivers(
     bash: str, folder: Path, name: str, sequence: list[Call], prompt: bytes, locale: str
@@ -231,7 +232,7 @@ def script_of(folder: Path, pieces: Sequence[str], ending: str) -> Path:
     return path
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(
     pieces=st.lists(st.sampled_from(list(PIECES.values())), min_size=1, max_size=6),
     ending=st.sampled_from(ENDINGS),
@@ -251,7 +252,7 @@ def test_each_way_alone_with_every_odd_text(bash: str, folder: Path, piece: str)
     check(bash, script, folder / "PROMPT.md", sequence, "C.UTF-8", folder)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(pieces=st.lists(st.sampled_from(list(PIECES.values())), min_size=1, max_size=4), sequence=calls)
 @example(pieces=["CLAUDE_CMD_ARGS+=(more)"], sequence=[Call(b"", b"", [], {})])
 def test_an_array_that_is_filled_while_loading_is_where_each_call_starts(

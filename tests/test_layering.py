@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import pytest
 
 PACKAGE = Path(bridge.__file__).parent
-ARCHITECTURE = PACKAGE.parent / "ARCHITECTURE.md"
+ROOT = PACKAGE.parent
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+QUICK = ROOT / "tests" / "quick.txt"
 BEGIN, END = "<!-- the plan of the house, written by `make plan` -->", "<!-- end of the plan -->"
 ROOMS: dict[str, str] = {
     "_version": "the version",
@@ -61,6 +63,16 @@ class Import(NamedTuple):
     target: str
     line: int
     lazy: bool
+
+
+def _public() -> dict[str, str]:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return {each.name: str(node.module) for node in found for each in node.names}
+
+
+PUBLIC = _public()
+"""The module that each public name comes from."""
 
 
 def room_of(module: str) -> str:
@@ -226,6 +238,49 @@ def printing(path: Path) -> Iterator[str]:
             for name in names:
                 if name.split(".")[0] in ("click", "rich"):
                     yield f"{path}:{node.lineno}: {name}"
+
+
+@cache
+def used(path: Path) -> frozenset[str]:
+    """The modules of ours and of the tests that a module imports."""
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    names: set[str] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "bridge":
+            names |= {PUBLIC.get(each.name, f"bridge.{each.name}") for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= set(targets(node, package))
+    return frozenset(name for name in names if name.startswith(("bridge.", "tests.")))
+
+
+def reached(path: Path) -> set[str]:
+    """What a test imports, and what that imports."""
+    seen: set[str] = set()
+    left = set(used(path))
+    while left:
+        name = left.pop()
+        seen.add(name)
+        folder = ROOT / name.replace(".", "/")
+        for file in (folder / "__init__.py", folder.with_suffix(".py")):
+            left |= used(file) - seen if file.exists() else set()
+    return seen
+
+
+def test_make_quick_touches_every_room() -> None:
+    touched = set()
+    for line in QUICK.read_text(encoding="utf-8").splitlines():
+        room, *tests = line.split() if line[:1].isalpha() or line[:1] == "_" else [""]
+        for test in tests:
+            name, _, function = test.partition("::")
+            files = [ROOT / name] if name.endswith(".py") else sorted((ROOT / name).glob("test_*.py"))
+            texts = [file.read_text(encoding="utf-8") for file in files]
+            assert any(f"def {function}" in text for text in texts), f"there is no {test}"
+            modules = {module for file in files for module in reached(file)}
+            if room in map(room_of, modules) or any(f"bridge.{room}" in text for text in texts):
+                touched.add(room)
+    assert sorted({*ROOMS} - touched) == []
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ELSEWHERE = {
     "make test": "what runs this test",
+    "make quick": "the linters and tests of make test",
     "make lint": "a prerequisite of make test",
     "make test-slow": "what CI runs beside it",
     "make bench": "tests/test_benchmarks.py",

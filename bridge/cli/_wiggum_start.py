@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import AT_OPEN_BREAKER, Style, duration, print_json, say
-from bridge.loop.turn_records import NO_TURNS
+from bridge.cli._render import Renderer
+from bridge.cli._terminal import AT_OPEN_BREAKER, duration, print_json, say
+from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.resources import as_given, os_text
+from bridge.setups.wiggum.outer import RETRY_DELAY, OuterState
 
 if TYPE_CHECKING:
-    from bridge.git.work import Probe
-    from bridge.loop.turn_records import Totals
+    from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.outer import Ended, OuterEvent, Paused, TurnEnded
-    from bridge.setups.wiggum.start import Prepared, Request
+    from bridge.setups.wiggum.opening import OuterLoop
+    from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import State
-    from bridge.setups.wiggum.tools import AgentTool, DriverTool
 
 
 _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
@@ -30,31 +29,24 @@ _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
+<<<<<<< HEAD
     from bridge.git.work import Probe
     from bridge.loop.lock import one_loop
     from bridge.setups.projects import other_folders
+=======
+>>>>>>> main
     from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.controls import overview
-    from bridge.setups.wiggum.files import FILES, usable
-    from bridge.setups.wiggum.start import prepare
 
     _check(given)
     request = _request(given)
     if request.mode == "outer":
         refuse(layout.project, os.environ, given=given["settings"], driver=given["driver"] or given["agent"])
-    probe = Probe(layout.project, FILES)
-    with usable():
-        layout.folder.mkdir(parents=True, exist_ok=True)
-    if request.mode == "hook":
-        with one_loop(layout.folder, layout.project, others=other_folders(layout.folder, layout.project)):
-            prepared = prepare(layout, probe, request, datetime.now(UTC))
-            state, status = prepared.state, 0
-            _ready(layout, prepared, quiet=given["as_json"])
+        status = _outer(layout, request, given)
     else:
-        state = _outer(layout, probe, request, given)
-        status = 1 if state.exit_code is None else state.exit_code
+        status = _session(layout, request, given)
     if given["as_json"]:
-        print_json(overview(layout) | {"exit_code": state.exit_code})
+        print_json(overview(layout))
     return status
 
 
@@ -110,64 +102,72 @@ def _request(given: dict[str, Any]) -> Request:
     )
 
 
-def _ready(layout: Layout, prepared: Prepared, *, quiet: bool) -> None:
+def _session(layout: Layout, request: Request, given: dict[str, Any]) -> int:
+    """Make everything ready for the Stop hook."""
+    from bridge.git.work import Probe
+    from bridge.loop.lock import one_loop
+    from bridge.setups.places import other_folders
+    from bridge.setups.wiggum.files import FILES, usable
+    from bridge.setups.wiggum.start import prepare
+
+    with usable():
+        layout.folder.mkdir(parents=True, exist_ok=True)
+    with one_loop(layout.folder, layout.project, others=other_folders(layout.folder, layout.project)):
+        prepared = prepare(layout, Probe(layout.project, FILES), request, datetime.now(UTC))
     state = prepared.state
     for notice in prepared.notices:
         say(f"note: {notice}")
-    if quiet:
-        return
+    if given["as_json"]:
+        return 0
     if state.outcome is not None:
         say(f"complete: {state.reason}")
-        return
+        return 0
     most = f"at most {state.max_iterations} iterations" if state.max_iterations else "any number of iterations"
     owner = f"session {state.session_id}" if state.session_id else "the session that stops first here"
     say(f"ready: {layout.state}")
     say(f"{most}, promise {state.completion_promise!r}, for {owner}")
     say("the loop goes on at each stop, where the hook is installed (ralph-bridge wiggum install-hook)")
+    return 0
 
 
-def _outer(layout: Layout, probe: Probe, request: Request, given: dict[str, Any]) -> State:
-    from bridge.setups.wiggum.controls import close_interrupted
-    from bridge.setups.wiggum.files import is_cancelled
-    from bridge.setups.wiggum.opening import ToolOptions, open_outer
-    from bridge.setups.wiggum.outer import RETRY_DELAY, Ended
-    from bridge.setups.wiggum.tools import TURN_MINUTES
+def _outer(layout: Layout, request: Request, given: dict[str, Any]) -> int:
+    from bridge.setups.wiggum.opening import TURN_MINUTES, ToolOptions, open_outer
 
-    began = time.monotonic()
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    wanted = ToolOptions(
+    options = ToolOptions(
         live=given["live"],
         timeout=(given["timeout"] or TURN_MINUTES) * 60,
         retry_delay=RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"],
         settings=given["settings"],
     )
-    with open_outer(layout, request, wanted, lambda line: say(f"note: {line}"), probe=probe) as opened:
-        state = opened.state
+    with open_outer(layout, request, options, lambda line: say(f"note: {line}")) as opened:
         if not given["quiet"]:
-            say(_first_line(layout, state, opened.tool))
-        view = _View(state, quiet=given["quiet"], as_json=given["as_json"])
-        with closing(opened.outer_events()) as events:
+            say(_first_line(opened))
+        most = opened.settings.limits.max_iterations
+        renderer = _Renderer(max_iterations=most, quiet=given["quiet"], text=not given["as_json"])
+        status: int | None = None
+        with closing(opened.events()) as events:
             try:
                 for event in events:
-                    view.show(event)
-                    if isinstance(event, Ended):
-                        state = event.state
-            except (KeyboardInterrupt, SystemExit) as signal:
+                    renderer.show(event)
+                    if isinstance(event, LoopEnded):
+                        status = event.status
+            except (KeyboardInterrupt, SystemExit) as error:
                 events.close()  # the agent ends before its work is looked at
-                if isinstance(signal, KeyboardInterrupt) or not is_cancelled(layout):
-                    view.interrupted(time.monotonic() - began, signal)
+                renderer.interrupted(error)
+                decision = opened.store.ended_by(error)  # the signal came while a line was printed
+                if decision is None:
                     raise
-                state = close_interrupted(layout, probe, datetime.now(UTC))
-                opened.active.over("cancelled")
-                view.show(Ended(state, time.monotonic() - began, view.totals))
-    return state
+                status = decision.status
+    return 1 if status is None else status
 
 
-def _first_line(layout: Layout, state: State, tool: DriverTool | AgentTool) -> str:
+def _first_line(opened: OuterLoop) -> str:
     from bridge.cli._summary import agent_tool, driver_tool, first_line
     from bridge.driver import Driver
-    from bridge.setups.wiggum.tools import AgentTool
+    from bridge.turn.agent import AgentTool
 
+    tool, settings = opened.tool, opened.settings
     if isinstance(tool, AgentTool):
         named = agent_tool(tool.agent.cli, tool.agent.script)
     else:
@@ -176,111 +176,62 @@ def _first_line(layout: Layout, state: State, tool: DriverTool | AgentTool) -> s
         named = driver_tool(driver.display_name(), driver.script)
     return first_line(
         named,
-        layout.prompt.relative_to(layout.project),
-        iterations=state.max_iterations or None,
-        seconds=None if state.max_minutes is None else state.max_minutes * 60,
-        turn_seconds=tool.timeout,
+        settings.prompt,
+        iterations=settings.limits.max_iterations,
+        seconds=settings.limits.max_seconds,
+        turn_seconds=settings.timeout,
     )
 
 
-class _View:
-    """Prints the events of one loop: the agent's text on stdout, a line per step on stderr."""
+class _Renderer(Renderer):
+    """Prints the events of one loop; `text`: what the agent says, too."""
 
-    def __init__(self, state: State, *, quiet: bool, as_json: bool) -> None:
-        from bridge.cli._render import Renderer
+    def __init__(self, *, max_iterations: int | None, quiet: bool, text: bool) -> None:
+        super().__init__(max_iterations=max_iterations, quiet=quiet)
+        self._text = text
+        self._current = 0
 
-        self._quiet = quiet
-        self._as_json = as_json
-        self._style = Style(sys.stderr)
-        self._state = state
-        self.totals = NO_TURNS
-        """What the turns so far came to."""
-        self._renderer = Renderer(max_iterations=state.max_iterations or None, quiet=quiet)
-
-    def show(self, event: OuterEvent) -> None:
+    def show(self, event: LoopEvent) -> None:
         """Print one event."""
-        from bridge.loop.events import IterationStarted, OutputText
-        from bridge.setups.wiggum.outer import Ended, Paused, TurnEnded, TurnStarted
-
-        if isinstance(event, OutputText):
-            if not self._as_json:
-                self._renderer.show(event)
+        if isinstance(event, OutputText) and not self._text:
             return
-        if isinstance(event, TurnStarted | TurnEnded | Ended):
-            self._renderer.finish_line()
-        if isinstance(event, TurnStarted):
-            self._started(event.state)
-        elif isinstance(event, TurnEnded):
-            self._turn_ended(event)
-        elif isinstance(event, Ended):
-            self._ended(event)
-        elif isinstance(event, Paused):
-            self._paused(event)
-        elif not isinstance(event, IterationStarted):
-            self._renderer.show(event)
-
-    def _started(self, state: State) -> None:
-        if not self._quiet:
-            left = f" · {state.remaining_items} of {state.total_items} items left" if state.total_items else ""
-            say(f"{self._where(state, 1)} started{left}")
-
-    def _turn_ended(self, event: TurnEnded) -> None:
-        state, style = event.state, self._style
-        self._state, self.totals = state, event.totals
-        where = self._where(state, 0)
-        for warning in event.decision.warnings:
-            say(f"{where} {style('warning:', 'yellow')} {warning}")
-        if self._quiet:
-            return
-        took = duration(event.seconds)
-        if failure := event.decision.failure:
-            say(f"{where} {style('failed', 'red')} after {took} · {failure}")
-            return
-        done = state.total_items - state.remaining_items
-        items = f" · {done} of {state.total_items} items done" if state.total_items else ""
-        action = f" · {state.last_action}" if state.last_action else ""
-        say(f"{where} {style('done', 'green')} in {took}{items}{action}")
-
-    def _paused(self, event: Paused) -> None:
-        if not self._quiet:
-            times = f"{event.failures} turns in a row failed" if event.failures > 1 else "the turn failed"
-            say(f"{self._where(event.state, 0)} waiting {duration(event.seconds)}: {times}")
-
-    def _ended(self, event: Ended) -> None:
-        state = event.state
-        complete = state.exit_code == 0
-        if not complete or not self._quiet:
-            self._last(
-                state, event.seconds, event.totals, state.reason or "", state.outcome or "", complete=complete
-            )
-        if state.breaker.is_open and not self._quiet:
+        super().show(event)
+        if isinstance(event, Notice) and self._quiet:
+            self._step(event)
+        if isinstance(event, LoopEnded) and not self._quiet and _saved(event).breaker.is_open:
             say(AT_OPEN_BREAKER)
 
-    def interrupted(self, seconds: float, error: BaseException) -> None:
-        """Print the last line of a loop that a signal has ended."""
-        from bridge.loop.events import interruption
+    def _step(self, event: LoopEvent) -> None:
+        where = self._where(self._current)
+        match event:
+            case IterationStarted():
+                self._current = event.iteration
+                saved = _saved(event)
+                left = f" · {saved.remaining_items} of {saved.total_items} items left" if saved.total_items else ""
+                say(f"{self._where(event.iteration)} started{left}")
+            case IterationEnded():
+                if event.decision.reason != "api_limit":
+                    self._turn_ended(event)
+            case Waiting(reason="retry"):
+                if event.first:
+                    say(f"{where} waiting {duration(event.left)}: {event.detail}")
+            case Notice():
+                say(f"{where} {self._style('warning:', 'yellow')} {event.text}")
+            case _:
+                super()._step(event)
 
-        self._renderer.finish_line()
-        if not self._quiet:
-            self._last(self._state, seconds, self.totals, "interrupted", interruption(error)[1], complete=False)
+    def _turn_ended(self, event: IterationEnded) -> None:
+        style, where, took = self._style, self._where(event.iteration), duration(event.seconds)
+        if failure := event.outcome.failure:
+            say(f"{where} {style('failed', 'red')} after {took} · {failure}")
+            return
+        saved = _saved(event)
+        done = saved.total_items - saved.remaining_items
+        items = f" · {done} of {saved.total_items} items done" if saved.total_items else ""
+        action = f" · {saved.last_action}" if saved.last_action else ""
+        say(f"{where} {style('done', 'green')} in {took}{items}{action}")
 
-    def _last(
-        self, state: State, seconds: float, totals: Totals, detail: str, reason: str, *, complete: bool
-    ) -> None:
-        from bridge.cli._summary import last_line
 
-        say(
-            last_line(
-                self._style,
-                complete=complete,
-                iterations=state.iteration,
-                seconds=seconds,
-                totals=totals,
-                detail=detail,
-                reason=reason,
-            )
-        )
-
-    def _where(self, state: State, ahead: int) -> str:
-        most = f"/{state.max_iterations}" if state.max_iterations else ""
-        return self._style(f"[{state.iteration + ahead}{most}]", "cyan", "bold")
+def _saved(event: IterationStarted | IterationEnded | LoopEnded) -> State:
+    assert isinstance(event.state, OuterState)
+    return event.state.saved

@@ -141,6 +141,8 @@ class ActiveRun:
 
     def _write(self, **changes: object) -> None:
         if self._run is not None:
+            with usable(f"the folder {self._folder}"):  # which the tool may have tidied away
+                self._folder.mkdir(parents=True, exist_ok=True)
             self._run = runs.write_run(self._folder, self._run, now=self._now(), **changes)
 
 

@@ -232,34 +232,6 @@ def source_of(given: object, *, end_lines: bool = False) -> Source:
     return _Thread(given, end_lines=end_lines)
 
 
-def pieces_of(given: object, *, end_lines: bool = False) -> Iterator[bytes]:
-    """The same, for whoever can wait for the next piece: nothing is read ahead, and nothing needs a thread.
-
-    Raises:
-        ValueNotAccepted: it is no stream.
-    """
-    plain = not isinstance(given, (int, Source, io.IOBase, str, bytes, bytearray, memoryview, dict))
-    if plain and hasattr(given, "__iter__"):
-        return (_bytes(item, end_lines=end_lines) for item in given)
-    return _waiting(source_of(given, end_lines=end_lines))
-
-
-def _waiting(source: Source) -> Iterator[bytes]:
-    try:
-        while piece := _next(source):
-            yield piece
-    finally:
-        source.close()
-
-
-def _next(source: Source) -> bytes:
-    while (piece := source.take()) is None:
-        poll = select.poll()
-        if not source.watch(poll):
-            poll.poll()
-    return piece
-
-
 def _is_on_disk(given: object) -> bool:
     """Whether reading it never takes long."""
     try:

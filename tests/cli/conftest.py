@@ -5,15 +5,16 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests import command
+from tests.command import MAIN
+
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 _IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 
 
 @dataclass
@@ -57,10 +58,9 @@ class Project:
         )
 
     def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        with self.start(*arguments, **env) as process:
-            out, err = process.communicate(timeout=100)
-        assert "Traceback" not in err, err
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        done = command.run(arguments, cwd=self.folder, env=self.env | env)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
 
     def shell(self, code: str) -> subprocess.CompletedProcess[str]:
         """Run sh code in which ``"$@"`` is the command."""
@@ -79,16 +79,19 @@ class Project:
         self, *arguments: str | bytes, stdin: bytes = b"", limited: bool = False, **env: str
     ) -> subprocess.CompletedProcess[bytes]:
         """Run it with bytes in and out; `limited`: without root's right to read every file."""
-        done = subprocess.run(
-            [*MAIN, *arguments],
-            cwd=self.folder,
-            env=self.env | env,
-            input=stdin,
-            capture_output=True,
-            timeout=100,
-            preexec_fn=_drop_right_to_read_everything if limited else None,
-            check=False,
-        )
+        if limited:
+            done = subprocess.run(
+                [*MAIN, *arguments],
+                cwd=self.folder,
+                env=self.env | env,
+                input=stdin,
+                capture_output=True,
+                timeout=100,
+                preexec_fn=_drop_right_to_read_everything,
+                check=False,
+            )
+        else:
+            done = command.run_bytes(arguments, cwd=self.folder, env=self.env | env, stdin=stdin)
         assert b"Traceback" not in done.stderr, done.stderr
         return done
 

@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from tests import command
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -40,9 +42,8 @@ BAD = "  - { name: bad <&>, eval: echo other, expect: '^good$' }\n  - { name: en
 
 
 def run(*arguments: str, cwd: Path | None = None, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-c", "from bridge.cli import main; main()", "adapter", *arguments]
-    where = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **env}
-    return subprocess.run(program, cwd=cwd, env=where, input=stdin, capture_output=True, text=True, check=False)
+    where = {**os.environ, "PYTHONPATH": str(command.ROOT), **env}
+    return command.run(["adapter", *arguments], cwd=cwd or ".", env=where, stdin=stdin.encode())
 
 
 @pytest.fixture

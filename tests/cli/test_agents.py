@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.conftest import MAIN
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Project

@@ -25,8 +25,8 @@ from rich.cells import cell_len
 from bridge import resources
 from bridge.cli._flow import Flow, Page, rows_to_write
 from bridge.cli._view import _Screen
-from tests.cli.conftest import MAIN
 from tests.cli.terminal import Terminal
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

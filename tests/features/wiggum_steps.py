@@ -12,7 +12,8 @@ import pytest
 from pytest_bdd import given, parsers, then, when
 
 from bridge.setups.wiggum.progress import read_blocks
-from tests.setups.wiggum.project import MAIN, Project, new_project
+from tests.command import MAIN
+from tests.setups.wiggum.project import Project, new_project
 
 if TYPE_CHECKING:
     import subprocess

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.setups.bmalph.keys import KEYS
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Kind", "Loop", "Night", "lives", "night", "until"]
 
 ROOT = Path(__file__).resolve().parents[2]
-MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 PATIENCE = 30.0
 """Seconds that a condition may take to come true on a busy machine."""
 

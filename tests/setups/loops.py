@@ -6,7 +6,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from tests import command
+from tests.command import MAIN
 from tests.setups.ralph_loop.conftest import AGENT, CONFIG, CONTROLLER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
-MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 KINDS = ("plain", "bmalph", "ralph-loop", "wiggum")
 PATIENCE = 30.0
 _IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
@@ -113,10 +113,9 @@ class Loops:
         )
 
     def run(self, *words: str, folder: str = ".") -> subprocess.CompletedProcess[str]:
-        with self.start(*words, folder=folder) as process:
-            out, err = process.communicate(timeout=100)
-        assert "Traceback" not in err, err
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
+        done = command.run(words, cwd=self.path / folder, env=self.env)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
 
     def loop(self, *options: str, folder: str = ".") -> subprocess.Popen[str]:
         """Start the loop."""

@@ -39,7 +39,7 @@ OPTIONAL = [
 
 
 @pytest.mark.parametrize("hook", [*REQUIRED, *OPTIONAL])
-@pytest.mark.parametrize("base", ["codex", "claude-code"])
+@pytest.mark.parametrize("base", ["codex", pytest.param("claude-code", marks=pytest.mark.slow)])
 def test_d4_a_misspelt_hook_is_one_finding(tmp_path: Path, base: str, hook: str) -> None:
     text = (DRIVERS / f"{base}.sh").read_text()
     if f"\n{hook}() " not in text:

@@ -101,7 +101,10 @@ def test_d1_features_say_the_same_in_a_process_of_their_own(here: Path) -> None:
     assert "RB005 error" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["syntax", "empty", "no-hook", "other-language", "binary"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("empty", "other-language", "binary")]
+
+
+@pytest.mark.parametrize("name", ["syntax", "no-hook", *SLOW])
 @pytest.mark.parametrize("kind", ["driver", "agent"])
 def test_d1_the_pytest_plugin_says_the_same(here: Path, kind: str, name: str) -> None:
     NAMED[name][0](here / "mine.sh")

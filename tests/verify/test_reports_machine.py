@@ -18,6 +18,7 @@ from tap.parser import Parser
 from bridge.verify import registry
 from bridge.verify.model import Outcome, Severity
 from bridge.verify.reports.base import Options, fails
+from tests.machine import cases
 from tests.verify.runs import PLAIN, RUN, render, runs
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def blocks(text: str) -> list[Any]:
     return found
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(runs)
 def test_whatever_scripts_hold_every_reader_opens_the_report(scripts: list[ScriptFinished]) -> None:
     results = [result for script in scripts for result in script.results]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from bridge.verify.model import Finding, Outcome, Severity
 from bridge.verify.reports.base import Options, plural, printable, shown
+from tests.machine import cases
 from tests.verify.runs import RUN, render, runs
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _unmarked(text: str) -> str:
     return text.strip(" ").replace("&lt;", "<").replace("&amp;", "&")
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(runs)
 def test_annotations_come_back_as_they_were(scripts: list[ScriptFinished]) -> None:
     found = annotated(render("github", scripts))
@@ -71,7 +72,7 @@ def test_annotations_come_back_as_they_were(scripts: list[ScriptFinished]) -> No
             assert printable(finding.message) in message
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(runs)
 def test_every_row_of_a_table_has_its_cells(scripts: list[ScriptFinished]) -> None:
     text = render("markdown", scripts)
@@ -84,7 +85,7 @@ def test_every_row_of_a_table_has_its_cells(scripts: list[ScriptFinished]) -> No
     assert len(findings) >= sum(len(script.findings) for script in scripts)
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(runs)
 def test_text_never_sends_control_characters(scripts: list[ScriptFinished]) -> None:
     text = render("text", scripts)

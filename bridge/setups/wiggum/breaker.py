@@ -201,12 +201,12 @@ def _counted(breaker: Breaker, evidence: Evidence) -> Breaker:
 def _conditions(
     breaker: Breaker, evidence: Evidence, settings: BreakerSettings, before: tuple[int, ...]
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
-    """Give the first condition that opens the circuit with its reason, or None; and what only warns."""
+    """Return the first condition that opens the circuit with its reason, or None; and what only warns."""
     same, idle = breaker.same_error_count, breaker.no_change_count
     if 0 < settings.same_error <= same:
         return ("repeated_error", f"repeated error: the same one in {same} turns in a row"), ()
-    if 0 < settings.same_error <= (said := breaker.same_message_count):
-        return ("repeated_error", f"repeated error: the same last message in {said} turns in a row"), ()
+    if 0 < settings.same_error <= (times := breaker.same_message_count):
+        return ("repeated_error", f"repeated error: the same last message in {times} turns in a row"), ()
     # While one error repeats, its own threshold decides: a failing turn changes nothing either.
     explained = 0 < idle <= same and settings.same_error > 0
     if evidence.changed is False and 0 < settings.no_change <= idle and not explained:
@@ -230,7 +230,7 @@ def _conditions(
 
 
 def _decline(length: int | None, before: tuple[int, ...]) -> int:
-    """Give by how many percent an output is shorter than those before it were on average."""
+    """Return by how many percent an output is shorter than those before it were on average."""
     average = sum(before) / len(before) if before else 0
     if length is None or len(before) < _ENOUGH_LENGTHS or average <= 0:
         return 0

@@ -72,7 +72,7 @@ class Restored:
 
 
 def message(iteration: int, note: str = "") -> str:
-    """Give a checkpoint's commit message, as the specification has it."""
+    """Return a checkpoint's commit message, as the specification has it."""
     return f"ralph: checkpoint iteration {iteration}{note}"
 
 
@@ -125,7 +125,7 @@ def make(
 
 
 def listed(git: Repository | None, run: str | None = None) -> list[Checkpoint]:
-    """Give the checkpoints of a run, or of all runs, oldest first."""
+    """Return the checkpoints of a run, or of all runs, oldest first."""
     if git is None:
         return []
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(subject)"
@@ -155,10 +155,10 @@ def restore(git: Repository, wanted: Checkpoint, *, stamp: str) -> Restored:
         raise ProjectUnusable("git can't be asked about the working tree\n  next: git status")
     if busy := git.busy(tree):
         raise ConfigurationError(f"{busy}: nothing is restored in the middle of that\n  next: finish or abort it")
-    said = f"ralph: before restoring iteration {wanted.iteration}"
-    saved = git.snapshot(said)
+    subject = f"ralph: before restoring iteration {wanted.iteration}"
+    saved = git.snapshot(subject)
     if saved and (hidden := _in_the_way(git, saved, wanted.commit)):
-        saved = git.snapshot(said, also=hidden)
+        saved = git.snapshot(subject, also=hidden)
     if not saved or not git.keep(f"{_REFS}{wanted.run}/before-restore-{stamp}", saved):
         raise ProjectUnusable("the present state can't be kept, so nothing was restored\n  next: git status")
     changed = _changed(git, tree, saved, wanted.commit)
@@ -206,9 +206,9 @@ def _ref(run: str, iteration: int) -> str:
     return f"{_REFS}{run}/{iteration:06d}"
 
 
-def _error(said: str) -> str:
-    """Give the line of git's that names what it couldn't add; warnings, as of line ends, are none."""
-    return next((line for line in said.splitlines() if line.startswith(("error:", "fatal:"))), "")
+def _error(stderr: str) -> str:
+    """Return the line of git's that names what it couldn't add; warnings, as of line ends, are none."""
+    return next((line for line in stderr.splitlines() if line.startswith(("error:", "fatal:"))), "")
 
 
 def _last_line(text: str) -> str:

@@ -170,16 +170,14 @@ class _Hook:
             return self.call.allow("the loop was stopped by hand")
         probe = Probe(layout.project, FILES)
         path = self.call.transcript
-        reply = turns.AgentReply(
-            text=text,
-            elapsed=now.timestamp() - (parse_iso(state.started_at) or now.timestamp()),
-            tool_errors=tool_errors(path) if path is not None else (),
-        )
-        state, decision = turns.end(layout, probe, state, reply, now)
-        warnings = (*decision.warnings, *self.environment.wrong)
-        if decision.outcome is not None:
+        reply = turns.AgentReply(text, tool_errors=tool_errors(path) if path is not None else ())
+        elapsed = now.timestamp() - (parse_iso(state.started_at) or now.timestamp())
+        state, warnings = turns.end(layout, probe, state, reply, now, elapsed=elapsed)
+        warnings = (*warnings, *self.environment.wrong)
+        if state.outcome is not None:
             files.finish(layout, state)
-            return self.call.allow("; ".join((f"{decision.outcome}: {decision.reason}", *warnings)))
+            return self.call.allow("; ".join((f"{state.outcome}: {state.reason}", *warnings)))
+        files.log(layout, f"iteration {state.iteration + 1} begins")
         state = turns.begin(layout, probe, state, now)
         return self._go_on(layout, state, warnings)
 

@@ -135,7 +135,7 @@ def _stop_hooks(text: str) -> json_text.Node:
 
 
 def _found(text: str | None, where: str) -> str | None:
-    """Give the command of the hook that is there already, or None."""
+    """Return the command of the hook that is there already, or None."""
     _, stop = _checked(text, where) if text is not None and text.strip() else (None, None)
     ours = (each["command"] for group in stop or [] if _ours_in(group) for each in group["hooks"] if _is_ours(each))
     return next(ours, None)
@@ -171,7 +171,7 @@ def _cut(text: str, stop: list[Any], number: int) -> str:
 
 
 def _checked(text: str, where: str) -> tuple[dict[str, Any] | None, list[Any] | None]:
-    """Give the settings' hooks and those for Stop, None where there are none."""
+    """Return the settings' hooks and those for Stop, None where there are none."""
     document = json_text.parsed(text.removeprefix("\ufeff"), where)
     if not isinstance(document, dict):
         raise ConfigurationError(f"{where} holds no JSON object\n  next: put it right; nothing was changed")

@@ -33,7 +33,7 @@ class Node:
     members: tuple[tuple[int, int, str | None, Any, int], ...]
 
     def member(self, key: str) -> tuple[Any, int] | None:
-        """Give a member's value and where it starts."""
+        """Return a member's value and where it starts."""
         return next(((value, start) for _, _, name, value, start in self.members if name == key), None)
 
 
@@ -127,7 +127,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _indent(text: str, at: int) -> str | None:
-    """Give the white space in front of what starts a line; None when it doesn't."""
+    """Return the white space in front of what starts a line; None when it doesn't."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line if not line.strip() and "\n" in text[:at] else None
 

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, Waiting
-from bridge.loop.outcome import Outcome
-from bridge.loop.policy import Decision, Verdict
-from bridge.loop.policy import LoopState as EngineState
-from bridge.loop.turn_records import Totals, TurnRecord
+from bridge.git.work import Probe
+from bridge.loop.active import ActiveRun
+from bridge.loop.night import night
+from bridge.loop.policy import Limits
+from bridge.loop.runner import run_loop
+from bridge.loop.settings import LoopSettings
 from bridge.resources import os_text
 from bridge.setups.projects import other_folders
 from bridge.setups.wiggum.files import FILES, usable
-from bridge.setups.wiggum.outer import RETRY_DELAY, Ended, Paused, TurnEnded, TurnStarted, run_outer
-from bridge.setups.wiggum.policy import EXIT_CODES
+from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import prepare
 from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, read_environment
-from bridge.setups.wiggum.store import log_names
-from bridge.setups.wiggum.tools import TURN_MINUTES
+from bridge.setups.wiggum.store import OuterStore
+from bridge.turn.agent import AgentTool
+from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from bridge.git.work import Probe
-    from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
-    from bridge.loop.turn_records import Result
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.outer import OuterEvent
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import EnvironmentDefaults, State
-    from bridge.setups.wiggum.tools import AgentTool, DriverTool
+
+TURN_MINUTES = 60.0
+"""Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +47,14 @@ class ToolOptions:
         timeout: seconds that a turn may take.
         retry_delay: seconds to wait after the first failed turn.
         settings: globals for the script.
+        command: for whoever finds the project busy.
     """
 
     live: bool = True
     timeout: float = TURN_MINUTES * 60
     retry_delay: float = RETRY_DELAY
     settings: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str] = field(default_factory=lambda: tuple(sys.argv))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,85 +63,88 @@ class OuterLoop:
 
     Attributes:
         layout: the project.
-        probe: tells whether a turn changed files.
         active: holds the project's lock and record.
         state: where the loop stands.
-        name: of the tool, such as ``driver codex``.
         tool: runs the agent.
-        retry_delay: seconds to wait after the first failed turn.
+        settings: how to run it.
+        policy: decides.
+        store: keeps its files.
     """
 
     layout: Layout
-    probe: Probe
     active: ActiveRun
     state: State
-    name: str
     tool: DriverTool | AgentTool
-    retry_delay: float
-
-    def outer_events(self) -> Generator[OuterEvent, None, State]:
-        """Run it; see :func:`bridge.setups.wiggum.outer.run_outer`."""
-        return run_outer(
-            self.layout, self.probe, self.state, self.tool, retry_delay=self.retry_delay, active=self.active
-        )
+    settings: LoopSettings
+    policy: OuterPolicy
+    store: OuterStore
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it, told in the events that every other loop has, too."""
-        return _as_loop_events(self.layout, self.outer_events())
+        """Run it; see :func:`bridge.loop.runner.run_loop`."""
+        state = OuterState(self.state.iteration, saved=self.state)
+        return run_loop(self.tool, self.policy, self.store, self.settings, active=self.active, state=state)
 
 
 @contextmanager
 def open_outer(
-    layout: Layout,
-    request: Request,
-    wanted: ToolOptions,
-    tell: Callable[[str], None],
-    *,
-    probe: Probe | None = None,
-    command: Sequence[str] | None = None,
+    layout: Layout, request: Request, options: ToolOptions, tell: Callable[[str], None]
 ) -> Iterator[OuterLoop]:
     """Take the project's lock, prepare the state and load the tool, all of which is let go of when the block ends.
 
     Args:
         layout: the project.
         request: what is asked for.
-        wanted: how the tool is run.
+        options: how the tool is run.
         tell: gets what people should know of it.
-        probe: tells whether a turn changed files; None: a new one.
-        command: for whoever finds the project busy; None: this process's own.
 
     Raises:
-        bridge.errors.ProjectBusy: another loop is at work there.
+        bridge.errors.ProjectBusy: another loop is running there.
         bridge.errors.LoopRefused, bridge.errors.ConfigurationError: see :func:`bridge.setups.wiggum.start.prepare`.
         bridge.errors.BridgeError: the tool can't be loaded.
     """
-    from bridge.git.work import Probe
-    from bridge.loop.active import ActiveRun
-
-    probe = probe or Probe(layout.project, FILES)
+    probe = Probe(layout.project, FILES)
     with usable():
         layout.folder.mkdir(parents=True, exist_ok=True)
-    command = sys.argv if command is None else command
+    waits = night(os.environ)
+    settings = LoopSettings(
+        project=layout.project,
+        prompt=str(layout.prompt.relative_to(layout.project)),
+        live=options.live,
+        resume=False,
+        timeout=options.timeout,
+        files=FILES,
+        graces=waits.graces,
+        turn_log_bytes=waits.turn_log_bytes,
+        hook_seconds=waits.hook_seconds,
+    )
     others = other_folders(layout.folder, layout.project)
     with ExitStack() as stack:
-        run = ActiveRun(layout.folder, layout.project, command=command, tool=request.tool or "", others=others)
-        active = stack.enter_context(run)
+        active = stack.enter_context(
+            ActiveRun(
+                layout.folder, layout.project, command=options.command, tool=request.tool or "", others=others
+            )
+        )
         for notice in active.notices:
             tell(notice)
         # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
-        tool = _tool(stack, layout, request.tool, wanted, tell) if request.tool else None
+        tool = _tool(stack, request.tool, settings, options, tell) if request.tool else None
         prepared = prepare(layout, probe, request, datetime.now(UTC))
         for notice in prepared.notices:
             tell(notice)
-        name = request.tool or prepared.state.tool or "driver claude-code"
+        state = prepared.state
         if tool is None:
+            name = state.tool or "driver claude-code"
             active.uses(name)
-            tool = _tool(stack, layout, name, wanted, tell)
-        yield OuterLoop(layout, probe, active, prepared.state, name, tool, wanted.retry_delay)
+            tool = _tool(stack, name, settings, options, tell)
+        seconds = None if state.max_minutes is None else state.max_minutes * 60
+        settings = replace(settings, limits=Limits(state.max_iterations or None, 0, seconds))
+        store = OuterStore(layout, probe, logs_bytes=waits.turn_logs_bytes, for_agent=isinstance(tool, AgentTool))
+        policy = OuterPolicy(options.retry_delay, waits.pauses)
+        yield OuterLoop(layout, active, state, tool, settings, policy, store)
 
 
 def environment_defaults(most: int | None, promise: str | None) -> EnvironmentDefaults:
-    """What the environment says of those limits that nobody has given.
+    """Return what the environment says of those limits that nobody has given.
 
     Raises:
         ConfigurationError: it says what makes no sense.
@@ -154,65 +157,14 @@ def environment_defaults(most: int | None, promise: str | None) -> EnvironmentDe
 
 
 def _tool(
-    stack: ExitStack, layout: Layout, name: str, wanted: ToolOptions, tell: Callable[[str], None]
+    stack: ExitStack, name: str, settings: LoopSettings, options: ToolOptions, tell: Callable[[str], None]
 ) -> DriverTool | AgentTool:
-    from bridge.loop.night import night
     from bridge.setups.plain.opening import agent_of, driver_of
-    from bridge.setups.wiggum.tools import AgentTool, DriverTool
 
-    waits = night(os.environ)
     kind, _, script = name.partition(" ")
-    folder, settings = layout.project, dict(wanted.settings)
+    project, extra = settings.project, dict(options.settings)
     if kind == "agent":
-        agent = agent_of(folder, script, settings, timeout=waits.hook_seconds)
-        return AgentTool(agent=stack.enter_context(agent), timeout=wanted.timeout, night=waits)
-    driver = stack.enter_context(driver_of(folder, script, settings, tell))
-    return DriverTool(driver=driver, live=wanted.live, timeout=wanted.timeout, night=waits)
-
-
-def _as_loop_events(layout: Layout, events: Generator[OuterEvent, None, State]) -> Generator[LoopEvent, None, None]:
-    totals = Totals()
-    with closing(events):
-        for event in events:
-            match event:
-                case IterationStarted():  # of the engine within a turn, which may start more than once
-                    continue
-                case TurnStarted():
-                    before = event.state.iteration
-                    log = log_names(layout, before + 1, 0).output
-                    yield IterationStarted(before + 1, (), None, True, None, log, EngineState(iteration=before))
-                case TurnEnded():
-                    yield from map(Notice, event.decision.warnings)
-                    ended, turn = _turn_ended(layout, event)
-                    totals = totals.with_turn(turn)
-                    yield ended
-                case Paused():
-                    until = datetime.now().astimezone() + timedelta(seconds=event.seconds)
-                    number, times = event.state.iteration, event.failures
-                    detail = f"{times} turns in a row failed" if times > 1 else "the turn failed"
-                    state = EngineState(iteration=number, failures=times)
-                    yield Waiting(number, "retry", detail, until, event.seconds, True, state)
-                case Ended():
-                    over, number = event.state, event.state.iteration
-                    verdict = Verdict.COMPLETE if over.exit_code == 0 else Verdict.INCOMPLETE
-                    reason, seconds = over.outcome or "ended", event.seconds
-                    yield LoopEnded(verdict, reason, over.reason, number, seconds, EngineState(number), totals)
-                case _:
-                    yield event
-
-
-def _turn_ended(layout: Layout, event: TurnEnded) -> tuple[IterationEnded, TurnRecord]:
-    number, decision, failure = event.state.iteration, event.decision, event.decision.failure
-    turn = event.record
-    if turn is None:
-        result: Result = "failed" if failure else "success"
-        turn = TurnRecord(number, time.time() - event.seconds, event.seconds, result, error=failure)
-    timed_out = turn.result == "timeout"
-    outcome = Outcome(turn.status or 0, timed_out=timed_out, is_error=bool(failure), error=failure)
-    verdict = Verdict.CONTINUE
-    if decision.outcome is not None:
-        verdict = Verdict.INCOMPLETE if EXIT_CODES[decision.outcome] else Verdict.COMPLETE
-    after = EngineState(iteration=number)
-    follows = Decision(verdict, decision.outcome or "", decision.reason)
-    log = layout.project / turn.log if turn.log else layout.log
-    return IterationEnded(number, outcome, follows, event.seconds, log, after, turn=turn), turn
+        agent = stack.enter_context(agent_of(project, script, extra, timeout=settings.hook_seconds))
+        return AgentTool(agent, settings)
+    driver = stack.enter_context(driver_of(project, script, extra, tell))
+    return DriverTool(driver, settings, name)

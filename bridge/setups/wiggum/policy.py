@@ -7,7 +7,7 @@ the last turn is finished.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum.breaker import timestamp
@@ -18,7 +18,7 @@ from bridge.stream.status import find_promise
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bridge.setups.wiggum.state import State
+    from bridge.setups.wiggum.state import State, Turn
 
 
 EXIT_CODES = {
@@ -43,8 +43,10 @@ class TurnFacts:
     """What one turn came to.
 
     Attributes:
+        turn: which one, and what it started from.
         text: the agent's last message.
         failure: why the run of the agent failed, or None.
+        warnings: for people.
         changed: it changed files; None: nobody can tell.
         items: the fix plan after it.
         ticked: items that it ticked.
@@ -53,8 +55,10 @@ class TurnFacts:
         tool_errors: what tells the errors that its tools ended with from others.
     """
 
+    turn: Turn
     text: str = ""
     failure: str | None = None
+    warnings: tuple[str, ...] = ()
     changed: bool | None = None
     items: Items = field(default_factory=Items)
     ticked: tuple[str, ...] = ()
@@ -63,24 +67,8 @@ class TurnFacts:
     tool_errors: tuple[str, ...] = ()
 
 
-class Decision(NamedTuple):
-    """How to go on.
-
-    Attributes:
-        outcome: how the loop ended; None: it goes on.
-        reason: a sentence about that; '' when it goes on.
-        warnings: for people.
-        failure: why the turn counts as failed, or None.
-    """
-
-    outcome: str | None = None
-    reason: str = ""
-    warnings: tuple[str, ...] = ()
-    failure: str | None = None
-
-
-def decide(state: State, facts: TurnFacts, now: datetime) -> tuple[State, Decision]:
-    """Return the state after a turn, and how to go on.
+def decide(state: State, facts: TurnFacts, now: datetime) -> tuple[State, tuple[str, ...]]:
+    """Return the state after a turn, whose `outcome` says whether the loop is over, and warnings for people.
 
     What a failed run says is not believed, except for its call for help.
     """
@@ -97,21 +85,18 @@ def decide(state: State, facts: TurnFacts, now: datetime) -> tuple[State, Decisi
     over = all_done(state, facts.items, facts.ticked)
     after = replace(
         with_items(state, facts.items),
-        iteration=state.iteration + 1,
+        iteration=facts.turn.number,
         updated_at=timestamp(now),
         last_action=_action(facts),
         breaker=breaker,
         turn=None,
     )
     outcome, reason = _outcome(after, facts, tripped, over)
-    if outcome in ("complete", "plan_complete", "fatal"):
+    if outcome in ("complete", "plan_complete", "fatal") and tripped.condition:
         # The end comes first: nobody needs the breaker's warning any more.
-        after = replace(
-            after, breaker=replace(breaker, state=state.breaker.state) if tripped.condition else breaker
-        )
-    if outcome is None:
-        return after, Decision(warnings=tripped.warnings, failure=facts.failure)
-    return closed(after, outcome, reason, now), Decision(outcome, reason, tripped.warnings, facts.failure)
+        after = replace(after, breaker=replace(breaker, state=state.breaker.state))
+    warnings = (*facts.warnings, *tripped.warnings)
+    return (after if outcome is None else closed(after, outcome, reason, now)), warnings
 
 
 def closed(state: State, outcome: str, reason: str, now: datetime) -> State:
@@ -153,8 +138,8 @@ def all_done(state: State, items: Items, ticked: tuple[str, ...] = ()) -> str:
     published schema counts the items itself: where it says that all are done, they are, unless the plan denies it.
     """
     known = len(state.completed_items)
-    said = not state.run_id and not state.remaining_items and bool(state.total_items or known)
-    if not state.plan_completes or not (items.complete if items.total else said) or not (ticked or said):
+    stated = not state.run_id and not state.remaining_items and bool(state.total_items or known)
+    if not state.plan_completes or not (items.complete if items.total else stated) or not (ticked or stated):
         return ""
     total = items.total or state.total_items or known
     return f"all {total} items{' of the fix plan' if items.total else ''} are done"
@@ -179,6 +164,6 @@ def _turns(count: int) -> str:
 
 def _action(facts: TurnFacts) -> str:
     first = next((line for line in facts.text.splitlines() if line.strip()), "")
-    said = facts.done or "; ".join(facts.ticked) or (f"failed: {facts.failure}" if facts.failure else first)
-    text = " ".join("".join(each if each.isprintable() else " " for each in said).split())
+    action = facts.done or "; ".join(facts.ticked) or (f"failed: {facts.failure}" if facts.failure else first)
+    text = " ".join("".join(each if each.isprintable() else " " for each in action).split())
     return text if len(text) <= _ONE_LINE else text[: _ONE_LINE - 3] + "..."

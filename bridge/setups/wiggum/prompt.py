@@ -43,7 +43,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    """Give a pattern of all that a template can become."""
+    """Return a pattern of all that a template can become."""
     seen: set[str] = set()
     parts = []
     for part, place in _parts(template(name).strip()):
@@ -65,7 +65,7 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
 
 
 def filled_by(text: str, name: str = "PROMPT.md") -> dict[str, str] | None:
-    """Give the values that a text was made with out of a template; None when it is another text, or edited.
+    """Return the values that a text was made with out of a template; None when it is another text, or edited.
 
     The lines of "Current State" may say anything: agents bring them up to date.
     """
@@ -74,13 +74,13 @@ def filled_by(text: str, name: str = "PROMPT.md") -> dict[str, str] | None:
 
 
 def task_of(text: str) -> str:
-    """Give the task that a prompt, a plan or a progress file is headed with, as the templates are; else ''."""
+    """Return the task that a prompt, a plan or a progress file is headed with, as the templates are; else ''."""
     found = _HEADING.search(text)
     return found[1].strip() if found else ""
 
 
 def promises_in(text: str) -> list[str]:
-    """Give the texts that a prompt wants in the tags of a promise, each once, in their order."""
+    """Return the texts that a prompt wants in the tags of a promise, each once, in their order."""
     return list(dict.fromkeys(" ".join(each.split()) for each in _PROMISE.findall(text)))
 
 

@@ -163,8 +163,8 @@ def _cause(error: str) -> str:
     """Cut an error to what tells it from others: its own words, else the first line that isn't just a status."""
     text = _TAGS.sub("", error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = next((line for line in lines if not _STATUS.fullmatch(line)), lines[0] if lines else "")
-    return error_in(text) or fingerprint(said)
+    output = next((line for line in lines if not _STATUS.fullmatch(line)), lines[0] if lines else "")
+    return error_in(text) or fingerprint(output)
 
 
 def _results(entry: dict[str, Any], names: dict[str, str]) -> Iterator[_Result]:
@@ -174,8 +174,8 @@ def _results(entry: dict[str, Any], names: dict[str, str]) -> Iterator[_Result]:
     item, part, data = (_object(entry.get(key)) for key in ("item", "part", "data"))
     match entry.get("type"):
         case "tool_result" if "tool_id" in entry:  # gemini
-            said = _object(entry.get("error")).get("message") or entry.get("output")
-            yield _result("", entry.get("tool_id"), entry.get("status") == "error", said)
+            output = _object(entry.get("error")).get("message") or entry.get("output")
+            yield _result("", entry.get("tool_id"), entry.get("status") == "error", output)
         case "tool_use" if "tool_name" in entry:
             names[str(entry.get("tool_id"))] = str(entry["tool_name"])
         case "tool_use" if part:  # opencode
@@ -184,13 +184,13 @@ def _results(entry: dict[str, Any], names: dict[str, str]) -> Iterator[_Result]:
                 yield _result(part.get("tool"), "", state["status"] == "error", state.get("error"))
         case "item.completed" if item.get("type") in ("command_execution", "mcp_tool_call"):  # codex
             failed = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (0, None)
-            said = item.get("aggregated_output") or _object(item.get("error")).get("message")
-            yield _result(item["type"], "", failed, said or f"exit status {item.get('exit_code')}")
+            output = item.get("aggregated_output") or _object(item.get("error")).get("message")
+            yield _result(item["type"], "", failed, output or f"exit status {item.get('exit_code')}")
         case "tool.execution_start":  # copilot
             names[str(data.get("toolCallId"))] = str(data.get("toolName"))
         case "tool.execution_complete":
-            said = _object(data.get("error")).get("message")
-            yield _result("", data.get("toolCallId"), data.get("success") is False, said)
+            output = _object(data.get("error")).get("message")
+            yield _result("", data.get("toolCallId"), data.get("success") is False, output)
         case _:
             yield from _blocks(entry, names)
 
@@ -207,10 +207,10 @@ def _blocks(entry: dict[str, Any], names: dict[str, str]) -> Iterator[_Result]:
             yield _result("", block.get("tool_use_id"), block.get("is_error") is True, block.get("content"))
 
 
-def _result(tool: object, call: object, failed: bool, said: object) -> _Result:
-    if isinstance(said, list):
-        said = "\n".join(str(each.get("text", "")) for each in said if isinstance(each, dict))
-    return _Result(str(tool or ""), str(call), (said if isinstance(said, str) else "") if failed else None)
+def _result(tool: object, call: object, failed: bool, output: object) -> _Result:
+    if isinstance(output, list):
+        output = "\n".join(str(each.get("text", "")) for each in output if isinstance(each, dict))
+    return _Result(str(tool or ""), str(call), (output if isinstance(output, str) else "") if failed else None)
 
 
 def _object(value: object) -> dict[str, Any]:

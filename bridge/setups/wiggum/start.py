@@ -13,7 +13,7 @@ from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.breaker import BreakerSettings, cooled_at, timestamp
 from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
 from bridge.setups.wiggum.state import Checkpointing, EnvironmentDefaults, Mode, State, is_promise
-from bridge.setups.wiggum.task import Asked, Task, digest, name_of, settle, write
+from bridge.setups.wiggum.task import TaskFiles, digest, name_of, settle, write
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.files import Layout
 
 
-_NOTHING = EnvironmentDefaults()
 _OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
@@ -51,7 +50,7 @@ class Request:
     breaker: BreakerSettings | None = None
     checkpoints: Checkpointing | None = None
     tool: str | None = None
-    environment: EnvironmentDefaults = _NOTHING
+    environment: EnvironmentDefaults = EnvironmentDefaults()  # noqa: RUF009
     session_id: str | None = None
     resume: bool = False
     fresh: bool = False
@@ -60,11 +59,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A loop that may start: its state, saved; what people should know; whether it goes on."""
+    """A loop that may start, or is over: its state, saved, and what people should know."""
 
     state: State
     notices: tuple[str, ...]
-    resumed: bool
 
 
 def prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Prepared:
@@ -87,7 +85,7 @@ def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> P
     _check(request)
     before, unreadable = _before(layout, request)
     if before is not None and (over := _over(layout, before, request)):
-        return _saved(layout, probe, closed(before, "plan_complete", over, now), [], now, resumed=True)
+        return _saved(layout, probe, closed(before, "plan_complete", over, now), [], now)
     _check_task(layout, request)
     state = None if before is None or request.fresh else _continued(layout, before, request, now)
     if state is None:
@@ -101,7 +99,7 @@ def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> P
     promise = request.promise
     if promise is None and state is not None and "completion_promise" in state.by_default:
         promise = request.environment.promise
-    task = settle(layout, Asked(request.description, promise, request.fresh, request.force), before, state)
+    task = settle(layout, replace(request, promise=promise), before, state)
     notices = []
     if state is None and layout.state.exists():
         kept = files.set_aside(layout, layout.state, timestamp(now))
@@ -110,21 +108,20 @@ def _prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> P
     _ready(layout, probe)
     files.clear_cancel(layout)
     notices += write(layout, task, timestamp(now))
-    goes_on = state is not None and before is not None
     if state is None or before is None:
         state = _new(layout, request, task, now)
     else:
         state = _with_task(state, before, task)
-        told = ""
+        recovered = ""
         if before.mode == "outer":
             # A turn of the outer loop was killed. A session's may be under way: only its stop counts it.
-            state, told = turns.recover(layout, probe, state, now)
-        notices += [f"the loop goes on behind iteration {state.iteration}", *filter(None, [told])]
-    return _saved(layout, probe, state, notices, now, resumed=goes_on)
+            state, recovered = turns.recover(layout, probe, state, now)
+        notices += [f"the loop goes on behind iteration {state.iteration}", *filter(None, [recovered])]
+    return _saved(layout, probe, state, notices, now)
 
 
-def _with_task(state: State, before: State, task: Task) -> State:
-    """Take over into a state that goes on what PROMPT.md has become."""
+def _with_task(state: State, before: State, task: TaskFiles) -> State:
+    """Put into a state that goes on what PROMPT.md has become."""
     hashed = digest(task.prompt)
     return replace(
         state,
@@ -135,15 +132,13 @@ def _with_task(state: State, before: State, task: Task) -> State:
     )
 
 
-def _saved(
-    layout: Layout, probe: Probe, state: State, notices: list[str], now: datetime, *, resumed: bool = False
-) -> Prepared:
+def _saved(layout: Layout, probe: Probe, state: State, notices: list[str], now: datetime) -> Prepared:
     if state.outcome is not None:
         files.finish(layout, state)
         for notice in notices:
             files.log(layout, notice, "WARN")
         files.log(layout, f"iteration {state.iteration}: the loop ends, {state.outcome}: {state.reason}")
-        return Prepared(state, tuple(notices), resumed)
+        return Prepared(state, tuple(notices))
     if 0 < state.max_iterations <= state.iteration:
         over = closed(state, "max_iterations", f"maximum iterations ({state.max_iterations}) reached", now)
         files.finish(layout, over)
@@ -163,13 +158,14 @@ def _saved(
     for notice in notices:
         files.log(layout, notice, "WARN")
     if state.mode == "hook" and state.turn is None:
+        files.log(layout, f"iteration {state.iteration + 1} begins")
         state = turns.begin(layout, probe, state, now)  # the turn that is under way in the session
     files.save(layout, state)
-    return Prepared(state, tuple(notices), resumed)
+    return Prepared(state, tuple(notices))
 
 
 def _over(layout: Layout, before: State, request: Request) -> str:
-    """Say that the loop to go on with has come to its end already, though nobody has written that down; else ''."""
+    """Return why the loop to go on with is over already, though nobody has written that down; else ''."""
     if before.outcome is not None or request.fresh:
         return ""
     return all_done(before, files.read_plan(layout)) if _same_task(layout, before, request) else ""
@@ -192,7 +188,7 @@ def _check_task(layout: Layout, request: Request) -> None:
 
 
 def _before(layout: Layout, request: Request) -> tuple[State | None, str]:
-    """Read the state at hand, or of the last loop; say why it can't be read, nobody knows whose it was."""
+    """Read the state of the active or the last loop; where it can't be read, return why."""
     try:
         return files.latest_state(layout), ""
     except StateUnreadable as error:
@@ -202,7 +198,7 @@ def _before(layout: Layout, request: Request) -> tuple[State | None, str]:
 
 
 def _continued(layout: Layout, before: State, request: Request, now: datetime) -> State | None:
-    """Give the state to go on with; None to begin anew."""
+    """Return the state to go on with; None to begin anew."""
     same = _same_task(layout, before, request)
     if not same and request.resume and request.description is not None:
         raise LoopRefused(
@@ -269,7 +265,7 @@ def _with_request(state: State, request: Request) -> State:
     )
 
 
-def _new(layout: Layout, request: Request, task: Task, now: datetime) -> State:
+def _new(layout: Layout, request: Request, task: TaskFiles, now: datetime) -> State:
     items = files.read_plan(layout)
     unnamed = ("max_iterations",) if task.adopted else ("max_iterations", "completion_promise")
     state = State(

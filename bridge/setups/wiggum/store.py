@@ -1,29 +1,182 @@
-"""The logs of a turn."""
+"""The files of the outer loop's turns: state, prompt, logs, progress, checkpoints."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bridge.setups.wiggum import files
+from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.files import write_atomic
+from bridge.loop.events import LeftoversEnded, LoopEnded, LoopEvent, LoopInterrupted, Notice
+from bridge.loop.logs import rotate
+from bridge.loop.outcome import build_outcome
+from bridge.loop.store import Store
+from bridge.setups.wiggum import controls, files, turns
+from bridge.setups.wiggum.outer import OuterOutcome, OuterState, ending
+from bridge.setups.wiggum.prompt import turn_prompt
+from bridge.setups.wiggum.reported_errors import logged_errors
 from bridge.turn.logs import bound_logs, logs_of_turns, unused
-from bridge.turn.tool import TurnLogs
+from bridge.turn.tool import TurnLogs, TurnRequest
 
 if TYPE_CHECKING:
-    from bridge.setups.wiggum.files import Layout
+    from collections.abc import Iterable
+    from pathlib import Path
 
+    from bridge.git.work import Probe
+    from bridge.loop.active import ActiveRun
+    from bridge.loop.plan import Plan
+    from bridge.loop.policy import Decision
+    from bridge.loop.store import Turn
+    from bridge.setups.wiggum.files import Layout
 
 _TURN_LOG = re.compile(r"(iteration_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 
 
-def log_names(layout: Layout, iteration: int, max_bytes: int) -> TurnLogs:
-    """Return names for the logs of a turn that no earlier one has used; keep all of them within `max_bytes`."""
-    logs = layout.folder / "logs"
-    with files.usable():
-        logs.mkdir(parents=True, exist_ok=True)
-    bound_logs(logs_of_turns(logs, _TURN_LOG), max_bytes=max_bytes, say=lambda line: files.log(layout, line))
-    name, number = f"iteration_{iteration:04d}", 1
-    while not unused(logs / f"{name}.log"):
-        number += 1
-        name = f"iteration_{iteration:04d}-{number}"
-    return TurnLogs(logs / f"{name}.log", logs / f"{name}.err")
+class OuterStore(Store[OuterState, OuterOutcome]):
+    """The files of one run.
+
+    Args:
+        layout: the project; its lock is held.
+        probe: tells whether a turn changed files.
+        logs_bytes: size of the logs of all turns; 0: any.
+        for_agent: the tool is an agent's script.
+    """
+
+    def __init__(self, layout: Layout, probe: Probe, *, logs_bytes: int, for_agent: bool) -> None:
+        self._layout = layout
+        self._probe = probe
+        self._logs_bytes = logs_bytes
+        self._for_agent = for_agent
+        self._number = 0
+        self._under_way: OuterState | None = None
+        self._end_logged = False
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs."""
+        return self._layout.logs
+
+    def open(self, _active: ActiveRun) -> Iterable[str]:
+        """Say nothing: notices were given when the project's lock was taken."""
+        return ()
+
+    def load(self, state: OuterState) -> tuple[OuterState, Iterable[str]]:
+        """Note what the turn starts from; one that a provider's limit has ended goes on from where it started."""
+        saved, cancelled = state.saved, files.is_cancelled(self._layout)
+        if saved.outcome is None and saved.turn is None and not cancelled:
+            saved = turns.begin(self._layout, self._probe, saved, datetime.now(UTC))
+        return replace(state, saved=saved, cancelled=cancelled), ()
+
+    def begin_turn(self, state: OuterState, _plan: Plan | None, _session: str | None) -> TurnRequest:
+        """Write the prompt and the state."""
+        layout, number = self._layout, state.iteration + 1
+        if not state.limits:
+            files.log(layout, f"iteration {number} begins")
+        text = files.read_text(layout.prompt)
+        if text is None or not text.strip():
+            what = "missing" if text is None else "empty"
+            raise ConfigurationError(f"{layout.prompt} is {what}\n  next: write it anew")
+        with files.usable():
+            layout.folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(layout.turn_prompt, turn_prompt(text, state.saved, number))
+        files.save(layout, state.saved)
+        self._number, self._under_way = number, state
+        session_log = self.logs / "session.log"
+        if self._for_agent:
+            with files.usable():
+                rotate(session_log, max_bytes=files.LOG_BYTES)
+        prompt = layout.turn_prompt if self._for_agent else layout.turn_prompt.relative_to(layout.project)
+        variables = {"SESSION_LOG": str(session_log)}
+        return TurnRequest(number, str(prompt), self._new_logs(number), variables=variables)
+
+    def _new_logs(self, iteration: int) -> TurnLogs:
+        """Return names that no earlier turn has used, and keep all logs of turns within their bound."""
+        logs = self.logs
+        with files.usable():
+            logs.mkdir(parents=True, exist_ok=True)
+        bound_logs(
+            logs_of_turns(logs, _TURN_LOG),
+            max_bytes=self._logs_bytes,
+            say=lambda line: files.log(self._layout, line),
+        )
+        name, number = f"iteration_{iteration:04d}", 1
+        while not unused(logs / f"{name}.log"):
+            number += 1
+            name = f"iteration_{iteration:04d}-{number}"
+        return TurnLogs(logs / f"{name}.log", None if self._for_agent else logs / f"{name}.err")
+
+    def take_in(self, state: OuterState, turn: Turn) -> OuterOutcome:
+        """Judge the output, and look at what the turn has changed."""
+        # Whether it was work that was cut off is the probe's to say: there may be no repository.
+        seen = build_outcome(OuterOutcome, turn.result, turn.request, now=turn.now)
+        text, failure, analysis = turn.result.response, seen.failure, seen.analysis
+        if text is None:
+            text = (analysis.last_text or analysis.text) if analysis else ""
+        elif failure is not None and seen.silent:
+            failure = "the agent gave no response"
+        errors = logged_errors(turn.request.logs.output)
+        reply = turns.AgentReply(text, failure, seen.timed_out or seen.silent, errors)
+        facts = turns.take_in(self._layout, self._probe, state.saved, reply)
+        return replace(seen, facts=facts)
+
+    def keep(self, state: OuterState, outcome: OuterOutcome, decision: Decision) -> Iterable[str]:
+        """Keep the turn's work, then the state that counts it."""
+        if outcome.facts is None or outcome.is_limited:
+            return ()
+        layout, saved = self._layout, state.saved
+        warnings = turns.keep(layout, self._probe, saved, outcome.facts, datetime.now(UTC))
+        files.save(layout, saved)
+        self._under_way = None
+        turns.log_end(layout, saved, outcome.facts)
+        self._end_logged = saved.outcome is not None
+        if decision.wait:
+            waits = f"waiting {decision.wait:.3g} s, {state.failures} failed in a row"
+            files.log(layout, f"iteration {state.iteration}: {waits}")
+        return (*state.warnings, *warnings)
+
+    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+        """Write the loop's log; at its end, move the state to the archive."""
+        layout, number = self._layout, self._number
+        match event:
+            case Notice():
+                files.log(layout, f"iteration {number}: {event.text}", "WARN")
+            case LeftoversEnded():
+                files.log(layout, f"what the agent had left running was ended: {event.groups} process groups")
+            case LoopInterrupted():
+                self._interrupted(event.error)
+            case LoopEnded() if layout.state.exists():
+                self._ended(event)
+        return ()
+
+    def _ended(self, event: LoopEnded) -> None:
+        layout, state = self._layout, event.state
+        assert isinstance(state, OuterState)
+        files.finish(layout, state.saved)
+        if event.reason == "cancelled":
+            files.clear_cancel(layout)
+            files.log(layout, f"iteration {event.iterations}: the loop was stopped by hand")
+        elif not self._end_logged:
+            files.log(
+                layout, f"iteration {event.iterations}: the loop ends, {event.reason}: {event.detail}", "WARN"
+            )
+
+    def _interrupted(self, error: BaseException | None) -> None:
+        layout, number, begun = self._layout, self._number, self._under_way
+        if isinstance(error, ProgramNotFound | ProgramNotStarted | ConfigurationError):
+            files.log(layout, f"iteration {number} could not begin: {error}", "ERROR")
+            if begun is not None:
+                files.save(layout, replace(begun.saved, turn=None))  # it never began, so it doesn't count
+        elif begun is not None and not isinstance(error, Exception):
+            files.log(layout, f"iteration {number} is interrupted; the next start ends it", "WARN")
+
+    def stopped(self) -> bool:
+        """Whether `wiggum stop` was called."""
+        return files.is_cancelled(self._layout)
+
+    def ended_by(self, error: BaseException) -> Decision | None:
+        """Make a signal the end that `wiggum stop --now` asks for; the turn's work is kept."""
+        if isinstance(error, SystemExit) and files.is_cancelled(self._layout):
+            return ending(controls.close_interrupted(self._layout, self._probe, datetime.now(UTC)))
+        return None

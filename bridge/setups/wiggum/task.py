@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import LoopRefused
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.setups.wiggum.files import Layout
+    from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import State
 
 
@@ -43,24 +43,7 @@ _OF_ANY = re.compile(
 _OF_ONE = re.compile(r"^#{1,3}[ \t]*(?:Task|Objective)\b|^Task:", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What ``start`` was asked for, as far as the files matter.
-
-    Attributes:
-        description: the task, in words; None: PROMPT.md has it.
-        promise: the completion promise that was named, or None.
-        fresh: begin anew: plan and progress of what was before are set aside.
-        force: write all templates anew.
-    """
-
-    description: str | None = None
-    promise: str | None = None
-    fresh: bool = False
-    force: bool = False
-
-
-class Task(NamedTuple):
+class TaskFiles(NamedTuple):
     """What the files will be; nothing is written yet.
 
     Attributes:
@@ -86,19 +69,19 @@ def digest(text: str) -> str:
 
 
 def name_of(text: str) -> str:
-    """Give one line for people: the first one of a description, or of a prompt."""
+    """Return one line for people: the first one of a description, or of a prompt."""
     lines = [line.strip(" #") for line in text.splitlines()]
     first = next(filter(None, lines), "the task").removeprefix("Task:").strip()
     return first if len(first) <= _NAME else first[: _NAME - 3] + "..."
 
 
-def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | None) -> Task:
-    """Say what the files are to be. Writes nothing.
+def settle(layout: Layout, request: Request, before: State | None, goes_on: State | None) -> TaskFiles:
+    """Return what the files are to be. Writes nothing.
 
     Args:
         layout: the project.
-        asked: what was asked for.
-        before: the state of the loop at hand, or of the last one.
+        request: what was asked for; its promise is the one that was named, or that the environment has.
+        before: the state of the active loop, or of the last one.
         goes_on: that state, where the loop goes on with it.
 
     Raises:
@@ -108,7 +91,7 @@ def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | 
     made = filled_by(text)
     if made is not None and not _untouched(text, made, before):
         made = None
-    description = (asked.description or "").strip()
+    description = (request.description or "").strip()
     objective = description or (made["objective"] if made else "")
     default = goes_on.completion_promise if goes_on else PROMISE
     values = {
@@ -117,12 +100,12 @@ def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | 
         "iteration_count": "1",
         "last_action": "none yet",
         "remaining_count": "see fix_plan.md",
-        "completion_promise": asked.promise or default,
+        "completion_promise": request.promise or default,
     }
     notices: list[str] = []
     prompt = text
-    if description and (asked.force or not text.strip() or not _is_for(description, text, made, before, goes_on)):
-        if text.strip() and made is None and not asked.force:
+    if description and (request.force or not text.strip() or not _is_for(description, text, made, before, goes_on)):
+        if text.strip() and made is None and not request.force:
             raise LoopRefused(
                 f"{layout.prompt} is of another task, and written or edited by hand: nothing is run\n"
                 "  next: --force writes it anew (the old one is kept); without a description it is run as it is"
@@ -130,18 +113,18 @@ def settle(layout: Layout, asked: Asked, before: State | None, goes_on: State | 
         prompt = filled(template("PROMPT.md"), values)
     elif description and " ".join(description.split()) not in " ".join(text.split()):
         notices.append("PROMPT.md is kept as it is: the description only names the task (--force rewrites it)")
-    promise, prompt = _promise(asked, prompt, values["completion_promise"], notices)
-    return Task(
+    promise, prompt = _promise(request, prompt, values["completion_promise"], notices)
+    return TaskFiles(
         prompt,
         promise,
         promise != values["completion_promise"],
-        tuple(_anew(layout, asked, values, written=bool(made), begins=goes_on is None)),
+        tuple(_anew(layout, request, values, written=bool(made), begins=goes_on is None)),
         values,
         tuple(notices),
     )
 
 
-def write(layout: Layout, task: Task, stamp: str) -> list[str]:
+def write(layout: Layout, task: TaskFiles, stamp: str) -> list[str]:
     """Write what is missing and what is to be new, keeping the old; say what was done."""
     notices = []
     for name in TEMPLATES:
@@ -190,12 +173,12 @@ def _is_for(
     return _OF_ANY.search(text) is not None and _OF_ONE.search(text) is None
 
 
-def _promise(asked: Asked, prompt: str, promise: str, notices: list[str]) -> tuple[str, str]:
-    """Make the promise and the prompt agree; give both."""
+def _promise(request: Request, prompt: str, promise: str, notices: list[str]) -> tuple[str, str]:
+    """Make the promise and the prompt agree; return both."""
     if find_promise(filled(prompt, {"completion_promise": promise}), promise):
         return promise, prompt
     others = promises_in(prompt)
-    if asked.promise is not None:
+    if request.promise is not None:
         notices.append(f"PROMPT.md asks for <promise>{promise}</promise> now")
         return promise, with_promise(prompt, promise)
     if len(others) == 1 and others[0]:
@@ -205,13 +188,15 @@ def _promise(asked: Asked, prompt: str, promise: str, notices: list[str]) -> tup
     return promise, prompt
 
 
-def _anew(layout: Layout, asked: Asked, values: dict[str, str], *, written: bool, begins: bool) -> Iterator[str]:
-    """Give the names of the plan and the progress file where they are those of what was before."""
+def _anew(
+    layout: Layout, request: Request, values: dict[str, str], *, written: bool, begins: bool
+) -> Iterator[str]:
+    """Name the plan and the progress file where they are another task's, or an earlier loop's."""
     for path in (layout.plan, layout.progress):
         text = files.read_text(path)
         other = task_of(text or "") not in ("", values["task_name"])
-        ours = bool(values["objective"]) and (asked.description is not None or written)
-        if (asked.force and asked.description is not None) or (
-            begins and ((other and ours) or (asked.fresh and (ours or path == layout.progress)))
+        ours = bool(values["objective"]) and (request.description is not None or written)
+        if (request.force and request.description is not None) or (
+            begins and ((other and ours) or (request.fresh and (ours or path == layout.progress)))
         ):
             yield path.name

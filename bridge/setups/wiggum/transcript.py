@@ -25,7 +25,7 @@ _CHUNK = 1024 * 1024
 _MOST = 64 * 1024 * 1024
 
 
-class Said(NamedTuple):
+class LastMessage(NamedTuple):
     """The last words in a transcript.
 
     Attributes:
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 def last_message(
     path: Path, *, patience: float = _PATIENCE, wait: Callable[[float], None] = time.sleep
 ) -> str | None:
-    """Give the assistant's last message; None when the file doesn't hold it, even after some patience.
+    """Return the assistant's last message; None when the file doesn't hold it, even after some patience.
 
     Behind a turn that ends with the use of a tool, that is what was said before it in the same turn.
 
@@ -54,21 +54,21 @@ def last_message(
     looks = max(int(patience / _SLICE), 1)
     size: int | None = None
     settled = 0
-    said, known = Said(), -1
+    found, known = LastMessage(), -1
     for left in range(looks, -1, -1):
         before, size = size, _size(path)
         settled = settled + 1 if size is not None and size == before else 0
         # Read only when it counts: a transcript may be large, and every look but the last is for its size.
         if (settled >= _SETTLED or not left) and size is not None and size != known:
-            said, known = read_entries(_backwards(path)), size
-        if settled >= _SETTLED and said.final:
-            return said.text
+            found, known = read_entries(_backwards(path)), size
+        if settled >= _SETTLED and found.final:
+            return found.text
         if left:
             wait(_SLICE)
-    return said.text if said.final or (said.whole and said.text) else None
+    return found.text if found.final or (found.whole and found.text) else None
 
 
-def read_entries(lines: Iterable[bytes]) -> Said:
+def read_entries(lines: Iterable[bytes]) -> LastMessage:
     """Read the end of a transcript, its last line first. Sub-agents, and lines about the session, don't count."""
     parts: list[str] = []
     identity: object = None
@@ -95,11 +95,11 @@ def read_entries(lines: Iterable[bytes]) -> Said:
             identity = message.get("id")
         elif not parts and _works(message.get("content")):
             final = False  # a tool was called last: the answer is yet to come
-    return Said("\n".join(parts), final and bool(parts), whole and bool(parts))
+    return LastMessage("\n".join(parts), final and bool(parts), whole and bool(parts))
 
 
 def printed(path: Path) -> str | None:
-    """Give what a CLI has printed into a file: its text, or the result in its JSON; None for a transcript."""
+    """Return what a CLI has printed into a file: its text, or the result in its JSON; None for a transcript."""
     if _size(path) is None:
         return None
     with suppress(OSError):
@@ -113,7 +113,7 @@ def printed(path: Path) -> str | None:
 
 
 def _results(data: bytes) -> list[str] | None:
-    """Give the results that JSON holds, a document or one a line; None of what holds no JSON objects."""
+    """Return the results that JSON holds, a document or one a line; None of what holds no JSON objects."""
     with suppress(ValueError, RecursionError):
         whole = json.loads(data)
         entries = whole if isinstance(whole, list) else [whole]
@@ -125,7 +125,7 @@ def _results(data: bytes) -> list[str] | None:
 
 
 def tool_errors(path: Path) -> tuple[str, ...]:
-    """Give what tells the errors from others that tools ended with in the last turn, as far as it is written."""
+    """Return what tells the errors from others that tools ended with in the last turn, as far as it is written."""
     from bridge.setups.wiggum.reported_errors import standing_errors
 
     turn: list[dict[str, Any]] = []
@@ -155,7 +155,7 @@ def used_tools(path: Path) -> bool:
 
 
 def _size(path: Path) -> int | None:
-    """Give a file's size; None for what is no regular file: opening a FIFO might take for ever."""
+    """Return a file's size; None for what is no regular file: opening a FIFO might take for ever."""
     with suppress(OSError, ValueError):
         found = path.stat()
         return found.st_size if stat.S_ISREG(found.st_mode) else None
@@ -163,7 +163,7 @@ def _size(path: Path) -> int | None:
 
 
 def _backwards(path: Path) -> Iterator[bytes]:
-    """Give the lines of a file, the last one first, reading no more of it than is asked for."""
+    """Return the lines of a file, the last one first, reading no more of it than is asked for."""
     position = _size(path)
     if position is None:
         return

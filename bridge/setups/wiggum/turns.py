@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from bridge.git.repository import Look
 from bridge.setups.wiggum import checkpoints, files, progress
 from bridge.setups.wiggum.breaker import timestamp
-from bridge.setups.wiggum.policy import Decision, TurnFacts, all_done, closed, decide, with_items
+from bridge.setups.wiggum.policy import TurnFacts, all_done, closed, decide, with_items
 from bridge.setups.wiggum.state import State, Turn
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from bridge.git.work import Probe
-    from bridge.loop.turn_records import TurnRecord
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.progress import Items
 
@@ -34,24 +33,13 @@ class AgentReply:
         text: its last message.
         failure: why its run failed, or None.
         excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
-        elapsed: seconds that the loop has run.
-        record: the turn, summed up for the records; None: the agent was not run.
-        tool_errors: what tells the errors from others that its tools ended with.
+        tool_errors: what tells the errors that its tools ended with from others.
     """
 
     text: str = ""
     failure: str | None = None
     excused: bool = False
-    elapsed: float = 0.0
     tool_errors: tuple[str, ...] = ()
-    record: TurnRecord | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Limited:
-    """A provider's limit has ended the agent's run, which is repeated behind it: no turn, but on record."""
-
-    record: TurnRecord
 
 
 def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
@@ -59,55 +47,65 @@ def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
     look = probe.look()
     number = state.iteration + 1
     blocks = progress.count_blocks(files.read_text(layout.progress) or "", number)
-    items = files.read_plan(layout)
-    files.log(layout, f"iteration {number} begins")
-    return replace(
-        with_items(state, items),
-        turn=Turn(number, timestamp(now), look.head, look.tree, blocks),
-        updated_at=timestamp(now),
-    )
+    turn = Turn(number, timestamp(now), look.head, look.tree, blocks)
+    return replace(with_items(state, files.read_plan(layout)), turn=turn, updated_at=timestamp(now))
 
 
-def end(layout: Layout, probe: Probe, state: State, reply: AgentReply, now: datetime) -> tuple[State, Decision]:
-    """Take in what a turn came to: progress block, checkpoint, decision. The state is the caller's to save."""
+def take_in(layout: Layout, probe: Probe, state: State, reply: AgentReply) -> TurnFacts:
+    """Return what a turn came to."""
     turn = state.turn or Turn(state.iteration + 1)
     items = files.read_plan(layout)
     changed = probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None
-    excused = reply.failure and reply.excused and changed
-    excuse = (f"{reply.failure}; its work counts",) if excused else ()
-    facts = TurnFacts(
+    excused = reply.failure is not None and reply.excused and bool(changed)
+    return TurnFacts(
+        turn=turn,
         text=reply.text,
-        failure=None if excuse else reply.failure,
+        failure=None if excused else reply.failure,
+        warnings=(f"{reply.failure}; its work counts",) if excused else (),
         changed=changed,
         items=items,
         ticked=_newly_ticked(items, state),
         done=_own_entry(layout, turn),
-        elapsed=reply.elapsed,
         tool_errors=reply.tool_errors,
     )
-    after, decision = decide(replace(state, iteration=turn.number - 1), facts, now)
-    _append_block(layout, turn, facts, decision, now)
-    made = _checkpoint(probe, after, turn)
-    warnings = (*excuse, *decision.warnings, *((made.warning,) if made.warning else ()))
-    decision = decision._replace(warnings=warnings)
-    _log(layout, after, decision)
-    return after, decision
 
 
-def _log(layout: Layout, state: State, decision: Decision) -> None:
-    which = f"iteration {state.iteration}"
-    for warning in decision.warnings:
-        files.log(layout, f"{which}: {warning}", "WARN")
-    if decision.failure:
-        files.log(layout, f"{which} failed: {decision.failure}", "WARN")
+def keep(
+    layout: Layout, probe: Probe, after: State, facts: TurnFacts, now: datetime, *, note: str = ""
+) -> tuple[str, ...]:
+    """Keep a turn's work: progress block and checkpoint; return warnings. The state is the caller's to save."""
+    failed = after.outcome not in (None, "complete", "plan_complete")
+    _append_block(layout, facts, (after.reason,) if failed else (), now)
+    turn, run = facts.turn, after.run_id or "run"
+    made = checkpoints.make(probe.git, turn.number, after.checkpoints, run=run, since=turn.head, note=note)
+    return (made.warning,) if made.warning else ()
+
+
+def log_end(layout: Layout, after: State, facts: TurnFacts) -> None:
+    """Write to the loop's log what a turn came to."""
+    which = f"iteration {after.iteration}"
+    if facts.failure:
+        files.log(layout, f"{which} failed: {facts.failure}", "WARN")
     else:
-        files.log(layout, f"{which} is over: {state.last_action or 'nothing was said'}")
-    if decision.outcome is None:
-        files.log(layout, f"{which}: the loop goes on; circuit breaker {state.breaker.state}")
+        files.log(layout, f"{which} is over: {after.last_action or 'nothing was said'}")
+    if after.outcome is None:
+        files.log(layout, f"{which}: the loop goes on; circuit breaker {after.breaker.state}")
     else:
-        good = state.exit_code == 0
-        ending = f"{which}: the loop ends, {decision.outcome} (exit code {state.exit_code}): {decision.reason}"
-        files.log(layout, ending, "INFO" if good else "WARN")
+        ending = f"{which}: the loop ends, {after.outcome} (exit code {after.exit_code}): {after.reason}"
+        files.log(layout, ending, "INFO" if after.exit_code == 0 else "WARN")
+
+
+def end(
+    layout: Layout, probe: Probe, state: State, reply: AgentReply, now: datetime, *, elapsed: float
+) -> tuple[State, tuple[str, ...]]:
+    """Take in a turn, decide, and keep its work; return the state, which is the caller's to save, and warnings."""
+    facts = replace(take_in(layout, probe, state, reply), elapsed=elapsed)
+    after, warnings = decide(state, facts, now)
+    warnings = (*warnings, *keep(layout, probe, after, facts, now))
+    for warning in warnings:
+        files.log(layout, f"iteration {after.iteration}: {warning}", "WARN")
+    log_end(layout, after, facts)
+    return after, warnings
 
 
 def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[State, str]:
@@ -116,29 +114,21 @@ def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[
     if turn is None:
         return state, ""
     items = files.read_plan(layout)
-    facts = TurnFacts(
-        failure="interrupted", items=items, ticked=_newly_ticked(items, state), done=_own_entry(layout, turn)
-    )
-    _append_block(layout, turn, facts, Decision(), now)
-    made = _checkpoint(probe, state, turn, note=" (interrupted)")
-    over = all_done(state, items, facts.ticked)
+    ticked, done = _newly_ticked(items, state), _own_entry(layout, turn)
+    facts = TurnFacts(turn=turn, failure="interrupted", items=items, ticked=ticked, done=done)
+    warnings = keep(layout, probe, state, facts, now, note=" (interrupted)")
+    over = all_done(state, items, ticked)
     after = replace(
         with_items(state, items),
         iteration=turn.number,
         turn=None,
-        last_action=facts.done or "interrupted",
+        last_action=done or "interrupted",
         updated_at=timestamp(now),
     )
     if over:
         after = closed(after, "plan_complete", over, now)
-    told = f"iteration {turn.number} was interrupted; its work is kept, the loop goes on behind it"
-    return after, "; ".join(filter(None, (told, made.warning)))
-
-
-def _checkpoint(probe: Probe, state: State, turn: Turn, note: str = "") -> checkpoints.CheckpointResult:
-    return checkpoints.make(
-        probe.git, turn.number, state.checkpoints, run=state.run_id or "run", since=turn.head, note=note
-    )
+    message = f"iteration {turn.number} was interrupted; its work is kept, the loop goes on behind it"
+    return after, "; ".join((message, *warnings))
 
 
 def _newly_ticked(items: Items, state: State) -> tuple[str, ...]:
@@ -146,14 +136,15 @@ def _newly_ticked(items: Items, state: State) -> tuple[str, ...]:
 
 
 def _own_entry(layout: Layout, turn: Turn) -> str:
-    """Give what the agent's own block says that it completed; '' when it wrote none in this turn."""
+    """Return what the agent's own block says that it completed; '' when it wrote none in this turn."""
     text = files.read_text(layout.progress) or ""
     own = [block for block in progress.read_blocks(text) if block.iteration == turn.number and not block.auto]
     return "; ".join(own[-1].completed) if own and progress.count_blocks(text, turn.number) > turn.blocks else ""
 
 
-def _append_block(layout: Layout, turn: Turn, facts: TurnFacts, decision: Decision, now: datetime) -> None:
+def _append_block(layout: Layout, facts: TurnFacts, blockers: tuple[str, ...], now: datetime) -> None:
     """Append a block to progress.txt unless the agent did."""
+    turn = facts.turn
     text = files.read_text(layout.progress) or ""
     if progress.count_blocks(text, turn.number) > turn.blocks:
         return
@@ -163,6 +154,6 @@ def _append_block(layout: Layout, turn: Turn, facts: TurnFacts, decision: Decisi
         completed=facts.ticked,
         attempted=(facts.failure,) if facts.failure else (),
         next=facts.items.todo[:1],
-        blockers=(decision.reason,) if decision.outcome not in (None, "complete", "plan_complete") else (),
+        blockers=blockers,
     )
     files.append_progress(layout, progress.host_block(block))

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from bridge.setups.bmalph.keys import KEYS
+<<<<<<< HEAD
 from bridge.setups.bmalph.layout import Folder, locate
+=======
+from tests import command
+from tests.command import MAIN
+>>>>>>> main
 from tests.setups.bmalph.agents import CLIS
 
 ROOT = Path(__file__).resolve().parents[3]
-MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 NOW = 1_767_323_045.0  # 2026-01-02T03:04:05+00:00
 OURS = {name for key in KEYS for name in (key.name, key.alias)} | {"RALPH_DIR", "NO_COLOR", "FORCE_COLOR"}
 
@@ -60,13 +63,15 @@ class Project:
         return env | {"PATH": path, "PYTHONPATH": str(ROOT), "TZ": "UTC"} | self.env | more
 
     def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return self._run([*MAIN, *words], more)
+        done = command.run(words, cwd=self.path, env=self.environment(**more))
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
 
     def controller(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Start ``ralph_loop.sh`` as `bmalph run` does."""
-        return self._run(["bash", "./.ralph/ralph_loop.sh", *words], more)
+        return self.program(["bash", "./.ralph/ralph_loop.sh", *words], **more)
 
-    def _run(self, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def program(self, words: list[str], **more: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             words,
             cwd=self.path,

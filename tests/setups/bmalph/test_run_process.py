@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.process.leftovers import marked
+from tests.command import MAIN
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.agents import CLIS, Agent, heard
-from tests.setups.bmalph.conftest import MAIN
 from tests.setups.bmalph.test_run import Watched
 
 if TYPE_CHECKING:

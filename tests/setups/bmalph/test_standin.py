@@ -72,7 +72,7 @@ def test_t26_without_the_folder_nothing_is_created(adopted: Project, option: str
     elsewhere = adopted.path / "elsewhere"
     elsewhere.mkdir()
     script = adopted.path / ".ralph/ralph_loop.sh"
-    done = adopted._run(["sh", "-c", 'cd elsewhere && exec bash "$@"', "sh", str(script), option], {})
+    done = adopted.program(["sh", "-c", 'cd elsewhere && exec bash "$@"', "sh", str(script), option])
     assert (done.returncode, done.stderr) == (0, "")
     assert os.listdir(elsewhere) == []
 
@@ -113,7 +113,7 @@ def test_settings_that_cannot_be_used_end_with_1_here(adopted: Project) -> None:
     ],
 )
 def test_what_is_missing_before_a_loop(adopted: Project, change: str, said: str) -> None:
-    adopted._run(["sh", "-c", change], {})
+    adopted.program(["sh", "-c", change])
     done = adopted.controller()
     assert (done.returncode, said in done.stderr) == (1, True), done.stderr
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pexpect
 import pytest
 
-from tests.cli.conftest import MAIN, Project
-from tests.warm import Warm
+from tests.cli.conftest import Project
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,13 +87,6 @@ RULE = "=" * 80
 class Ralph(Project):
     """The project; `home` is its ``.ralph``."""
 
-    warm: Warm
-
-    def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        done = self.warm.run(arguments, cwd=self.folder, env=self.env | env)
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
-
     @property
     def home(self) -> Path:
         return self.folder / ".ralph"
@@ -146,16 +139,9 @@ class Ralph(Project):
         return str(line)
 
 
-@pytest.fixture(scope="session")
-def warm() -> Iterator[Warm]:
-    made = Warm()
-    yield made
-    made.close()
-
-
 @pytest.fixture
-def ralph(tmp_path: Path, warm: Warm) -> Ralph:
-    made = Ralph(tmp_path / "project", warm)
+def ralph(tmp_path: Path) -> Ralph:
+    made = Ralph(tmp_path / "project")
     made.write("specs/one.md", "# One\n")
     made.write(".ralph/ralph", CONTROLLER, 0o755)
     made.write(".ralph/lib/plan-filter.sh", "exit 9\n")

@@ -17,12 +17,13 @@ import psutil
 from bridge.setups.wiggum.files import Layout
 from bridge.setups.wiggum.hook import answer
 from bridge.setups.wiggum.transcript import last_message
+from tests import command
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from bridge.setups.wiggum.hook_protocol import HookResponse
 
 ROOT = Path(__file__).resolve().parents[3]
-MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 OURS = (
     *("CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "CLAUDE_PROJECT_DIR", "CLAUDE_TRANSCRIPT"),
     *("PLATFORM_DRIVER", "RALPH_COMPLETION_PROMISE", "RALPH_MAX_ITERATIONS"),
@@ -119,16 +120,7 @@ class Project:
         )
 
     def run(self, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*MAIN, *arguments],
-            cwd=self.path,
-            env=self.environment | env,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
+        done = command.run(arguments, cwd=self.path, env=self.environment | env, stdin=stdin.encode())
         assert "Traceback" not in done.stderr, done.stderr
         assert "a bug of ours" not in done.stderr, done.stderr
         return done

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.setups.wiggum.transcript import last_message
-from tests.setups.wiggum.project import MAIN
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,146 +3,179 @@
 from __future__ import annotations
 
 import signal
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.agent import Agent
 from bridge.cli._terminal import guarded
-from bridge.errors import ProgramNotFound
 from bridge.git.work import Probe
-from bridge.setups.wiggum import outer
+from bridge.loop.active import ActiveRun
+from bridge.loop.events import IterationEnded, LoopEnded, Notice, Waiting
+from bridge.loop.policy import Limits
+from bridge.loop.runner import run_loop
+from bridge.loop.settings import LoopSettings
 from bridge.setups.wiggum.breaker import BreakerSettings
 from bridge.setups.wiggum.files import FILES
-from bridge.setups.wiggum.outer import Ended, Paused, run_outer
+from bridge.setups.wiggum.outer import OuterPolicy, OuterState
 from bridge.setups.wiggum.start import Request, prepare
-from bridge.setups.wiggum.tools import AgentTool
-from bridge.setups.wiggum.turns import AgentReply
+from bridge.setups.wiggum.store import OuterStore
+from bridge.stream.analysis import Analyzer
+from bridge.turn.tool import Command, TurnResult
 from tests.setups.wiggum.project import none_sleeps, unique_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bridge.setups.wiggum.files import Layout
+    from bridge.loop.events import LoopEvent
+    from bridge.turn.tool import TurnRequest
     from tests.setups.wiggum.project import Project
 
-FAILED = AgentReply(failure="exit status 1")
-DONE = AgentReply("<promise>COMPLETE</promise>")
+
+def reply(text: str, status: int = 0, *, cut: bool = False) -> TurnResult:
+    output = Analyzer()
+    output.feed(text.encode())
+    return TurnResult(status, output, timed_out=cut, response=text)
+
+
+FAILED = reply("", 1)
+DONE = reply("<promise>COMPLETE</promise>")
+CUT = reply("", 1, cut=True)
+SILENT = reply("")
 
 
 class Scripted:
     """Says what it was told to say, turn by turn; with `work`, it changes a file in each."""
 
-    def __init__(self, replies: Sequence[AgentReply], *, work: bool = False) -> None:
+    name = "agent scripted"
+
+    def __init__(self, project: Project, replies: Sequence[TurnResult], *, work: bool = False) -> None:
+        self.project = project
         self.replies = list(replies)
         self.work = work
         self.seconds: list[float | None] = []
 
-    def turn(self, layout: Layout, number: int, seconds: float | None) -> Generator[None, None, AgentReply]:
-        self.seconds.append(seconds)
+    def supports_sessions(self) -> bool:
+        return False
+
+    def prepare(self, _request: TurnRequest) -> Command:
+        return Command(("scripted",))
+
+    def run(self, _command: Command, request: TurnRequest) -> Generator[LoopEvent, None, TurnResult]:
+        self.seconds.append(request.timeout)
         if self.work:
-            (layout.project / "work.txt").write_text(f"turn {number}\n")
+            self.project.write("work.txt", f"turn {request.number}\n")
         return self.replies.pop(0)
         yield
 
+    def recover_session_id(self, _output_file: str) -> str | None:
+        return None
 
-def events(project: Project, tool: Scripted, delay: float, **request: object) -> list[object]:
-    probe = Probe(project.path, FILES)
+    def denial_help(self) -> str:
+        return ""
+
+
+def events(
+    project: Project, *replies: TurnResult, delay: float = 0.001, work: bool = False, **request: object
+) -> tuple[list[LoopEvent], Scripted]:
+    tool = Scripted(project, replies, work=work)
+    layout, probe = project.layout, Probe(project.path, FILES)
     wanted = Request(breaker=BreakerSettings(no_change=0, same_error=0), **request)  # type: ignore[arg-type]
-    state = prepare(project.layout, probe, wanted, datetime.now(UTC)).state
-    found: list[object] = []
-    for event in run_outer(project.layout, probe, state, tool, retry_delay=delay):  # type: ignore[arg-type]
-        found.append(event)
-        if isinstance(event, Paused) and delay > 1:
-            project.write(".claude/ralph/cancel", "now\n")  # what `wiggum stop` leaves
-    return found
+    state = prepare(layout, probe, wanted, datetime.now(UTC)).state
+    seconds = None if state.max_minutes is None else state.max_minutes * 60
+    settings = LoopSettings(project=project.path, resume=False, limits=Limits(None, 0, seconds), files=FILES)
+    store = OuterStore(layout, probe, logs_bytes=0, for_agent=True)
+    active = ActiveRun(layout.folder, project.path, command=[])
+    found: list[LoopEvent] = []
+    loop = run_loop(tool, OuterPolicy(delay), store, settings, active=active, state=OuterState(saved=state))
+    with closing(loop):
+        for event in loop:
+            found.append(event)
+            if isinstance(event, Waiting) and delay > 1:
+                project.write(".claude/ralph/cancel", "now\n")  # what `wiggum stop` leaves
+    return found, tool
+
+
+def pauses(told: list[LoopEvent]) -> list[tuple[float, int]]:
+    ends = [each for each in told if isinstance(each, IterationEnded)]
+    return [(each.decision.wait, each.state.failures) for each in ends if each.decision.wait]
 
 
 def test_req_rw_103_a_cli_that_fails_at_once_is_given_growing_pauses(project: Project) -> None:
-    told = events(project, Scripted([FAILED, FAILED, FAILED, AgentReply("Worked."), FAILED, DONE]), 0.001)
-    pauses = [(each.seconds, each.failures) for each in told if isinstance(each, Paused)]
-    assert pauses == [(0.001, 1), (0.002, 2), (0.004, 3), (0.001, 1)]
+    told, _ = events(project, FAILED, FAILED, FAILED, reply("Worked."), FAILED, DONE)
+    assert pauses(told) == [(0.001, 1), (0.002, 2), (0.004, 3), (0.001, 1)]
     assert project.state["outcome"] == "complete"
 
 
 def test_no_pause_is_asked_for_with_0(project: Project) -> None:
-    told = events(project, Scripted([FAILED, FAILED, DONE]), 0)
-    assert not [each for each in told if isinstance(each, Paused)]
+    told, _ = events(project, FAILED, FAILED, DONE, delay=0)
+    assert not pauses(told)
 
 
 def test_a_stop_ends_a_pause(project: Project) -> None:
-    told = events(project, Scripted([FAILED]), 600)
-    assert isinstance(told[-1], Ended)
-    assert (told[-1].state.outcome, told[-1].state.iteration) == ("cancelled", 1)
+    told, _ = events(project, FAILED, delay=600)
+    assert isinstance(told[-1], LoopEnded)
+    assert (told[-1].reason, told[-1].iterations, told[-1].status) == ("cancelled", 1, 130)
 
 
 def test_a_pause_isn_t_longer_than_the_minutes_that_are_left(project: Project) -> None:
-    told = events(project, Scripted([FAILED]), 1, max_minutes=0.005)
-    assert isinstance(told[-1], Ended)
-    assert (told[-1].state.outcome, told[-1].state.iteration) == ("max_minutes", 1)
-    assert all(each.seconds <= 0.3 for each in told if isinstance(each, Paused))
+    told, _ = events(project, FAILED, delay=60, max_minutes=0.01)
+    assert isinstance(told[-1], LoopEnded)
+    assert told[-1].iterations == 1
+    assert all(wait <= 0.6 for wait, _ in pauses(told))
 
 
 def test_f7_a_turn_gets_the_minutes_that_are_left(project: Project) -> None:
     """14 F.7."""
-    tool = Scripted([AgentReply("Worked."), DONE])
-    events(project, tool, 0, max_minutes=60)
+    _, tool = events(project, reply("Worked."), DONE, max_minutes=60)
     first, second = tool.seconds
     assert first is not None
     assert second is not None
     assert 0 < second < first <= 3600
-    tool = Scripted([DONE])
-    events(project, tool, 0, fresh=True)
+    _, tool = events(project, DONE, fresh=True)
     assert tool.seconds == [None]
 
 
-@pytest.mark.parametrize("failure", ["it ran for too long and was ended", "the agent gave no response"])
-def test_req_rw_108_work_excuses_a_turn_that_was_cut_off_or_silent(project: Project, failure: str) -> None:
-    cut = AgentReply(failure=failure, excused=True)
-    told = events(project, Scripted([cut, cut, DONE], work=True), 0.001)
-    assert not [each for each in told if isinstance(each, Paused)]
-    warned = [each.decision.warnings for each in told if isinstance(each, outer.TurnEnded)]
-    assert warned == [(f"{failure}; its work counts",)] * 2 + [()]
+@pytest.mark.parametrize(
+    ("turn", "failure"),
+    [(CUT, "it ran for too long and was ended"), (SILENT, "the agent gave no response")],
+)
+def test_req_rw_108_work_excuses_a_turn_that_was_cut_off_or_silent(
+    project: Project, turn: TurnResult, failure: str
+) -> None:
+    told, _ = events(project, turn, turn, DONE, work=True)
+    assert not pauses(told)
+    assert [each.text for each in told if isinstance(each, Notice)] == [f"{failure}; its work counts"] * 2
     assert project.state["breaker"]["same_error_count"] == 0
 
 
 def test_without_work_such_a_turn_has_failed(project: Project) -> None:
-    cut = AgentReply(failure="it ran for too long and was ended", excused=True)
-    told = events(project, Scripted([cut, DONE]), 0.001)
-    assert [each.failures for each in told if isinstance(each, Paused)] == [1]
+    told, _ = events(project, CUT, DONE)
+    assert [failures for _, failures in pauses(told)] == [1]
 
 
 # -- agents ------------------------------------------------------------------------------------------
 
 
-def turn(project: Project, script: str, timeout: float | None = None) -> AgentReply:
-    path = project.write(
-        "bin/my.sh", script + "\nagent_extract_response() { cat; }\nagent_format_display() { cat; }\n"
-    )
-    project.write(".claude/ralph/prompt.md", "Go.\n")
-    with Agent.load(path, cwd=project.path) as agent:
-        run = AgentTool(agent=agent, timeout=timeout).turn(project.layout, 1, None)
-        while True:
-            try:
-                next(run)
-            except StopIteration as end:
-                found: AgentReply = end.value
-                return found
+def start_agent(project: Project, script: str) -> str:
+    shown = "agent_extract_response() { cat; }\nagent_format_display() { cat; }\n"
+    project.write("bin/my.sh", f"{script}\n{shown}")
+    return project.wiggum("start", "--agent", "bin/my.sh", "--timeout", "0.005", "--max-iterations", "1").stderr
 
 
 @pytest.mark.parametrize("trap", [":", "trap '' INT"])
 def test_an_agent_that_runs_for_too_long_is_ended_with_all_that_it_started(project: Project, trap: str) -> None:
     mark = unique_seconds()
-    script = f"AGENT_CLI=sh\nagent_invoke() {{ {trap}\nsh -c 'sleep {mark}; :'; }}"
-    reply = turn(project, script, timeout=0.3)
-    assert (reply.failure, reply.excused) == ("it ran for too long and was ended", True)
+    told = start_agent(project, f"AGENT_CLI=sh\nagent_invoke() {{ {trap}\nsh -c 'sleep {mark}; :'; }}")
+    assert "it ran for too long and was ended" in told
     assert none_sleeps(mark)
 
 
 def test_an_agent_whose_program_is_missing_has_no_turn(project: Project) -> None:
-    with pytest.raises(ProgramNotFound, match="no-such-cli was not found on PATH"):
-        turn(project, "AGENT_CLI=no-such-cli\nagent_invoke() { echo hi; }")
+    told = start_agent(project, "AGENT_CLI=no-such-cli\nagent_invoke() { echo hi; }")
+    assert "no-such-cli was not found on PATH" in told
+    assert (project.state["iteration"], project.state["turn"]) == (0, None)
 
 
 # -- in a session ------------------------------------------------------------------------------------

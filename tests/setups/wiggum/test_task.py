@@ -87,8 +87,15 @@ def _free(_text: str) -> str:
     return OLD
 
 
-@pytest.mark.parametrize("edit", [_appended, _refined, _rewritten, _free])
-@pytest.mark.parametrize("options", [(), ("--completion-promise", "FOO"), ("--mode", "hook"), ("--fresh",)])
+@pytest.mark.parametrize(
+    ("edit", "options"),
+    [
+        (_appended, ()),
+        (_refined, ("--completion-promise", "FOO")),
+        (_rewritten, ("--mode", "hook")),
+        (_free, ("--fresh",)),
+    ],
+)
 def test_f1_an_edited_prompt_of_another_task_is_refused(bare: Project, edit: Any, options: tuple[str, ...]) -> None:
     start(bare, "Build A")
     text = edit(bare.read("PROMPT.md"))
