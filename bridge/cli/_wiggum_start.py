@@ -29,12 +29,6 @@ _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
-<<<<<<< HEAD
-    from bridge.git.work import Probe
-    from bridge.loop.lock import one_loop
-    from bridge.setups.projects import other_folders
-=======
->>>>>>> main
     from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.controls import overview
 
@@ -106,7 +100,7 @@ def _session(layout: Layout, request: Request, given: dict[str, Any]) -> int:
     """Make everything ready for the Stop hook."""
     from bridge.git.work import Probe
     from bridge.loop.lock import one_loop
-    from bridge.setups.places import other_folders
+    from bridge.setups.projects import other_folders
     from bridge.setups.wiggum.files import FILES, usable
     from bridge.setups.wiggum.start import prepare
 

@@ -11,12 +11,9 @@ from pathlib import Path
 import pytest
 
 from bridge.setups.bmalph.keys import KEYS
-<<<<<<< HEAD
 from bridge.setups.bmalph.layout import Folder, locate
-=======
 from tests import command
 from tests.command import MAIN
->>>>>>> main
 from tests.setups.bmalph.agents import CLIS
 
 ROOT = Path(__file__).resolve().parents[3]
