@@ -228,8 +228,6 @@ def _unknown(name: str, path: tuple[str, ...], help_: Help) -> list[OptionError]
     if name in HIDDEN.get(path[0], ()):
         return []
     if command := help_.commands.get(name.lstrip("-")):
-        return [
-            OptionError(name, " ".join(path), "is not an option of", f"it is a command: {path[0]} ... {command}")
-        ]
+        return [OptionError(name, " ".join(path), _NO_OPTION, f"it is a command: {path[0]} ... {command}")]
     close = difflib.get_close_matches(name, help_.options, 1, 0.7)
     return [OptionError(name, " ".join(path), _NO_OPTION, f"did you mean {close[0]}?" if close else "")]

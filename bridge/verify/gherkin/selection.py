@@ -32,7 +32,7 @@ TAGS = {
     "recorded": "applies to agents of programs whose output is recorded here",
     "slow": "takes more than a second",
     "lifting": "about hooks that one jq runs",
-    "shipped": "applies to the scripts that ralph-bridge brings along, and holds them to more than the contract",
+    "shipped": "applies to the scripts that ralph-bridge brings along, byte for byte",
     "with_sessions": "applies to drivers that can resume sessions",
     "without_sessions": "applies to drivers that can't resume sessions",
     "with_live_output": "applies to drivers with live output",
