@@ -33,7 +33,7 @@ class Wiggum:
         self.done = self.project.wiggum("start", "--no-live", *arguments)
 
     @property
-    def told(self) -> str:
+    def messages(self) -> str:
         assert self.done is not None
         return self.done.stderr
 
@@ -165,17 +165,17 @@ def _restored(wiggum: Wiggum, number: int) -> None:
 def _ends(wiggum: Wiggum, outcome: str, status: int) -> None:
     assert wiggum.done is not None
     state = wiggum.project.state
-    assert (state["outcome"], wiggum.done.returncode) == (outcome, status), wiggum.told
+    assert (state["outcome"], wiggum.done.returncode) == (outcome, status), wiggum.messages
     assert state["exit_code"] == status
-    assert f"({outcome})" in wiggum.told
+    assert f"({outcome})" in wiggum.messages
 
 
 @then(parsers.parse('it is refused with exit status {status:d} and "{text}"'))
 def _refused(wiggum: Wiggum, status: int, text: str) -> None:
     assert wiggum.done is not None
     assert wiggum.done.returncode == status
-    assert text in wiggum.told
-    assert "next: " in wiggum.told
+    assert text in wiggum.messages
+    assert "next: " in wiggum.messages
 
 
 @then(parsers.parse("the agent was run {count:d} times"))
@@ -185,7 +185,7 @@ def _turns(wiggum: Wiggum, count: int) -> None:
 
 @then(parsers.parse('the user is told "{text}"'))
 def _told(wiggum: Wiggum, text: str) -> None:
-    assert text in wiggum.told
+    assert text in wiggum.messages
 
 
 @then(parsers.parse("the breaker is {state}"))

@@ -121,6 +121,18 @@ def test_features_without_pytest_knowledge(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("script", ["drivers/codex.sh", "drivers/copilot.sh", "agents/cline.sh"])
+def test_on_our_own_scripts_the_features_about_them_are_run_too(script: str) -> None:
+    kind, _, name = script.partition("/")
+    [finished] = (
+        event for event in features.run([resources.shipped(kind) / name]) if isinstance(event, ScriptFinished)
+    )
+    stems = {result.code.partition(":")[0] for result in finished.results}
+    assert {"clauses", "build_command", "loading"} <= stems or {"agent_clauses", "agent"} == stems
+    assert {result.outcome for result in finished.results} == {Outcome.PASSED}, finished.findings
+
+
+@pytest.mark.slow
 def test_the_features_of_agents_without_pytest_knowledge(tmp_path: Path) -> None:
     script = tmp_path / "my-agent.sh"
     script.write_text(minimal_agent())
