@@ -98,12 +98,9 @@ def _read(key: str, value: str, fields: dict[str, str | bool | int]) -> None:
         case "EXIT_SIGNAL":
             if found := _BOOL.match(words):
                 fields["exit_signal"] = found[1].lower() == "true"
-        case "TASKS_COMPLETED_THIS_LOOP":
+        case "TASKS_COMPLETED_THIS_LOOP" | "FILES_MODIFIED" as name:
             if found := _INT.match(words):
-                fields["tasks_completed"] = int(found[1])
-        case "FILES_MODIFIED":
-            if found := _INT.match(words):
-                fields["files_modified"] = int(found[1])
+                fields[name.lower().removesuffix("_this_loop")] = int(found[1])
         case "RECOMMENDATION":
             # Placeholder of the template: <one line> or [one line].
             if value and not re.fullmatch(r"<.*>|\[.*\]", value):

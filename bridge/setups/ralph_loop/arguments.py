@@ -56,13 +56,11 @@ def parse(words: Sequence[str]) -> Request | Refusal:
     >>> parse(["frobnicate"])
     Refusal(status=1, message='Error: unknown argument: frobnicate', usage='stderr')
     """
-    request = Request("")
-    for word in words:
+    request = Request("", process="--process" in words)
+    for word in (each for each in words if each != "--process"):
         if word in ("-h", "--help"):
             return Refusal(0, usage="stdout")
-        if word == "--process":
-            request = replace(request, process=True)
-        elif request.mode == "help":
+        if request.mode == "help":
             request = replace(request, topic=word)
         elif word in MODES:
             request = replace(request, mode=word)
