@@ -238,7 +238,7 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         """Append to ``live.log``."""
         self._live_log.write(data)
 
-    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:  # noqa: C901 - a case per kind of event
+    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write what follows from an event."""
         now = self._now()
         match event:
