@@ -16,8 +16,6 @@ from bridge.verify.model import CheckResult, Finding, Outcome, Severity
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["folded"]
-
 _WORST = tuple(Severity)
 _WORD = re.compile(r"\w+")
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from bridge.verify.subject import Subject
 
-__all__ = ["READABLE", "Given", "given_in", "not_admitted", "nothing_verified", "scripts_in"]
-
 READABLE, FOR_BASH, HOOKS = "RB001", "RB002", "RB005"
 
 

@@ -12,19 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = [
-    "CheckResult",
-    "Event",
-    "Finding",
-    "Kind",
-    "Outcome",
-    "RunFinished",
-    "RunStarted",
-    "ScriptFinished",
-    "ScriptStarted",
-    "Severity",
-]
-
 Kind = Literal["driver", "agent", "out-of-scope"]
 """What a script is, told by the functions that it defines. Helper scripts that define no hook are not run."""
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-__all__: list[str] = []
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Our options."""

@@ -6,10 +6,9 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.jq_use import at_once, is_jq
+from bridge.verify.facts.usage import at_once, is_jq, stderr_of
 from bridge.verify.model import Severity
 from bridge.verify.registry import AGENT, CannotTell, Problem, static
-from bridge.verify.streams import stderr_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from bridge.verify.facts.model import Command, Facts, Function, Read, Write
 
-__all__ = ["Effects", "effects_of"]
-
 
 class Effects(NamedTuple):
     """Everything that may happen in a call, callees included.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-__all__ = ["Command", "Facts", "Function", "How", "Read", "Write"]
-
 How = Literal["array", "string", "element", "read", "loop", "arithmetic", "default", "declare", "unset"]
 """array: ``x=(…)``; string: ``x=…``; element: ``x[1]=…``; read: filled by a builtin such as read, mapfile, getopts,
 printf -v; loop: for, select; default: ``${x:=…}``; declare: named by declare -g or readonly, without value."""

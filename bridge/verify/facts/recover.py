@@ -12,8 +12,6 @@ from bridge.verify.facts.walk import Walker
 if TYPE_CHECKING:
     from tree_sitter import Language, Tree
 
-__all__ = ["facts_of"]
-
 # A function as nearly everybody writes it: begun and closed in the first column.
 _BEGIN = re.compile(
     rb"^(?:function[ \t]+([^\s(){}]+)[ \t]*(?:\([ \t]*\))?"

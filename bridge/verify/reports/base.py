@@ -13,20 +13,6 @@ if TYPE_CHECKING:
 
     from bridge.verify.model import CheckResult, Event, ScriptFinished
 
-__all__ = [
-    "FEW",
-    "Options",
-    "Report",
-    "clean",
-    "fails",
-    "label",
-    "plural",
-    "printable",
-    "shown",
-    "tally",
-    "unknown_by_reason",
-]
-
 FEW = 4
 """Up to so many checks that could not be determined for the same reason are listed one by one."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import Event, Finding
     from bridge.verify.reports.base import Options
 
-__all__ = ["GithubReport"]
-
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 

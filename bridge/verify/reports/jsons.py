@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import CheckResult, Event, Finding
     from bridge.verify.reports.base import Options
 
-__all__ = ["JsonReport", "NdjsonReport"]
-
 _TOOL = {"name": "ralph-bridge", "version": __version__}
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import CheckResult, Event, Finding
     from bridge.verify.reports.base import Options
 
-__all__ = ["JunitReport"]
-
 
 class JunitReport:
     """Written at the end: the counts stand before the cases.

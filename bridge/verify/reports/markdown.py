@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import Event
     from bridge.verify.reports.base import Options
 
-__all__ = ["MarkdownReport", "cell", "table"]
-
 _STATES = {"own": "✓", "default": "default", "absent": "-"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$>@-])")
 

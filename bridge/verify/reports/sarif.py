@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import Event, Finding
     from bridge.verify.reports.base import Options
 
-__all__ = ["SarifReport"]
-
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 

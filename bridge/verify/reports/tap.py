@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import CheckResult, Event, Finding
     from bridge.verify.reports.base import Options
 
-__all__ = ["TapReport"]
-
 
 class TapReport:
     """Points are written when their script is done, the plan at the end.

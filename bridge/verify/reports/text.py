@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from bridge.verify.model import Event, Finding
     from bridge.verify.reports.base import Options
 
-__all__ = ["TextReport"]
-
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 

@@ -1,0 +1,232 @@
+"""What the words of a command say: the variables that it sets, how it uses jq, where its stderr goes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.verify.facts.model import Command
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_TARGET = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[.*\])?\Z", re.DOTALL)
+_LET = re.compile(
+    r"\s*(?:([A-Za-z_]\w*)(?:\[[^]]*\])?\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
+    r"|(?:\+\+|--)\s*([A-Za-z_]\w*))"
+)
+
+# The options of each that take a value, in the value's own word or joined to it.
+_VALUED = {"read": "adinNptu", "mapfile": "dnOsuCc", "readarray": "dnOsuCc", "printf": "v", "wait": "p"}
+
+
+class Filled(NamedTuple):
+    """names: variables that are set. dynamic: there may be others, which only running it would tell."""
+
+    names: tuple[str, ...] = ()
+    dynamic: bool = False
+
+
+def literal(word: str) -> str | None:
+    """What a word stands for if that can be told without running anything, else None."""
+    if len(word) >= 2 and word[0] == word[-1] == "'" and "'" not in word[1:-1]:
+        return word[1:-1]
+    if "$" in word or "`" in word:
+        return None
+    if len(word) >= 2 and word[0] == word[-1] == '"' and '"' not in word[1:-1]:
+        return word[1:-1].replace("\\\\", "\\") if "\\" in word else word[1:-1]
+    return re.sub(r"\\(.)", r"\1", word.replace('"', "").replace("'", ""))
+
+
+def filled_by(name: str, words: tuple[str, ...]) -> Filled:
+    """The variables that the builtin `name` sets when it is given `words` (its name not among them)."""
+    if name in ("eval", "source", "."):
+        return Filled(dynamic=True)
+    if name == "let":
+        found = [match for word in words if (match := _LET.match(word.strip("\"'")))]
+        return Filled(tuple(match[1] or match[2] for match in found))
+    if name == "getopts":
+        return _targets(words[1:2])
+    if name not in _VALUED:
+        return Filled()
+    options, rest = _options(words, _VALUED[name])
+    if name in ("printf", "wait"):
+        return _targets([options[key] for key in ("v", "p") if key in options])
+    if name == "read":
+        return _targets([options["a"]] if "a" in options else rest or ["REPLY"])
+    return _targets(rest[:1] or ["MAPFILE"])
+
+
+def _options(words: tuple[str, ...], valued: str) -> tuple[dict[str, str], list[str]]:
+    """Options that take a value with it, and the words behind all options."""
+    options: dict[str, str] = {}
+    position = 0
+    while position < len(words) and words[position].startswith("-") and len(words[position]) > 1:
+        word, position = words[position], position + 1
+        if word == "--":
+            break
+        for index, key in enumerate(word[1:], 1):
+            if key in valued:
+                if word[index + 1 :]:
+                    options[key] = word[index + 1 :]
+                elif position < len(words):
+                    options[key], position = words[position], position + 1
+                break
+    return options, list(words[position:])
+
+
+def _targets(words: list[str] | tuple[str, ...]) -> Filled:
+    names = []
+    dynamic = False
+    for word in words:
+        text = literal(word)
+        match = _TARGET.match(text) if text is not None else None
+        if match:
+            names.append(match[1])
+        else:
+            dynamic = True
+    return Filled(tuple(names), dynamic)
+
+
+_ARGUMENTS = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--argfile": 2, "--indent": 1, "-L": 1}
+_TOLERANT = re.compile(r"fromjson\s*\?|try\s*\(?\s*fromjson")
+_WHOLE = re.compile(r"\$\(\s*(?:<|cat\b)|`\s*cat\b")
+_ONE_LINE = re.compile(r"^\s*(?:tail|head)\s+(?:-n\s*)?-?1\b")
+
+
+class _Call(NamedTuple):
+    flags: frozenset[str]
+    program: str
+    files: tuple[str, ...]
+
+
+def is_jq(command: Command) -> bool:
+    """Whether the command runs jq, or a program that takes its place."""
+    return command.name.rpartition("/")[2] in ("jq", "gojq", "jaq")
+
+
+def at_once(command: Command, source: str = "", *, streaming: bool) -> str:
+    """Why this use of jq stands or falls with every line of its input; nothing when it doesn't.
+
+    source: of the script, where the program may stand in a variable.
+    streaming: what it prints must also appear before its input ends.
+    """
+    call = _parsed(command.words[1:])
+    program = call.program + "".join(_values(call.program, source))
+    if {"raw-input", "R"} & call.flags and not {"slurp", "s"} & call.flags and _TOLERANT.search(program):
+        return "it keeps its output back (no --unbuffered)" if streaming and "unbuffered" not in call.flags else ""
+    if call.files:
+        return f"it is given the file {call.files[0]}"
+    fed = [redirect for redirect in (*command.redirects, *command.around) if redirect.startswith(("<", "0<"))]
+    own = next((redirect for redirect in command.redirects if redirect.startswith(("<", "0<"))), "")
+    if own.startswith("<<") or (not own and not command.upstream and any(each.startswith("<<<") for each in fed)):
+        text = own or next(each for each in fed if each.startswith("<<<"))
+        return "it is given a whole file" if _WHOLE.search(text) else ""
+    if own:
+        return f"it reads {own.lstrip('<0 ')} as a whole"
+    if command.upstream:
+        return _piped(command, streaming=streaming)
+    if {"null-input", "n"} & call.flags and "input" not in call.program:
+        return ""
+    if command.loop:
+        return ""  # the caller decides: in a helper that is fed line by line this is right
+    return "it reads the whole input"
+
+
+def _values(program: str, source: str) -> list[str]:
+    """What the variables in a program are given in the script: texts in quotes, and here-documents."""
+    found = []
+    for name in re.findall(r"\$\{?([A-Za-z_]\w*)", program):
+        given = rf"\b{name}=(?:\$'|['\"])(?:[^'\"\\]|\\.)*"
+        heredoc = rf"\b{name}\b[^\n]*<<-?\s*[\"']?(\w+)[\"']?\n[\s\S]*?\n\s*\1\b"
+        found += [match[0] for match in re.finditer(f"{given}|{heredoc}", source)]
+    return found
+
+
+def _piped(command: Command, *, streaming: bool) -> str:
+    upstream = command.upstream
+    last = upstream.rsplit(" | ", 1)[-1].lstrip()
+    if command.loop or (_ONE_LINE.match(last) and not streaming):
+        return f"`{upstream.splitlines()[0][:60]}` gives it a whole file" if _reads_whole(upstream) else ""
+    first = upstream.split(None, 1)[0] if upstream.split() else ""
+    if first in ("echo", "printf"):
+        return "it is given a whole file" if _WHOLE.search(upstream) else ""
+    if re.search(r"\bwhile\b[\s\S]*\bread\b", upstream) and not streaming:
+        return ""  # somebody looked at each line before
+    return f"`{upstream.splitlines()[0][:60]}` gives it everything at once"
+
+
+def _reads_whole(upstream: str) -> bool:
+    return bool(re.match(r"\s*cat\s+[\"']?\$", upstream))
+
+
+def _parsed(words: tuple[str, ...]) -> _Call:
+    flags: set[str] = set()
+    operands: list[str] = []
+    from_file = rest = False
+    position = 0
+    while position < len(words):
+        word, position = words[position], position + 1
+        text = literal(word)
+        if text is None or rest or not text.startswith("-") or text == "-":
+            operands.append(word)
+        elif text in ("--args", "--jsonargs"):
+            break
+        elif text == "--":
+            rest = True
+        elif text in _ARGUMENTS:
+            position += _ARGUMENTS[text]
+        elif text in ("-f", "--from-file"):
+            from_file = True
+        elif text.startswith("--"):
+            flags.add(text[2:])
+        else:
+            flags.update(text[1:])
+            from_file |= "f" in text[1:]
+    program = "" if not operands else operands[0]
+    return _Call(frozenset(flags), "" if from_file else program, tuple(operands[1:]))
+
+
+Target = Literal["kept", "discarded", "stdout", "file"]
+"""kept: it goes where the caller's stderr goes, or through a filter."""
+
+_FORM = re.compile(r"(?P<fd>\d*|&)(?P<operator>>>|>\||>&|>|<&|<>|<)\s*(?P<to>[\s\S]*)\Z")
+
+
+def stderr_of(redirects: Iterable[str]) -> Target:
+    """Where stderr ends up; `redirects` from the inside out, those of one command in their order."""
+    stdout: Target | Literal["open"] = "open"
+    stderr: Target | Literal["open"] = "open"
+    for redirect in redirects:
+        match = _FORM.match(redirect.strip())
+        if match is None or match["operator"].startswith("<"):
+            continue
+        target = _target(match["to"])
+        duplicates = match["operator"] == ">&" and match["fd"] != "&"
+        if match["fd"] == "&" or (duplicates and match["fd"] == "" and not re.match(r"\d|-", match["to"])):
+            stdout, stderr = _first(stdout, target), _first(stderr, target)
+        elif match["fd"] == "2":
+            if duplicates and match["to"] == "1":
+                target = "stdout" if stdout == "open" else stdout
+            stderr = _first(stderr, target)
+        elif match["fd"] in ("", "1"):
+            stdout = _first(stdout, "kept" if duplicates else target)
+    return "kept" if stderr == "open" else stderr
+
+
+def _first(known: Target | Literal["open"], target: Target) -> Target:
+    return target if known == "open" else known
+
+
+def _target(to: str) -> Target:
+    """Where one redirection leads."""
+    if to.strip("\"'") in ("/dev/null", "-"):
+        return "discarded"
+    if to.startswith(">("):
+        inside = to[2:-1]
+        nowhere = re.search(r"/dev/null", inside) and not re.search(r">&\s*2|/dev/stderr|/dev/tty", inside)
+        return "discarded" if nowhere else "kept"
+    if re.match(r"\d+-?\Z|\$", to) and not to.startswith("$"):
+        return "kept"
+    return "kept" if to.strip("\"'") in ("/dev/stderr", "/dev/tty") else "file"
