@@ -19,6 +19,8 @@ from bridge.verify.gherkin import features
 from bridge.verify.model import RunFinished, ScriptFinished
 from tests.skeletons import minimal_agent, minimal_driver
 
+from .examples import FIXTURES, examples
+
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 README = (ROOT / "README.md").read_text()
@@ -150,8 +152,10 @@ def test_d2_the_three_ways_agree_on_every_script(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["good", "bad"])
 def test_d2_the_three_ways_agree_on_the_fixtures_of_the_checks(tmp_path: Path, name: str) -> None:
     # Every eighth, good and bad ones of different checks: all of them take a quarter of an hour.
-    for path in sorted((HERE / "fixtures").glob(f"*/{name}.sh"))[name == "bad" :: 8]:
-        SCRIPTS[f"fixtures/{path.parent.name}/{path.name}"] = path.read_text()
+    codes = [path.stem for path in sorted(FIXTURES.glob("RB*.sh"))]
+    scripts = [each for code in codes for each in examples(code) if each.file == f"{name}.sh"]
+    for each in scripts[name == "bad" :: 8]:
+        SCRIPTS[f"fixtures/{each.code}/{each.file}"] = each.text
     names = tuple(each for each in SCRIPTS if each.startswith("fixtures/") and each.endswith(f"/{name}.sh"))
     made = _made(tmp_path, names)
     by_checks = [event for event in verify(list(made), timeout=120, jobs=2) if isinstance(event, ScriptFinished)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,9 +10,14 @@ from bridge.verify.engine import verify
 from bridge.verify.model import Finding, ScriptFinished, Severity
 from bridge.verify.registry import load
 
-FIXTURES = Path(__file__).parent / "fixtures"
+from .examples import Example, examples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STATIC = [code for code, check in load().items() if check.phase == "static"]
-SCRIPTS = [path for code in STATIC for path in sorted((FIXTURES / code).glob("*.sh"))]
+SCRIPTS = [each for code in STATIC for each in examples(code)]
+IDS = [f"{each.code}-{each.file.removesuffix('.sh')}" for each in SCRIPTS]
 
 
 def findings(path: Path) -> list[Finding]:
@@ -27,9 +32,9 @@ def also(path: Path) -> set[str]:
     return set(last.removeprefix("# also: ").split()) if last.startswith("# also: ") else set()
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_fixture(path: Path) -> None:
-    code = path.parent.name
+@pytest.mark.parametrize("script", SCRIPTS, ids=IDS)
+def test_fixture(script: Example, tmp_path: Path) -> None:
+    code, path = script.code, script.write(tmp_path)
     found = findings(path)
     if path.name.startswith("bad"):
         assert code in {finding.code for finding in found}
@@ -43,7 +48,7 @@ def test_fixture(path: Path) -> None:
 
 @pytest.mark.parametrize("code", STATIC)
 def test_every_check_has_fixtures_and_documentation(code: str) -> None:
-    names = [path.name for path in (FIXTURES / code).glob("*.sh")]
+    names = [each.file for each in examples(code)]
     assert any(name.startswith("bad") for name in names)
     assert any(name.startswith("good") for name in names)
     check = load()[code]
@@ -54,8 +59,9 @@ def test_every_check_has_fixtures_and_documentation(code: str) -> None:
     assert len(check.title) < 60
 
 
-@pytest.mark.parametrize("path", [path for path in SCRIPTS if path.name.startswith("bad")], ids=str)
-def test_findings_are_complete(path: Path) -> None:
+@pytest.mark.parametrize("script", [each for each in SCRIPTS if each.file.startswith("bad")])
+def test_findings_are_complete(script: Example, tmp_path: Path) -> None:
+    path = script.write(tmp_path)
     for finding in findings(path):
         assert finding.path == path
         assert finding.message
