@@ -1,5 +1,8 @@
-"""One call of a tool.
+"""One call of a tool: ``run_turn(tool, request)`` yields events and returns a ``TurnResult``.
 
-``agent``   an agent script's hooks around its program, with a deadline
-``output``  what the program's output says beside the agent's own words: a provider's limit, tokens and cost
+``tool``      what goes in, what comes out, what happens meanwhile; the call itself
+``driver``    a driver's CLI as a tool
+``agent``     an agent script as a tool
+``logs``      what single turns print, kept within bounds
+``progress``  what a running turn shows of itself
 """
