@@ -94,7 +94,7 @@ def echo_end(text: str, sent: str, prompt: str | None = None) -> int | None:
     """
     for start in {0: None, _after_prompt(text, prompt): None}:
         end = _walk(text, start, sent, ansi="\x1b" not in sent)
-        # Without a line end after it this was one of many drafts: editors draw the line anew for every key.
+        # Without a line end after it this was one of many drafts: editors redraw the line for every key.
         if end is not None and (line_end := _LINE_END.match(text, end)):
             return line_end.end()
     return None

@@ -69,7 +69,7 @@ def compiled(pattern: str, *, dotall: bool = False) -> re.Pattern[str]:
     """`pattern` ready to use: ``^`` and ``$`` are those of lines.
 
     Raises:
-        re.error: it is no regular expression.
+        re.error: it is not a valid regular expression.
     """
     return re.compile(translated(pattern), re.MULTILINE | (re.DOTALL if dotall else 0))
 
@@ -104,7 +104,7 @@ def groups_of(match: re.Match[str]) -> dict[str, str]:
 
 
 def search(pattern: str | None, text: str) -> re.Match[str] | None:
-    """The first match in `text`; None also for a pattern that is no regular expression."""
+    """The first match in `text`; None also for an invalid pattern."""
     if not pattern:
         return None
     try:

@@ -66,7 +66,7 @@ def test_esc_e_ends_a_line_as_haskells_editor_does() -> None:
     assert echo_end("1+1\x1bE\x1b[?1l2", "1+1") is not None
     detector = PromptDetector("^> $")
     detector.feed(b"1+1\x1bE\x1b[?1l\x1b>> ")
-    assert detector.standing is not None
+    assert detector.at_end is not None
 
 
 def test_a_reverse_index_goes_up_and_an_index_down() -> None:
@@ -140,10 +140,10 @@ def test_a_prompt_at_the_start_of_its_line_ends_no_line() -> None:
 def test_only_the_end_of_long_output_is_looked_at() -> None:
     detector = PromptDetector(r"\S*> $")  # quadratic: 10 MB of it would take hours
     detector.follow(b"x" * 10_000_000)
-    assert detector.standing is None
+    assert detector.at_end is None
     detector.follow(b"\nyes> ")
-    assert detector.standing is not None
-    assert (detector.standing.start, detector.standing.text) == (10_000_001, "yes> ")
+    assert detector.at_end is not None
+    assert (detector.at_end.start, detector.at_end.text) == (10_000_001, "yes> ")
 
 
 def test_a_program_on_its_way_to_its_read_is_looked_at_again_soon() -> None:
@@ -211,8 +211,8 @@ def test_a_prompt_of_two_lines_is_found_in_any_reads(size: int) -> None:
     detector = PromptDetector(r"^\w+ [/]\w+\n\d > $")
     for start in range(0, len(stream), size):
         detector.follow(stream[start : start + size])
-    assert detector.standing is not None
-    assert stream[detector.standing.start :].startswith(b"\x1b[31mroot")
+    assert detector.at_end is not None
+    assert stream[detector.at_end.start :].startswith(b"\x1b[31mroot")
 
 
 def test_zshs_mark_of_output_without_line_end_is_one_before_a_prompt_of_two_lines() -> None:
