@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.adapters.patterns import compiled
+from bridge.adapters.patterns import compiled, without_end, without_start
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.view import plain
 
@@ -129,7 +129,5 @@ def _after_prompt(text: str, prompt: str | None) -> int:
             break
     if prompt is None:
         return position
-    core = prompt.removeprefix("^")
-    core = core.removesuffix("$") if not core.endswith("\\$") else core
-    match = compiled(core).match(text, position)
+    match = compiled(without_end(without_start(prompt))).match(text, position)
     return match.end() if match else position

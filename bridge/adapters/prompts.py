@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 from bridge.adapters.escapes import protocol_number
-from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable
+from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable, without_end, without_start
 from bridge.adapters.view import visible
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def prompt_rules(adapter: AdapterFile, *, has_script: bool) -> PromptRules:
     return PromptRules(
         osc=osc,
         primary=primary,
-        continuation=continuation,
+        continuation=usable(continuation),
         others=tuple(each for each in others if each),
         marker=not osc and prompt.strategy != "regex",
         settle=max(adapter.output.post_prompt_settle_ms, 0) / 1000,
@@ -93,8 +93,11 @@ class PromptDetector:
     """
 
     def __init__(self, pattern: str, *, offset: int = 0, midline: bool = False, anywhere: bool = False) -> None:
-        self._anywhere = anywhere or pattern == _unanchored(pattern)
-        self._pattern = compiled(_before_line_end(_unanchored(pattern)) if self._anywhere else pattern)
+        core = without_start(pattern)
+        self._anywhere = anywhere or pattern == core
+        if pattern.startswith("\\A"):
+            pattern = f"^{core}"
+        self._pattern = compiled(_before_line_end(core) if self._anywhere else pattern)
         self._loose = _loose(pattern)
         self._lines = pattern.count("\n") + pattern.count("\\n")
         """How many lines a prompt may have above its last one."""
@@ -215,12 +218,6 @@ def _is_another(before: str, prompt: str) -> bool:
     return prompt.endswith(">") or set(before) <= set(prompt)
 
 
-def _unanchored(pattern: str) -> str:
-    for head in ("(^|\\n)", "(?:^|\\n)", "\\A", "^"):
-        pattern = pattern.removeprefix(head)
-    return pattern
-
-
 def _before_line_end(pattern: str) -> str:
     """A final ``$`` matches before the line's end, carriage returns included."""
     return f"{pattern[:-1]}(?=\\r*$)" if pattern.endswith("$") and not pattern.endswith("\\$") else pattern
@@ -228,6 +225,5 @@ def _before_line_end(pattern: str) -> str:
 
 def _loose(pattern: str) -> re.Pattern[str]:
     """`pattern` for any place of a line, at the end of the text."""
-    core = _unanchored(pattern)
-    core = core.removesuffix("$") if not core.endswith("\\$") else core
+    core = usable(without_end(without_start(pattern))) or pattern
     return re.compile(f"(?:{compiled(core).pattern})\\s*\\Z")

@@ -22,7 +22,7 @@ from bridge.adapters.escapes import Announcements, Mark, protocol_number
 from bridge.adapters.model import AdapterFile, GroupCapture, Interleave, Mode, Prompt
 from bridge.adapters.modes import ModeState, effect_of, exit_of, mode_at_prompt
 from bridge.adapters.payload import delivery
-from bridge.adapters.prompts import PromptDetector, PromptRules
+from bridge.adapters.prompts import PromptDetector, PromptRules, prompt_rules
 from bridge.adapters.reading import read_adapter
 from bridge.adapters.registry import load_file
 from bridge.adapters.render import render, trimmed
@@ -161,6 +161,31 @@ def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> No
     cooked = Observation(COOKED, 5.0, raw_prompt=True, reading=False, computing=True)
     assert isinstance(detector.decide(cooked), NotYet)
     assert isinstance(detector.decide(cooked._replace(computing=False)), Ending)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?i)^OK> $",
+        r"(?ns)^ok> \z",
+        r"^[\p{L}\d]+> $",
+        r"\A\p{Ll}+> $",
+        r"(^|\r?\n)ok> $",
+        r"(^|\n)*ok> $",
+    ],
+)
+def test_patterns_as_net_takes_them(pattern: str) -> None:
+    detector, behind = PromptDetector(pattern), PromptDetector(pattern)
+    detector.follow(b"out\r\nok> ")
+    behind.follow(b"12 ok> ")
+    assert detector.at_end is not None
+    assert detector.at_end.text == "ok> "
+    assert behind.loose() is not None
+
+
+def test_a_pattern_that_does_not_compile_is_passed_over_where_it_is_not_the_prompts_own() -> None:
+    given = adapter("prompt: { strategy: regex, primary: '^> $', continuation: '(', continuation_escape: x }")
+    assert prompt_rules(given, has_script=False).continuation is None
 
 
 def test_a_prompt_stands_behind_the_last_one_where_nobody_echoes() -> None:
