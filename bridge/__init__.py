@@ -3,6 +3,8 @@
 The public names are loaded when they are first used: ``import bridge`` alone costs nothing.
 """
 
+# ruff: noqa: F403, F405 - the errors are listed once, in `__all__`; a test compares
+
 from __future__ import annotations
 
 from bridge._version import __version__
@@ -13,49 +15,7 @@ if TYPE_CHECKING:
     from bridge.adapters import Adapter
     from bridge.agent import Agent
     from bridge.driver import Driver
-    from bridge.errors import (
-        AdapterInvalid,
-        AdapterNotReady,
-        ArgumentTooLong,
-        BridgeError,
-        ConfigurationError,
-        ContractViolation,
-        HookError,
-        HookExited,
-        HookFailed,
-        HookInterrupted,
-        HookNotFound,
-        HookTimeout,
-        IncompleteInput,
-        InvalidName,
-        LineTooLong,
-        LoopRefused,
-        OutputLimitExceeded,
-        OutputNotFound,
-        OutputUnreadable,
-        ProgramNotFound,
-        ProgramNotStarted,
-        ProgramTimeout,
-        ProjectBusy,
-        ProjectUnusable,
-        ReadonlyVariable,
-        SandboxUnavailable,
-        ScriptInvalid,
-        ScriptNotFound,
-        ScriptUnreadable,
-        SessionBusy,
-        SessionEnded,
-        SessionRefused,
-        ShellClosed,
-        ShellDied,
-        ShellStartFailed,
-        StateUnreadable,
-        UnknownAdapter,
-        UnknownAgent,
-        UnknownDriver,
-        UnsetVariable,
-        ValueNotAccepted,
-    )
+    from bridge.errors import *
     from bridge.loops import Loop
     from bridge.shell import Reply, Shell
 

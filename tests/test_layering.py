@@ -97,16 +97,22 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """The nodes of a module that the rules look at."""
+    looked_at = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute)
+    return tuple(node for node in ast.walk(tree_of(path)) if isinstance(node, looked_at))
+
+
+@cache
 def imports(path: Path) -> tuple[Import, ...]:
     """Every import of ours in a file, those within functions and under TYPE_CHECKING included."""
     return tuple(_imports(path))
 
 
 def _imports(path: Path) -> Iterator[Import]:
-    tree = tree_of(path)
-    outside = {id(node) for node in tree.body}
+    outside = {id(node) for node in tree_of(path).body}
     package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -228,7 +234,7 @@ def test_only_the_command_line_prints() -> None:
 
 def printing(path: Path) -> Iterator[str]:
     """What of a module writes to the terminal, or could."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "input"):
             yield f"{path}:{node.lineno}: {node.func.id}()"
         if isinstance(node, ast.Attribute) and (getattr(node.value, "id", ""), node.attr) in STREAMS:
@@ -245,7 +251,7 @@ def used(path: Path) -> frozenset[str]:
     """The modules of ours and of the tests that a module imports."""
     package = ".".join(path.relative_to(ROOT).parent.parts)
     names: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names |= {each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module == "bridge":

@@ -38,7 +38,7 @@ class Command:
         escapes: how many ways out of a continuation were tried.
         incomplete: there was no way out but the interrupt key.
         out_of_band: what came between the last prompt and this command.
-        afterwards: what came behind its own prompt, where the adapter waits for that.
+        afterwards: what came after its own prompt, if the adapter waits for that.
         asks: the program waits for input at no prompt that we know.
     """
 
@@ -251,7 +251,7 @@ class Channel:
     def wait_drawn(self, longest: float) -> None:
         """Wait until an announced prompt is drawn and its line editor on; for scripts that don't announce that.
 
-        The editor is on a moment before it draws: what is typed in between is echoed behind the prompt, not before
+        The editor is on a moment before it draws: what is typed in between is echoed after the prompt, not before
         it.
         """
         deadline = time.monotonic() + longest
@@ -265,20 +265,20 @@ class Channel:
         """A detector for the end of what is typed next; `more`: something else could be typed after it."""
         prompt, rules = self.adapter.prompt, self.rules
         if prompt.strategy == "regex" and not prompt.continuation_escape and not more:
-            # There is no way out of its continuation prompt, which tells only when the next line may be typed.
+            # There is no way out of its continuation prompt, which only shows when the next line may be typed.
             rules = replace(rules, continuation=None, ignored=rules.continuation)
         return EndDetector(self.offset, rules)
 
     # output that belongs to no command
 
     def _keep_aside(self, offset: int) -> None:
-        """Keep what was printed at a prompt that was drawn anew below it; the new one has its line to itself."""
+        """Keep what was printed at a prompt that was redrawn below it; the new one has its line to itself."""
         text, _ = self.between(self.prompt_end, offset)
         if found := out_of_band_text(text.rpartition(b"\n")[0], self.rules.primary):
             self._asides.append(found)
 
     def take_out_of_band(self) -> str:
-        """What came behind the last prompt; each part is returned once."""
+        """What came after the last prompt; each part is returned once."""
         last = out_of_band_text(self.between(self.prompt_end)[0], self.rules.primary)
         asides, self._asides = self._asides, []
         return "\n".join([*asides, last] if last else asides)

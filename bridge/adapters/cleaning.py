@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.adapters.patterns import compiled
+from bridge.adapters.patterns import compiled, without_end, without_start
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.view import plain
 
@@ -94,7 +94,7 @@ def echo_end(text: str, sent: str, prompt: str | None = None) -> int | None:
     """
     for start in {0: None, _after_prompt(text, prompt): None}:
         end = _walk(text, start, sent, ansi="\x1b" not in sent)
-        # Without a line end after it this was one of many drafts: editors draw the line anew for every key.
+        # Without a line end after it this was one of many drafts: editors redraw the line for every key.
         if end is not None and (line_end := _LINE_END.match(text, end)):
             return line_end.end()
     return None
@@ -129,7 +129,5 @@ def _after_prompt(text: str, prompt: str | None) -> int:
             break
     if prompt is None:
         return position
-    core = prompt.removeprefix("^")
-    core = core.removesuffix("$") if not core.endswith("\\$") else core
-    match = compiled(core).match(text, position)
+    match = compiled(without_end(without_start(prompt))).match(text, position)
     return match.end() if match else position

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bridge.adapters.prompts import PromptMatch, PromptRules
     from bridge.adapters.terminal import TtyState
 
-EndedBy = Literal["osc", "marker", "prompt", "input", "quiet", "incomplete", "timeout", "exit", "interrupt"]
+EndedBy = Literal["osc", "marker", "prompt", "input", "quiet", "incomplete", "timeout", "exit"]
 
 _CONFIRM = 0.025
 """Seconds of silence after which a prompt-like text is a prompt when the terminal's state doesn't show it."""
@@ -123,13 +123,13 @@ class EndDetector:
 
     @property
     def looks_like_prompt(self) -> bool:
-        """Something stands at the end of the stream that is a prompt if the program waits there."""
-        return any(detector.standing is not None for detector, _ in self._prompts)
+        """The stream ends in something that is a prompt if the program waits there."""
+        return any(detector.at_end is not None for detector, _ in self._prompts)
 
     @property
     def wants_more(self) -> bool:
-        """A continuation prompt stands there: one that is ignored, or one that ends like the prompt itself."""
-        if self._ignored is not None and self._ignored.standing is not None:
+        """The stream ends in a continuation prompt: one that is ignored, or one that ends like the prompt."""
+        if self._ignored is not None and self._ignored.at_end is not None:
             return True
         return bool(self._prompts) and self._prompts[0][0].is_part_of_another
 
@@ -169,7 +169,7 @@ class EndDetector:
         """By pattern. What looks like a prompt is one when the program waits for input there."""
         by: EndedBy = "marker" if self.rules.marker else "prompt"
         for detector, continued in self._prompts:
-            if (found := detector.standing) is None:
+            if (found := detector.at_end) is None:
                 continue
             wait = self._confirmation(seen)
             if detector.is_above and not seen.reading:
@@ -191,7 +191,7 @@ class EndDetector:
         return _when_quiet(Ending("input", self._end), _LONG_CONFIRM, seen)
 
     def _confirmation(self, seen: Observation) -> float:
-        """Seconds of silence after which a prompt that stands is believed."""
+        """Seconds of silence after which a prompt is believed."""
         if not self._echoed:
             return 2 * _CONFIRM
         canonical, raw_prompt = seen.tty.canonical, seen.raw_prompt
@@ -206,8 +206,8 @@ class EndDetector:
         return min(_CONFIRM if canonical is False else 2 * _CONFIRM, self.rules.settle)
 
     def _loose_prompt(self, by: EndedBy, seen: Observation) -> Ending | NotYet:
-        """A prompt behind output without line end, or a program that asks."""
-        silent = seen.tty.canonical and seen.tty.echo is False  # nobody echoes what was typed
+        """A prompt after output without line end, or a program that asks."""
+        silent = seen.tty.canonical and seen.tty.echo is False  # what was typed isn't echoed
         if not (self._echoed or self.rules.marker or silent) or self._editor is False:
             return NotYet()
         at_editor = _at_editor(seen)
@@ -222,11 +222,11 @@ class EndDetector:
                 ):  # a marker whose prompt hides the end of an empty line from its editor
                     wait = 2 * _CONFIRM
                 return _when_quiet(Ending(by, found.start, prompt=found, continued=continued), wait, seen)
-        if not self._echoed or (self._ignored is not None and self._ignored.standing is not None):
+        if not self._echoed or (self._ignored is not None and self._ignored.at_end is not None):
             return NotYet()
         if at_editor:
             return _when_quiet(Ending("input", self._end), _LONG_CONFIRM, seen)
-        # The terminal's state changes without a byte: look again now and then while it may still tell something.
+        # The terminal's state changes without a byte: look again now and then while it may still show something.
         return NotYet(max(_CONFIRM, seen.quiet)) if seen.quiet < 1.0 else NotYet()
 
 
@@ -240,7 +240,7 @@ def _when_quiet(ending: Ending, wait: float, seen: Observation) -> Ending | NotY
 
 
 def _at_editor(seen: Observation) -> bool:
-    """Whether the program itself is at a line editor's prompt, as far as the terminal tells."""
+    """Whether the program itself is at a line editor's prompt, as far as the terminal shows."""
     return bool(seen.raw_prompt and seen.tty.canonical is False and seen.tty.own is not False)
 
 

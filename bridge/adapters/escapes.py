@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bridge.adapters.view import plain
 
 LONGEST = 256 * 1024
-"""A sequence that isn't over after so many bytes is no sequence."""
+"""A sequence that isn't over after so many bytes is text."""
 _PAYLOAD = rb"([^\x07\x1b]*(?:\x1b(?!\\)[^\x07\x1b]*)*)(?:\x07|\x1b\\)"
 _CODES = frozenset("ABCDPKEL")
 _MARKER = re.compile(r"\x1b\](\d{1,5});A")
@@ -164,7 +164,7 @@ class Questions:
         return rest
 
     def _follow(self, data: bytes) -> None:
-        """Keep the current line, which tells the column when somebody asks."""
+        """Keep the current line, which gives the column when a program asks."""
         cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         self._line = (data[cut:] if cut else self._line + data)[-4096:]
 

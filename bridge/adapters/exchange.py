@@ -24,7 +24,7 @@ _LINE_GAP = 0.15
 _IGNORED = 0.3
 """Silence after which a key that was pressed at a prompt is taken to be without effect."""
 _QUIESCE = 10.0
-"""Longest wait, in seconds, for a program to fall silent behind its prompt."""
+"""Longest wait, in seconds, for a program to fall silent after its prompt."""
 _CLOSERS = ("", "'", '"', "]]", "*/")
 """Tried before the way out of a continuation: a string or a comment may be open."""
 _DEEPEST = 20
@@ -93,7 +93,7 @@ class Exchange:
             elif ending.by == "input":
                 command.incomplete = self._waits_for_more(command)
                 command.asks = not command.incomplete
-                return self._results.result(command, ending)  # still pending: somebody may answer
+                return self._results.result(command, ending)  # still pending: an answer may come
             else:
                 return self._results.result(command, self._quiesced(command, ending, deadline))
 
@@ -127,7 +127,7 @@ class Exchange:
         return bool(seen.raw_prompt and seen.tty.canonical)
 
     def _continued(self, command: Command, ending: Ending, grace: float) -> Result | None:
-        """The program wants more and there is no more: get it out of there."""
+        """The program wants more and there is no more: leave its continuation prompt."""
         self._results.keep_segment(command, ending)
         escape, tried = self.adapter.prompt.continuation_escape, command.escapes
         command.escapes += 1
@@ -147,7 +147,7 @@ class Exchange:
         return self._results.result(command, back or ending, by="incomplete", recovered=back is not None)
 
     def _quiesced(self, command: Command, ending: Ending, deadline: float | None) -> Ending:
-        """``async_interleave: quiesce``: the ending once nothing has come for a while behind the prompt.
+        """``async_interleave: quiesce``: the ending once nothing has come for a while after the prompt.
 
         The last prompt shows the mode.
         """
@@ -222,7 +222,7 @@ class Exchange:
         return ending is not None
 
     def _interrupt_prompt(self, timeout: float) -> bool:
-        """Press the key at a prompt, and wait until that is drawn anew: keys typed before that would be lost."""
+        """Press the key at a prompt, and wait until it is redrawn: keys typed before that would be lost."""
         channel, deadline = self.channel, time.monotonic() + timeout
         channel.pump(0)
         detector, canonical = channel.new_detector(), self.terminal.state().canonical

@@ -119,7 +119,7 @@ def _history_filter(adapter: AdapterFile) -> str:
 
 
 def _racket(body: str, command: str, *, launched: bool) -> str:
-    """The script for a command line that may load or require it, and may end behind it.
+    """The script for a command line that may load or require it, and may end after it.
 
     A file that is *required* has to be a module. Racket's interactive library (not loaded with -q) brings a prompt
     of its own, after ours: unless it is loaded before.

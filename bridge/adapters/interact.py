@@ -1,4 +1,4 @@
-"""A program at somebody's terminal: keys go in, what it prints comes out, without the announcements."""
+"""A program on the user's terminal: keys go in, its output comes out, without announcements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def interact(channel: Channel, keyboard: int, screen: int) -> int | None:
     watched.register(keyboard, select.POLLIN)
     with _raw(keyboard), _resized(terminal, screen):
         _fit(terminal, screen)
-        _write(screen, channel.greeting)  # only now: whoever sees a prompt types
+        _write(screen, channel.greeting)  # only now: a user who sees a prompt types
         while not terminal.ended:
             ready = dict(watched.poll(100))  # now and then, for programs whose end can't be seen here
             if keyboard in ready:

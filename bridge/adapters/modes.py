@@ -37,7 +37,7 @@ def mode_at_prompt(modes: Sequence[Mode], prompt: str, output: str, current: str
     """The mode after a command: the last prompt line takes precedence over the output.
 
     A stale prompt in the output, or text that merely looks like one, doesn't count when some mode's own prompt
-    stands on the prompt line. `prompt` and `output` are without colours; `exit_detect` of the `current` mode may
+    is on the prompt line. `prompt` and `output` are without colours; `exit_detect` of the `current` mode may
     show that it was left.
     """
     if not modes:

@@ -10,6 +10,16 @@ _TOKEN = re.compile(
     r"\\(?:u0001|x01|k[<'{]\w+[>'}]|[pP]\{\^?\w+\}|[\s\S])|\(\?<(?![=!])(\w+)>|\(\?'(\w+)'|\x01|\[\^?\]?"
 )
 _PROPERTIES = {"L": r"[^\W\d_]", "Lu": "[A-Z]", "Ll": "[a-z]", "N": r"\d", "Nd": r"\d"}
+_IN_CLASS = {"L": "a-zA-Z\u00aa-\U0010ffff", "Lu": "A-Z", "Ll": "a-z", "N": r"\d", "Nd": r"\d"}
+_ESCAPES = {
+    r"\e": r"\x1b",
+    r"\u0001": r"\u0001?",
+    r"\x01": r"\x01?",
+    r"\z": r"\Z",
+    r"\Z": r"(?=\n?\Z)",
+}
+_FLAGS = re.compile(r"\(\?([imnsx]+)\)")
+_HEADS = ("(^|\\n)", "(?:^|\\n)", "(^|\\r?\\n)", "(?:^|\\r?\\n)", "\\A", "^")
 
 
 def translated(pattern: str) -> str:
@@ -22,6 +32,10 @@ def translated(pattern: str) -> str:
     >>> translated(r"(?<n>\d+)\z"), translated("^\u0001RIPPLE\u0001> $")
     ('(?P<n>\\d+)\\Z', '^\x01?RIPPLE\x01?> $')
     """
+    if flags := _FLAGS.match(pattern):  # for a part of the pattern, as it may become part of another
+        kept = flags[1].replace("n", "")
+        rest = translated(pattern[flags.end() :])
+        return f"(?{kept}:{rest})" if kept else rest
     in_class = False
     out: list[str] = []
     last = 0
@@ -47,21 +61,29 @@ def translated(pattern: str) -> str:
 
 
 def _escape(part: str, *, in_class: bool) -> str:
-    if part == r"\e":
-        return r"\x1b"
-    if in_class:
-        return part
-    if part in (r"\u0001", r"\x01"):
-        return part + "?"
-    if part[1] == "k":
-        return f"(?P={part[3:-1]})"
-    if part == r"\z":
-        return r"\Z"
-    if part == r"\Z":
-        return r"(?=\n?\Z)"
     if part[1] in "pP" and len(part) > 2:
-        return _PROPERTIES.get(part[3:-1], ".") if part[1] == "p" else "."
-    return part
+        everything = r"\s\S" if in_class else "."
+        return (
+            (_IN_CLASS if in_class else _PROPERTIES).get(part[3:-1], everything) if part[1] == "p" else everything
+        )
+    if in_class:
+        return r"\x1b" if part == r"\e" else part
+    return f"(?P={part[3:-1]})" if part[1] == "k" else _ESCAPES.get(part, part)
+
+
+def without_start(pattern: str) -> str:
+    """`pattern` without what anchors it to the start of a line; its flags stay."""
+    flags = _FLAGS.match(pattern)
+    kept = flags[0] if flags else ""
+    core = pattern.removeprefix(kept)
+    for head in _HEADS:
+        core = core.removeprefix(head)
+    return kept + core
+
+
+def without_end(pattern: str) -> str:
+    """`pattern` without a final ``$``."""
+    return pattern if pattern.endswith("\\$") else pattern.removesuffix("$")
 
 
 @lru_cache(maxsize=512)
@@ -69,7 +91,7 @@ def compiled(pattern: str, *, dotall: bool = False) -> re.Pattern[str]:
     """`pattern` ready to use: ``^`` and ``$`` are those of lines.
 
     Raises:
-        re.error: it is no regular expression.
+        re.error: it is not a valid regular expression.
     """
     return re.compile(translated(pattern), re.MULTILINE | (re.DOTALL if dotall else 0))
 
@@ -104,7 +126,7 @@ def groups_of(match: re.Match[str]) -> dict[str, str]:
 
 
 def search(pattern: str | None, text: str) -> re.Match[str] | None:
-    """The first match in `text`; None also for a pattern that is no regular expression."""
+    """The first match in `text`; None also for an invalid pattern."""
     if not pattern:
         return None
     try:

@@ -124,7 +124,7 @@ def _invocation(adapter: AdapterFile, path: str) -> str:
     template = adapter.input.tempfile.invocation_template
     if _shell_kind(adapter) != "posix" and template:
         return template.replace("{path}", path)
-    # The host removes the file: with an rm behind it the exit code would be that of rm.
+    # The host removes the file: with an rm after it the exit code would be that of rm.
     line = _REMOVES.sub("", template).replace("{path}", path) if template else ""
     line = line or f". {quoted(path, 'single_quote_posix')}"
     # A blank in front keeps it out of many a history.

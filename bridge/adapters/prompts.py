@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 from bridge.adapters.escapes import protocol_number
-from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable
+from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable, without_end, without_start
 from bridge.adapters.view import visible
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ class PromptRules:
         osc: it announces them.
         primary: pattern of the prompt, for programs that announce nothing.
         continuation: pattern of the continuation prompt.
-        ignored: pattern of a continuation prompt that ends nothing: there is no way out of it.
+        ignored: pattern of a continuation prompt that ends nothing, as there is no way out of it.
         others: patterns of prompts in modes that the program enters by itself.
         marker: `primary` is a marker, which no output holds by accident.
         settle: longest silence, in seconds, that is waited for.
-        anywhere: prompts may stand anywhere in a line.
+        anywhere: prompts may be anywhere in a line.
     """
 
     osc: bool = False
@@ -65,7 +65,7 @@ def prompt_rules(adapter: AdapterFile, *, has_script: bool) -> PromptRules:
     return PromptRules(
         osc=osc,
         primary=primary,
-        continuation=continuation,
+        continuation=usable(continuation),
         others=tuple(each for each in others if each),
         marker=not osc and prompt.strategy != "regex",
         settle=max(adapter.output.post_prompt_settle_ms, 0) / 1000,
@@ -85,16 +85,19 @@ class PromptMatch(NamedTuple):
 class PromptDetector:
     """Finds prompts; a pure function of all bytes so far, whatever the reads were.
 
-    `standing`, the prompt that is the last thing on the current line, shows the end of a command. A prompt-like
-    text with more behind it was output; one in the middle of a line is no prompt unless `loose`.
+    `at_end`, the prompt that is the last thing on the current line, shows the end of a command. A prompt-like
+    text with more after it was output; one in the middle of a line is no prompt unless `loose`.
 
-    `offset` is that of the first byte that will be fed; with `midline` it stands somewhere in a line, so that ``^``
-    doesn't match there. With `anywhere` a prompt may stand anywhere in a line.
+    `offset` is that of the first byte that will be fed; with `midline` it is in the middle of a line, so that
+    ``^`` doesn't match there. With `anywhere` a prompt may be anywhere in a line.
     """
 
     def __init__(self, pattern: str, *, offset: int = 0, midline: bool = False, anywhere: bool = False) -> None:
-        self._anywhere = anywhere or pattern == _unanchored(pattern)
-        self._pattern = compiled(_before_line_end(_unanchored(pattern)) if self._anywhere else pattern)
+        core = without_start(pattern)
+        self._anywhere = anywhere or pattern == core
+        if pattern.startswith("\\A"):
+            pattern = f"^{core}"
+        self._pattern = compiled(_before_line_end(core) if self._anywhere else pattern)
         self._loose = _loose(pattern)
         self._lines = pattern.count("\n") + pattern.count("\\n")
         """How many lines a prompt may have above its last one."""
@@ -102,10 +105,10 @@ class PromptDetector:
         self._carry_offset = offset
         self._midline = midline
         self._reported = offset - 1
-        self.standing: PromptMatch | None = None
+        self.at_end: PromptMatch | None = None
         """The prompt at the end of the stream, at the start of its line."""
         self.is_above = False
-        """`standing` ends the line above the cursor: Forth says ``ok``, and goes to a new line."""
+        """`at_end` ends the line above the cursor: Forth prints ``ok`` and a line end."""
 
     def feed(self, data: bytes) -> list[PromptMatch]:
         """Take bytes; return the prompts that they complete."""
@@ -113,15 +116,15 @@ class PromptDetector:
         text = carried.decode("utf-8", "surrogateescape")
         view = visible(text)
         found = []
-        self.standing = None
+        self.at_end = None
         for match in self._pattern.finditer(view.text):
             if match.start() == match.end() or (self._midline and match.start() == 0):
-                continue  # what the stream is entered in the middle of is no start of a line
+                continue  # the stream was entered in the middle of this line
             seen = self._located(match, text, view.origin)
             if not view.text[match.end() :].strip():
                 ends_line = "\n" in text[view.origin(match.end() - 1) :]
                 if not ends_line or (self._anywhere and view.text.count("\n", match.end()) == 1):
-                    self.standing, self.is_above = seen, ends_line
+                    self.at_end, self.is_above = seen, ends_line
             if seen.start > self._reported:
                 self._reported = seen.start
                 found.append(seen)
@@ -129,7 +132,7 @@ class PromptDetector:
         return found
 
     def follow(self, data: bytes) -> None:
-        """Take bytes, for `standing` only: what comes long before the end is skipped.
+        """Take bytes, for `at_end` only: what comes long before the end is skipped.
 
         Patterns may be slow on long lines (``\\S*> $`` is quadratic), and output has some of many megabytes.
         """
@@ -146,19 +149,18 @@ class PromptDetector:
     def loose(self) -> PromptMatch | None:
         """The prompt at the end of the current line, wherever in the line it begins.
 
-        Not where it ends another prompt: ``>> `` is no ``> `` behind some output. Line editors say where theirs
+        Not if it ends another prompt: ``>> `` is not ``> `` after some output. Line editors say where theirs
         begins, by asking for bracketed paste; elsewhere a few signs in front of it are what makes another of it.
         """
-        found = self._at_line_end()
-        return found if isinstance(found, PromptMatch) else None
+        return self._at_line_end()[0]
 
     @property
     def is_part_of_another(self) -> bool:
-        """What stands at the end of the current line is a prompt that ends like this one."""
-        return self._at_line_end() is True
+        """The current line ends in another prompt that ends like this one."""
+        return self._at_line_end()[1]
 
-    def _at_line_end(self) -> PromptMatch | bool:
-        """The prompt, False when nothing like it stands there, True when it is the end of another one."""
+    def _at_line_end(self) -> tuple[PromptMatch | None, bool]:
+        """The prompt at the end of the current line, or None and whether another one ends like it."""
         text = self._carry.decode("utf-8", "surrogateescape")
         view = visible(text)
         line_start = self._line_start(view.text) + 1
@@ -168,12 +170,12 @@ class PromptDetector:
             if match.end() > match.start():
                 last = match
         if last is None:
-            return False
+            return None, False
         if drawn.strip() and "\n" not in drawn:
             last = self._loose.match(view.text, max(len(view.text) - len(drawn), line_start))
         elif _is_another(view.text[line_start : last.start()].strip(), last[0].strip()):
             last = None
-        return True if last is None else self._located(last, text, view.origin)
+        return (None, True) if last is None else (self._located(last, text, view.origin), False)
 
     def _located(self, match: re.Match[str], text: str, at: Callable[[int], int]) -> PromptMatch:
         begin = match.start() + (1 if match[0].startswith("\n") else 0)
@@ -216,19 +218,12 @@ def _is_another(before: str, prompt: str) -> bool:
     return prompt.endswith(">") or set(before) <= set(prompt)
 
 
-def _unanchored(pattern: str) -> str:
-    for head in ("(^|\\n)", "(?:^|\\n)", "\\A", "^"):
-        pattern = pattern.removeprefix(head)
-    return pattern
-
-
 def _before_line_end(pattern: str) -> str:
-    """A final ``$`` stands before the line's end, which is a carriage return and a line feed here."""
+    """A final ``$`` matches before the line's end, carriage returns included."""
     return f"{pattern[:-1]}(?=\\r*$)" if pattern.endswith("$") and not pattern.endswith("\\$") else pattern
 
 
 def _loose(pattern: str) -> re.Pattern[str]:
     """`pattern` for any place of a line, at the end of the text."""
-    core = _unanchored(pattern)
-    core = core.removesuffix("$") if not core.endswith("\\$") else core
+    core = usable(without_end(without_start(pattern))) or pattern
     return re.compile(f"(?:{compiled(core).pattern})\\s*\\Z")

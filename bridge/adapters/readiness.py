@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bridge.adapters.channel import Channel
 
 _LINE_GAP = 0.15
-"""Silence after which the next line of a script is typed although nobody seems to read."""
+"""Silence after which the next line of a script is typed although the program doesn't seem to read."""
 _PAUSE = 0.01
 """Silence of a program that reads after which it has read the last line."""
 
@@ -84,7 +84,7 @@ class Readiness:
                 self._first.follow(data)
 
     def _enter_first_prompt(self) -> None:
-        """Note how the terminal stands at the prompt, and where what belongs to it begins."""
+        """Record the terminal's state at the prompt, and where the prompt begins."""
         channel = self._channel
         if channel.rules.osc and not channel.genuine:
             # Announced before it is drawn: the terminal's state at a prompt shows only once it is.
@@ -93,7 +93,7 @@ class Readiness:
         if not channel.genuine:
             channel.prompt_end = channel.offset
         announced = [mark.offset for mark in self._detector.marks if mark.code == "A"]
-        drawn = self._first.standing.start if self._first is not None and self._first.standing else 0
+        drawn = self._first.at_end.start if self._first is not None and self._first.at_end else 0
         channel.greeting = channel.between(announced[-1] if announced else drawn)[0]
         channel.forget(channel.prompt_end)
 
@@ -123,7 +123,7 @@ class Readiness:
             return None
         if self._first is None:
             return max(self._detector.rules.settle - channel.quiet, 0.02)
-        if self._first.standing is None:
+        if self._first.at_end is None:
             return None
         wait = 0.025
         if canonical := channel.terminal.state().canonical:

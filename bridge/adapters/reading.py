@@ -55,7 +55,7 @@ class LoadedFile(NamedTuple):
 
 def read_adapter(data: bytes, source: str) -> LoadedFile:
     """Read one adapter file; `source` names it in problems. Never raises for what is in the file."""
-    from bridge.adapters.rules import broken_rules, without_effect
+    from bridge.adapters.rules import broken_rules, ignored_fields
 
     reader = _Reader(source)
     root = reader.document(data)
@@ -68,8 +68,8 @@ def read_adapter(data: bytes, source: str) -> LoadedFile:
             adapter = replace(adapter, input=replace(adapter.input, line_ending=adapter.process.line_ending))
         for path, message in broken_rules(adapter):
             reader.report("rule", path, message)
-        for path, message in without_effect(adapter):
-            reader.report("note", path, message)
+        for path, reason in ignored_fields(adapter):
+            reader.report("note", path, f"no effect: {reason}")
     problems = tuple(sorted(reader.problems, key=lambda each: each.line))
     if any(each.is_error() for each in problems):
         adapter = None

@@ -97,7 +97,7 @@ class _Screen:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether what comes stands in a new row at the end, as it is."""
+        """Whether what comes makes a new row at the end, as it is."""
         return self.rows[-1] == "" and self.row + 1 == len(self.rows) and not (self.column or self.colour)
 
     def add(self, rows: list[str]) -> None:
@@ -251,7 +251,7 @@ class _Screen:
 
 
 def _split(row: str) -> list[str]:
-    """A row as cells; colours belong to the character behind them, tabs become blanks."""
+    """A row as cells; colours belong to the next character, tabs become blanks."""
     cells: list[str] = []
     colour = ""
     for match in re.finditer(r"\x1b\[[0-9;:]*m|[\s\S]", row):

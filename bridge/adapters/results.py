@@ -47,7 +47,7 @@ class Result:
         counter: the prompt's counter, for programs that number their prompts.
         effect: the effect of the command in the mode that it was given in, by the mode's advance and exit commands:
             "step_over" is still paused, "resume" has left.
-        last_exit: exit code that a native program left behind, for shells that announce it.
+        last_exit: exit code that a native program left after, for shells that announce it.
     """
 
     command: str
@@ -122,14 +122,14 @@ def _number(text: str | None) -> int | None:
 
 
 def out_of_band_text(text: bytes, primary: str | None) -> str:
-    """What came behind a prompt, without colours, and without the prompt if it was drawn once more behind it."""
+    """What came after a prompt, without colours, and without the prompt if it was drawn once more after it."""
     raw = without_fill(text.decode("utf-8", "surrogateescape"))
     shown = plain(visible(raw).text).replace("\r\n", "\n")
     if primary:
         detector = PromptDetector(primary)
         detector.feed(shown.encode("utf-8", "surrogateescape"))
-        if detector.standing is not None:
-            shown = shown[: shown.rfind(detector.standing.text)]
+        if detector.at_end is not None:
+            shown = shown[: shown.rfind(detector.at_end.text)]
     return trimmed(shown).strip("\r\n") if shown.strip() else ""
 
 
@@ -148,8 +148,8 @@ def without_prompts(output: str, primary: str | None) -> str:
 def interleaved(output: str, before: str, after: str, rule: Interleave) -> tuple[str, str]:
     """The output of a command, and what is kept apart from it.
 
-    `before` came between the last prompt and the command, `after` behind its own prompt. The strategy ``none``
-    keeps it apart whatever `capture_as` is: nobody asked for it.
+    `before` came between the last prompt and the command, `after` after its own prompt. The strategy ``none``
+    keeps it apart whatever `capture_as` is.
     """
     apart = "\n".join(each for each in (before, after) if each)
     if not apart or rule.strategy == "none" or rule.capture_as == "out_of_band":
@@ -253,5 +253,5 @@ class Results:
 
 
 def _echoed_keys(keys: str) -> bytes:
-    """How a terminal echoes keys that nobody takes: control characters as ``^A``."""
+    """How a terminal echoes keys that aren't read: control characters as ``^A``."""
     return "".join(f"^{chr(ord(each) ^ 64)}" if each < " " or each == "\x7f" else each for each in keys).encode()

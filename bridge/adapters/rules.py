@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bridge.adapters.escapes import protocol_number
 from bridge.adapters.payload import takes_shell_delivery
 from bridge.adapters.problems import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from bridge.adapters.model import AdapterFile
 
 _SEMVER = re.compile(r"\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?")
-
-
-def broken_rules(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
-    """Yield the key path and message of every rule that `adapter` breaks."""
-    for rule in RULES:
-        yield from rule(adapter)
 
 
 def _top(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -196,26 +190,11 @@ def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
             yield "commands.scope", f"there is no mode {mode!r}; modes: {listed}"
 
 
-RULES: tuple[Callable[[AdapterFile], Iterator[tuple[str, str]]], ...] = (
-    _top,
-    _templates,
-    _times,
-    _reserved,
-    _init,
-    _prompt,
-    _input,
-    _modes,
-    _capabilities,
-    _tests,
-)
-
-
-class NoEffect(NamedTuple):
-    """A field, the condition under which its value is ignored, and the reason."""
-
-    path: str
-    ignored: Callable[[AdapterFile], bool]
-    reason: str
+def broken_rules(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    """Yield the key path and message of every rule that `adapter` breaks."""
+    rules = (_top, _templates, _times, _reserved, _init, _prompt, _input, _modes, _capabilities, _tests)
+    for rule in rules:
+        yield from rule(adapter)
 
 
 def _markers_agree(adapter: AdapterFile) -> bool:
@@ -235,80 +214,49 @@ def _markers_agree(adapter: AdapterFile) -> bool:
     )
 
 
-_OF_SHELLS = ("heredoc", "encoded_scriptblock")
-
-
 def _hides_history(adapter: AdapterFile) -> bool:
     own = not (adapter.integration_script or adapter.init.script)
     script = (adapter.init.script_resource or "") if own else ""
     return adapter.family == "shell" or script.endswith((".py", ".js"))
 
 
-NO_EFFECT: tuple[NoEffect, ...] = (
-    NoEffect(
-        "process.line_ending",
-        lambda each: each.process.line_ending not in ("\n", each.input.line_ending),
-        "input.line_ending is also given, and is the one that is typed",
-    ),
-    NoEffect(
-        "ready.wait_for",
-        lambda each: bool(each.ready.wait_for) and each.ready.wait_for_event != "custom",
-        "it is only used with wait_for_event: custom",
-    ),
-    NoEffect(
-        "init.banner_injection",
-        lambda each: each.init.banner_injection.mode != "none" or bool(each.init.banner_injection.banner_template),
-        "sessions have no window to show a banner in",
-    ),
-    NoEffect(
-        "init.marker",
-        lambda each: bool(each.init.marker.primary) and "marker" not in (each.init.strategy, each.prompt.strategy),
-        "neither strategy is marker",
-    ),
-    NoEffect(
-        "prompt.shell_integration.markers",
-        lambda each: not _markers_agree(each),
-        "announcements are ESC ] NUMBER ; LETTER with the letters A, B, C, D and P; only the number can be chosen",
-    ),
-    NoEffect(
-        "prompt.group_captures",
-        lambda each: bool(each.prompt.group_captures) and each.prompt.strategy == "shell_integration",
-        "announced prompts are not matched by a pattern, so there are no groups; modes have them",
-    ),
-    NoEffect(
-        "output.line_ending",
-        lambda each: each.output.line_ending not in ("\n", "\r\n", "\r"),
-        "output is what a terminal shows, lines joined by line feeds",
-    ),
-    NoEffect(
-        "input.multiline_delivery",
-        lambda each: each.input.multiline_delivery in _OF_SHELLS and not takes_shell_delivery(each),
-        "heredoc is for POSIX shells, encoded_scriptblock for those and PowerShell; blocks are typed line by line",
-    ),
-    NoEffect(
-        "input.multiline_wrapper",
-        lambda each: (
-            bool(each.input.multiline_wrapper.open)
-            and "wrapper" not in (each.input.multiline_detect, each.input.multiline_delivery)
-            and each.input.multiline_wrapper.trigger != "always"
-        ),
-        "neither multiline_detect nor multiline_delivery is wrapper",
-    ),
-    NoEffect(
-        "input.tempfile.history_filter",
-        lambda each: bool(each.input.tempfile.history_filter) and not _hides_history(each),
-        "only shells, and Python and Node.js with our integration script, can keep lines out of their history",
-    ),
-    NoEffect(
-        "capabilities.user_busy_detection",
-        lambda each: each.capabilities.user_busy_detection == "process_polling",
-        "only the host types into a session, and it knows when",
-    ),
-)
+def ignored_fields(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    """Yield the path of every field whose value has no effect here, and the reason."""
+    process, ready, init, prompt, given = (
+        adapter.process,
+        adapter.ready,
+        adapter.init,
+        adapter.prompt,
+        adapter.input,
+    )
+    if process.line_ending not in ("\n", given.line_ending):
+        yield "process.line_ending", "input.line_ending is also given, and is the one that is typed"
+    if ready.wait_for and ready.wait_for_event != "custom":
+        yield "ready.wait_for", "it is only used with wait_for_event: custom"
+    if init.banner_injection.mode != "none" or init.banner_injection.banner_template:
+        yield "init.banner_injection", "sessions have no window to show a banner in"
+    if init.marker.primary and "marker" not in (init.strategy, prompt.strategy):
+        yield "init.marker", "neither strategy is marker"
+    if not _markers_agree(adapter):
+        announced = "announcements are ESC ] NUMBER ; LETTER with the letters A, B, C, D and P"
+        yield "prompt.shell_integration.markers", f"{announced}; only the number can be chosen"
+    if prompt.group_captures and prompt.strategy == "shell_integration":
+        yield "prompt.group_captures", "announced prompts match no pattern, so there are no groups; modes have them"
+    if adapter.output.line_ending not in ("\n", "\r\n", "\r"):
+        yield "output.line_ending", "output is what a terminal shows, lines joined by line feeds"
+    yield from _ignored_input(adapter)
+    if adapter.capabilities.user_busy_detection == "process_polling":
+        yield "capabilities.user_busy_detection", "only the host types into a session, and it knows when"
 
 
-def without_effect(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
-    """Yield the path and reason of every field that is ignored here."""
-    for each in NO_EFFECT:
-        if each.ignored(adapter):
-            yield each.path, f"no effect: {each.reason}"
+def _ignored_input(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    given, wrapper = adapter.input, adapter.input.multiline_wrapper
+    if given.multiline_delivery in ("heredoc", "encoded_scriptblock") and not takes_shell_delivery(adapter):
+        shells = "heredoc is for POSIX shells, encoded_scriptblock for those and PowerShell"
+        yield "input.multiline_delivery", f"{shells}; blocks are typed line by line"
+    wraps = "wrapper" in (given.multiline_detect, given.multiline_delivery) or wrapper.trigger == "always"
+    if wrapper.open and not wraps:
+        yield "input.multiline_wrapper", "neither multiline_detect nor multiline_delivery is wrapper"
+    if given.tempfile.history_filter and not _hides_history(adapter):
+        capable = "only shells, and Python and Node.js with our integration script"
+        yield "input.tempfile.history_filter", f"{capable}, can keep lines out of their history"

@@ -140,7 +140,7 @@ class Session:
     # commands
 
     def run(self, command: str, *, timeout: float | None = 60.0, interrupt: bool = True) -> Result:
-        """Run one command, of one line or several, and wait for the prompt behind it.
+        """Run one command, of one line or several, and wait for the prompt after it.
 
         Args:
             command: code of the program's language; lines end in ``\\n``, a last one is not needed.
@@ -305,7 +305,7 @@ class Session:
         return self._exchange.collect(seconds)
 
     def interact(self, keyboard: int, screen: int) -> int | None:
-        """Give the program to somebody at a terminal until it ends; its exit status.
+        """Hand the program to the user's terminal until it ends; its exit status.
 
         Args:
             keyboard: descriptor to read; a terminal is put into raw mode meanwhile.

@@ -16,7 +16,7 @@ from bridge.errors import ProgramNotStarted
 from bridge.process import guardian
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _READ = 65_536
 _ONCE = 1_048_576
@@ -29,7 +29,7 @@ class TtyState(NamedTuple):
     """The terminal's state; None where it can't be seen.
 
     Attributes:
-        canonical: the kernel edits lines: nobody is at a line editor's prompt.
+        canonical: the kernel edits lines: there is no line editor at a prompt.
         echo: the kernel echoes.
         own: the program itself is in the foreground, not one of its jobs.
     """
@@ -116,7 +116,7 @@ class Terminal:
                 if error.errno != errno.EIO:
                     raise
                 data = b""
-            if not data:  # EIO: on Linux, nobody has the other end any more
+            if not data:  # EIO: on Linux, the other end is closed
                 self._settle_end()
                 return
             self._inbox += data
@@ -124,17 +124,11 @@ class Terminal:
 
     def _settle_end(self) -> None:
         self.ended = True
-        deadline = time.monotonic() + 2.0
-        while not self._reap() and time.monotonic() < deadline:
-            # The descriptors are closed a moment before the process can be reaped.
-            if self._pidfd is not None:
-                select.select([self._pidfd], [], [], 0.5)
-            else:
-                time.sleep(0.005)
+        self._wait_reaped(2.0)  # the descriptors are closed a moment before the process can be reaped
 
     # writing
 
-    def write(self, data: bytes, *, deadline: float | None = None) -> None:
+    def write(self, data: bytes) -> None:
         """Write everything; what comes meanwhile is kept (a full queue would block both sides)."""
         view = memoryview(data)
         both = select.poll()
@@ -150,8 +144,6 @@ class Terminal:
                     self._settle_end()
                     return
                 raise
-            if deadline is not None and time.monotonic() >= deadline:
-                return
             ready = dict(both.poll(1000))
             if ready.get(self.fd, 0) & ~select.POLLOUT:
                 self._drain()
@@ -199,16 +191,14 @@ class Terminal:
             return False
         return True
 
-    def wait(self, timeout: float, *, until: Callable[[], bool] | None = None) -> bool:
+    def wait(self, timeout: float) -> bool:
         """Whether the program ended within `timeout` seconds; its output is thrown away meanwhile."""
         deadline = time.monotonic() + timeout
         while not self.ended and (left := deadline - time.monotonic()) > 0:
             self.read(left)
-            if until is not None and until():
-                break
         return self._reap()
 
-    def close(self, *, patience: float = 0.5) -> None:
+    def close(self) -> None:
         """Hang up, and end whatever is left of the session. May be called again."""
         from bridge.process.processes import members, send
 
@@ -222,7 +212,7 @@ class Terminal:
             self._process.fileobj.close()
         if self.status is None:
             self.signal(signal.SIGHUP)
-            self._wait_reaped(patience)
+            self._wait_reaped(0.5)
         if self.status is None:
             left |= members(self.pid)
             with suppress(OSError):
@@ -248,9 +238,9 @@ class Terminal:
                 if hasattr(os, "waitid"):
                     if not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                         return False
-                    guardian.release(self.pid)  # before it is reaped: then its pid can't be somebody else's
+                    guardian.release(self.pid)  # before it is reaped and its pid reused
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:  # somebody else reaped it: its status is lost
+            except ChildProcessError:  # reaped elsewhere: its status is lost
                 pid, status = self.pid, 0
             if pid:
                 guardian.release(self.pid)

@@ -272,8 +272,16 @@ def _start_folder(spare: str) -> str:
 
 def _matches(pattern: str, text: str) -> bool:
     """Whether `pattern` is found in `text`, without colours; ``.`` matches line ends, too."""
-    with _limited(pattern):
-        return compiled(pattern, dotall=True).search(plain(text).strip()) is not None
+    try:
+        with _limited(pattern):
+            return compiled(pattern, dotall=True).search(plain(text).strip()) is not None
+    except re.error as error:
+        raise ExpectationNotMet(f"{pattern!r} is not a valid regular expression: {error}") from error
+
+
+def _expect(pattern: str, output: str) -> None:
+    if not _matches(pattern, output):
+        raise ExpectationNotMet(f"expected output that matches {pattern!r}", output)
 
 
 @contextmanager
@@ -298,15 +306,6 @@ def _limited(pattern: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-
-
-def _expect(pattern: str, output: str) -> None:
-    try:
-        found = _matches(pattern, output)
-    except re.error as error:
-        raise ExpectationNotMet(f"{pattern!r} is not a valid regular expression: {error}") from error
-    if not found:
-        raise ExpectationNotMet(f"expected output that matches {pattern!r}", output)
 
 
 def _check_mode(test: DeclaredTest | SetupStep, result: Result) -> None:

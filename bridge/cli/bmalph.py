@@ -15,7 +15,7 @@ from bridge.resources import os_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.setups.bmalph.flags import Plan
+    from bridge.setups.bmalph.flags import Arguments
     from bridge.setups.bmalph.layout import Folder
 
 
@@ -29,19 +29,19 @@ def controller(path: Path, words: Sequence[str]) -> int:
     from bridge.setups.bmalph.flags import USAGE, parse
     from bridge.setups.bmalph.layout import locate
 
-    plan = parse([os_text(word) for word in words])
-    if plan.action == "error":
-        say(plan.message)
+    given = parse([os_text(word) for word in words])
+    if given.action == "error":
+        say(given.message)
         return 1
-    if plan.action == "help":
+    if given.action == "help":
         write(USAGE)
         return 0
     with guarded():
         try:
             folder = locate(".")
-            if plan.action == "run":
-                return _monitor(folder, path, words, plan) if plan.monitor else _run(folder, plan)
-            shown = CONTROLS[plan.action](folder, time.time())
+            if given.action == "run":
+                return _monitor(folder, path, words, given) if given.monitor else _run(folder, given)
+            shown = CONTROLS[given.action](folder, time.time())
             write(shown.text)
             return shown.code
         except BridgeError as error:
@@ -49,7 +49,7 @@ def controller(path: Path, words: Sequence[str]) -> int:
             return 1
 
 
-def _monitor(folder: Folder, path: Path, words: Sequence[str], plan: Plan) -> int:
+def _monitor(folder: Folder, path: Path, words: Sequence[str], given: Arguments) -> int:
     """Start the loop in tmux, and show it where there is a terminal to show it on."""
     import shutil
     import subprocess
@@ -58,7 +58,7 @@ def _monitor(folder: Folder, path: Path, words: Sequence[str], plan: Plan) -> in
 
     if shutil.which("tmux") is None:
         raise BridgeError("--monitor needs tmux\n  next: install tmux, or use --live")
-    agent = _agents_name(folder, plan)
+    agent = _agents_name(folder, given)
     session = f"ralph-{int(time.time())}-{os.getpid()}"
     # In a tmux of its own, or it would ask the one that we are in to nest.
     env = {name: value for name, value in os.environ.items() if name != "TMUX"}
@@ -77,11 +77,11 @@ def _monitor(folder: Folder, path: Path, words: Sequence[str], plan: Plan) -> in
     return 0
 
 
-def _agents_name(folder: Folder, plan: Plan) -> str:
+def _agents_name(folder: Folder, given: Arguments) -> str:
     """What the driver calls its CLI. Whatever keeps the loop from starting shows here, before there are panes."""
     from bridge.setups.bmalph.opening import open_driver, ready
 
-    with open_driver(folder, ready(folder, env=os.environ, options=plan.options), {}) as script:
+    with open_driver(folder, ready(folder, env=os.environ, options=given.options), {}) as script:
         return script.display_name()
 
 
@@ -91,15 +91,15 @@ _WATCH = (
 )
 
 
-def _run(folder: Folder, plan: Plan) -> int:
+def _run(folder: Folder, given: Arguments) -> int:
     """Check everything, then start the loop."""
     from bridge.cli._run_bmalph import stand_in
     from bridge.setups.bmalph.opening import Wanted
 
     wanted = Wanted(
-        options=plan.options,
-        live=plan.live,
-        max_iterations=plan.max_iterations,
-        max_seconds=None if plan.max_minutes is None else plan.max_minutes * 60,
+        options=given.options,
+        live=given.live,
+        max_iterations=given.max_iterations,
+        max_seconds=None if given.max_minutes is None else given.max_minutes * 60,
     )
     return stand_in(folder, wanted)

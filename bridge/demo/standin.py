@@ -59,12 +59,12 @@ class Cli:
     refusal: str
     refused: int
     unknown_session: str
-    run: Callable[[Run], None]
+    run: Callable[[Invocation], None]
     command: str | None = None
 
 
 @dataclass
-class Run:
+class Invocation:
     """One parsed command line, and the answer to it."""
 
     name: str
@@ -77,7 +77,7 @@ class Run:
     edited: str = ""
 
 
-def parse(cli: Cli, name: str, argv: list[str]) -> Run:
+def parse(cli: Cli, name: str, argv: list[str]) -> Invocation:
     """Split `argv` as the CLI would, or end with its complaint."""
     options: dict[str, Any] = {}
     words: list[str] = []
@@ -96,7 +96,7 @@ def parse(cli: Cli, name: str, argv: list[str]) -> Run:
             fail(cli.refusal.format(option), cli.refused)
         given = value if equals else value_of(option, kind, rest, cli, name)
         options[option] = [*options.get(option, []), *given] if kind == SEVERAL else given
-    return Run(name, options, words)
+    return Invocation(name, options, words)
 
 
 def value_of(option: str, kind: str, rest: list[str], cli: Cli, name: str) -> Any:
@@ -133,7 +133,7 @@ def pieces(text: str) -> Iterator[str]:
     yield from re.findall(r"\s*\S+\s*?(?:\n+|$|(?= ))", text) or [text]
 
 
-def run_claude(run: Run) -> None:
+def run_claude(run: Invocation) -> None:
     """claude: one result object, or stream-json with partial messages in live mode."""
     live = run.options.get("--output-format") == "stream-json"
     session = {"session_id": run.session}
@@ -192,7 +192,7 @@ def run_claude(run: Run) -> None:
     )
 
 
-def run_codex(run: Run) -> None:
+def run_codex(run: Invocation) -> None:
     """codex: thread, turn and items as JSON lines."""
     emit(type="thread.started", thread_id=run.session)
     emit(type="turn.started")
@@ -205,7 +205,7 @@ def run_codex(run: Run) -> None:
     emit(type="turn.completed", usage={"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0})
 
 
-def run_opencode(run: Run) -> None:
+def run_opencode(run: Invocation) -> None:
     """opencode: one event per part, with the session on every line."""
 
     def part(kind: str, **content: Any) -> None:
@@ -227,12 +227,12 @@ def run_opencode(run: Run) -> None:
         part("step-finish", type="step-finish", reason="stop" if last else "tool-calls", tokens={}, cost=0)
 
 
-def run_copilot(run: Run) -> None:
+def run_copilot(run: Invocation) -> None:
     """copilot: plain text, the texts separated by a blank line."""
     sys.stdout.write("".join(text.rstrip("\n") + "\n\n" for text in run.texts))
 
 
-def run_cursor(run: Run) -> None:
+def run_cursor(run: Invocation) -> None:
     """cursor-agent: one result object, or stream-json."""
     shape = run.options.get("--output-format", "text")
     if shape == "text":
@@ -321,7 +321,7 @@ CLIS: dict[str, Cli] = {
 }
 
 
-def check(run: Run) -> str:
+def check(run: Invocation) -> str:
     """Refuse combinations that the real CLI refuses; set the prompt; return the session to resume or ""."""
     options, words = run.options, run.words
     resume = str(options.get("--resume") or options.get("--session") or "")
@@ -352,7 +352,7 @@ def check(run: Run) -> str:
     return resume
 
 
-def open_session(cli: Cli, run: Run, resume: str) -> None:
+def open_session(cli: Cli, run: Invocation, resume: str) -> None:
     """Resume the session that was asked for, or start one; sessions lie in a file beside this program."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sessions")
     os.makedirs(folder, exist_ok=True)
@@ -376,7 +376,7 @@ def git(*arguments: str) -> bool:
     return subprocess.run(["git", *arguments], stdin=quiet, stdout=quiet, stderr=quiet, check=False).returncode == 0
 
 
-def work(run: Run) -> None:
+def work(run: Invocation) -> None:
     """Do the next task of the plan, tick it, commit, and word the answer."""
     with open(PLAN, encoding="utf-8") as file:
         plan = file.read()

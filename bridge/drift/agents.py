@@ -14,13 +14,13 @@ from bridge.rehearsal.scenario import ENDINGS, Turn
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bridge.drift.runs import Model
+    from bridge.drift.runs import ScriptedModel
 
 _ENOUGH = 12  # turns after which nobody believes that it ends by itself
 
 
-class Iteration(NamedTuple):
-    """The status of one iteration, what the display showed, and the end of stderr."""
+class AgentRun(NamedTuple):
+    """One iteration: its status, what the display showed, and stderr."""
 
     status: int
     shown: str
@@ -34,12 +34,12 @@ class Iteration(NamedTuple):
 class AgentTrial:
     """One agent and its scripted model."""
 
-    def __init__(self, agent: Agent, model: Model, home: Path) -> None:
+    def __init__(self, agent: Agent, model: ScriptedModel, home: Path) -> None:
         self.agent = agent
         self.model = model
         self.home = home
 
-    def run(self, prompt: str, turns: Iterable[Turn]) -> Iteration:
+    def run(self, prompt: str, turns: Iterable[Turn]) -> AgentRun:
         """Invoke the agent, with the display beside it, as the loop does."""
         self.model.play(turns)
         path, errors = self.home / "prompt.md", self.home / "stderr"
@@ -52,14 +52,14 @@ class AgentTrial:
         ):
             shown = "".join(display)
         stderr = errors.read_text(encoding="utf-8", errors="replace")
-        return Iteration(running.status or display.status or 0, shown, stderr)
+        return AgentRun(running.status or display.status or 0, shown, stderr)
 
     def reached_model(self, text: str) -> bool:
         """Whether the user's words in some request hold this text."""
         return any(text in "\n".join(each["user"]) for each in self.model.requests())
 
 
-def try_agent(script: Path, model: Model) -> Iterator[DriftFinding]:
+def try_agent(script: Path, model: ScriptedModel) -> Iterator[DriftFinding]:
     """Run an agent's hooks on prompts of several kinds, and yield what is found."""
     here = Path.cwd()
     home = here / ".ralph"

@@ -17,7 +17,7 @@ from bridge.rehearsal.scenario import ENDINGS, Turn
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.drift.runs import CliRun, Model
+    from bridge.drift.runs import CliRun, ScriptedModel
 
 _CONTEXT = "Loop #1 of a trial."
 _NEXT_CONTEXT = "The second loop of a trial: another context."
@@ -29,7 +29,7 @@ _PLACEHOLDER = "DeferredToolPlaceholder"  # claude's, "never call this tool"
 class DriverTrial:
     """One driver and its scripted model."""
 
-    def __init__(self, driver: Driver, model: Model) -> None:
+    def __init__(self, driver: Driver, model: ScriptedModel) -> None:
         self.driver = driver
         self.model = model
         self.context_arrives = False
@@ -59,7 +59,7 @@ class DriverTrial:
         return run_cli(self.model, [*argv, *appended], turns or work_turns(), stdin=stdin)
 
 
-def try_driver(script: Path, model: Model) -> Iterator[DriftFinding]:
+def try_driver(script: Path, model: ScriptedModel) -> Iterator[DriftFinding]:
     """Run a driver's commands of every kind, and yield what is found."""
     with Driver.load(script, cwd=os.getcwd(), env=dict(os.environ)) as driver:
         trial = DriverTrial(driver, model)

@@ -31,7 +31,7 @@ LARGE = "A line of a very large prompt.\n" * 8000
 _TIMEOUT = 120.0  # a slow machine, rather than a slow CLI, takes more than a few
 
 
-class Model:
+class ScriptedModel:
     """The scripted model, from the CLI's side of the namespaces."""
 
     def __init__(self, port: int) -> None:
@@ -158,7 +158,9 @@ def work_finding(drift: str = "") -> DriftFinding:
     return failed("tools work", "the CLI refused to run a command: the loop makes no progress", hint, drift)
 
 
-def run_cli(model: Model, argv: Sequence[str], turns: Iterable[Turn], *, stdin: bytes | None = None) -> CliRun:
+def run_cli(
+    model: ScriptedModel, argv: Sequence[str], turns: Iterable[Turn], *, stdin: bytes | None = None
+) -> CliRun:
     """Run a command in the working folder, with another scenario."""
     model.play(turns)
     folder = Path(tempfile.mkdtemp(prefix="run-"))

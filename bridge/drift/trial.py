@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bridge.drift.machine import copilot_cache
 from bridge.drift.model import DriftFinding, DriftStatus, failed, passed, skipped, warning
-from bridge.drift.runs import Model
+from bridge.drift.runs import ScriptedModel
 from bridge.errors import BridgeError
 from bridge.git.fresh import begin_repository
 from bridge.rehearsal.homes import CLIS, environment, furnish
@@ -88,7 +88,7 @@ def _findings(kind: str, script: Path) -> Iterator[DriftFinding]:
     from bridge.drift.agents import try_agent
     from bridge.drift.drivers import try_driver
 
-    model = Model(PORT)
+    model = ScriptedModel(PORT)
     try:
         yield from (try_agent if kind == "agent" else try_driver)(script, model)
     except BridgeError as error:

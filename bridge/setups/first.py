@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.errors import BridgeError
-from bridge.setups.diagnosis import Answer, Check, failed, machine, warned
+from bridge.setups.diagnosis import Check, CheckResult, checks, failed, warned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,19 +25,19 @@ def is_blank(folder: Path) -> bool:
 
 
 class Case(NamedTuple):
-    """What the checks get to see; see :class:`bridge.setups.diagnosis.Place`."""
+    """What the checks get to see; see :class:`bridge.setups.diagnosis.Case`."""
 
     project: Path
     env: Mapping[str, str]
 
 
-def _git(case: Case) -> Answer:
+def _git(case: Case) -> CheckResult:
     """The plain loop runs without; most CLIs want one."""
-    found = machine.git(case)
+    found = checks.git(case)
     return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
 
 
-def _way(case: Case) -> Answer:
+def _way(case: Case) -> CheckResult:
     """Nothing is wrong, but no loop can run either; the CLI that is there decides what to type."""
     there = _installed(case)
     name = there[0] if there else "codex"
@@ -66,11 +66,11 @@ def _installed(case: Case) -> list[str]:
 
 
 CHECKS: Mapping[str, Check[Case]] = {
-    "bash-available": Check("bash available", machine.bash),
+    "bash-available": Check("bash available", checks.bash),
     "git-repo": Check("git repository with commits", _git, 60),
-    "jq-available": Check("jq available", machine.jq),
-    "disk-space": Check("disk space", machine.disk),
-    "unserved": Check("nothing is asked for that no loop here does", machine.unserved),
+    "jq-available": Check("jq available", checks.jq),
+    "disk-space": Check("disk space", checks.disk),
+    "unserved": Check("nothing is asked for that no loop here does", checks.unserved),
     "ralph-project": Check("a project that the loop can run in", _way, 60),
 }
 """By their stable ids, called as in the other setups."""

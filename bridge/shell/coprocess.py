@@ -109,7 +109,7 @@ class _Output:
         os.mkfifo(path, 0o600)
         self.fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
-    def keeper(self) -> int:
+    def hold_open(self) -> int:
         """A writing end for the host itself: while it is open, poll() reports no hang-up."""
         return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
 
@@ -163,11 +163,11 @@ class _Output:
             return  # the script has removed our folder: the next exchange ends this bash
         self._aside.append(self.fd)
         self.fd = fresh
-        if len(self._aside) > 32:  # the oldest stranger gets SIGPIPE if it ever writes again
+        if len(self._aside) > 32:  # the oldest gets SIGPIPE if it ever writes again
             os.close(self._aside.pop(0))
 
     def _drop(self) -> None:
-        """Let strangers go on writing: throw away what they wrote, forget those that are gone."""
+        """Let others go on writing: throw away what they wrote, forget those that are gone."""
         for fd in list(self._aside):
             try:
                 if any(not os.read(fd, _CHUNK) for _ in range(_TURN)):
@@ -365,9 +365,11 @@ class Coprocess:
 
     def _rest(self, reply: bytearray, values: bool) -> None:
         """The rest of a reply that has begun, as far as it comes without a pause."""
-        mine = b"%d " % self.number  # else somebody else wrote it, who may never end
+        begin = b"%d " % self.number  # else somebody else wrote it, who may never end
         while (
-            reply.startswith(mine) and not protocol.complete(reply, self.number, values) and self._poll.poll(_PAUSE)
+            reply.startswith(begin)
+            and not protocol.complete(reply, self.number, values)
+            and self._poll.poll(_PAUSE)
         ):
             try:
                 reply += _read(self._r, _CHUNK)
@@ -382,7 +384,7 @@ class Coprocess:
         with contextlib.ExitStack() as undo:
             for output in (self._o, self._e):
                 with contextlib.suppress(OSError):  # its folder is gone: seen below
-                    undo.callback(os.close, output.keeper())
+                    undo.callback(os.close, output.hold_open())
             state = self._pump(reply, values, end, limited=True)
             if state in (_Wait.LATE, _Wait.FLOOD):
                 survived = self._interrupt(reply, values)
@@ -443,7 +445,7 @@ class Coprocess:
         with contextlib.suppress(BlockingIOError):
             for _ in range(_TURN):
                 reply += os.read(self._r, _CHUNK)
-        protocol.drop_strangers(reply, self.number)
+        protocol.drop_foreign(reply, self.number)
 
     def _unread(self) -> bool:
         """Whether the request still lies where it was put."""

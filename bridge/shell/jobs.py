@@ -151,7 +151,7 @@ class Job:
                     return piece
                 poll = select.poll()
                 ready = self.watch(poll)
-                patience = 0.0 if ready else self._patience()
+                patience = 0.0 if ready else self.patience()
             if end is not None:
                 if (left := (end - time.monotonic()) * 1000) <= 0:
                     return None
@@ -225,11 +225,15 @@ class Job:
             poll.register(ends.stdin, select.POLLOUT)
         return ready
 
-    def _patience(self) -> float | None:
-        """Milliseconds after which to look again, whatever was registered."""
+    def patience(self) -> float | None:
+        """Milliseconds after which to look again, whatever was registered; None: any number."""
+        source = self._descriptors.source
+        theirs = None if source is None or self._pending else source.patience()
         if self._status is not None:
-            return max(1.0, (self._until - time.monotonic()) * 1000) if self._open else None
-        return _TICK * 1000 if self._keeper.fd < 0 else None
+            own = max(1.0, (self._until - time.monotonic()) * 1000) if self._open else None
+        else:
+            own = _TICK * 1000 if self._keeper.fd < 0 else None
+        return min((each for each in (own, theirs) if each is not None), default=None)
 
     def _read(self) -> bytes | None:
         """What stdout brings; None when that is nothing now, b"" when nobody holds it."""
@@ -432,6 +436,10 @@ class AsSource(Source):
     def watch(self, poll: select.poll) -> bool:
         """As of `Source`."""
         return self._job.watch(poll)
+
+    def patience(self) -> float | None:
+        """As of `Source`."""
+        return self._job.patience()
 
 
 _KILLED = 128 + signal.SIGKILL

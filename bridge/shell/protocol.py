@@ -200,7 +200,7 @@ def complete(buffer: bytes | bytearray, number: int, values: bool) -> bool:
     return buffer.endswith(end) and buffer.startswith(b"%d " % number)
 
 
-def drop_strangers(buffer: bytearray, number: int) -> None:
+def drop_foreign(buffer: bytearray, number: int) -> None:
     """Drop what stands before the reply with this number: an earlier one, or what a script wrote there."""
     if buffer and not buffer.startswith(b"%d " % number):
         head = re.search(rb"%d [0-9]{1,3} (-|exit|int|lost) [A-Za-z]*\0" % number, buffer)

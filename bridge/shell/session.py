@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bridge.shell.jobs import Job
 
     Stdin = bytes | os.PathLike[str] | IO[bytes] | int | None
+    Answer = tuple[protocol.Head, list[str], bytes, bytes]  # with its values, stdout and stderr
 
 
 DEFAULT_TIMEOUT = 60.0
@@ -120,7 +121,7 @@ class Session:
         isolated: bool = False,
         setup: str = "",
         host_stderr: bool = False,
-    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
+    ) -> Answer:
         command = protocol.call(hook, arguments)
         if "\0" in command:
             bad = next(a for a in arguments if "\0" in a)
@@ -156,7 +157,7 @@ class Session:
         hook: str = "",
         arguments: tuple[str, ...] = (),
         values_wanted: bool | None = None,
-    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
+    ) -> Answer:
         """One exchange: `setup` (assignments; by file when it is long), then `command`, then what is wanted."""
         if self._closed or not self._process.alive:
             self._ready()
@@ -184,7 +185,7 @@ class Session:
 
     def _exchange(
         self, request: bytes, values: bool, timeout: float | None, hook: str, arguments: tuple[str, ...]
-    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
+    ) -> Answer:
         limit = self._timeout if timeout == UNSET else timeout
         try:
             done = self._process.exchange(request, values=values, timeout=limit)
@@ -202,13 +203,11 @@ class Session:
             raise self._flooded(hook, arguments, None, end.stdout, end.stderr, lost=lost) from None
         return self._understand(done, hook, arguments)
 
-    def _understand(
-        self, done: Exchange, hook: str, arguments: tuple[str, ...]
-    ) -> tuple[protocol.Head, list[str], bytes, bytes]:
+    def _understand(self, done: Exchange, hook: str, arguments: tuple[str, ...]) -> Answer:
         try:
             head, frames = protocol.parse(done.reply)
         except ValueError:
-            raise self._senseless(hook, arguments) from None
+            raise self._invalid_reply(hook, arguments) from None
         if head.left == "lost":
             self._process.more_loop()
         elif head.left != "-":
@@ -231,9 +230,9 @@ class Session:
             if next(rest, None) is not None:
                 raise ValueError
         except (ValueError, StopIteration, IndexError):
-            raise self._senseless("", ()) from None
+            raise self._invalid_reply("", ()) from None
 
-    def _senseless(self, hook: str, arguments: tuple[str, ...]) -> HookError:
+    def _invalid_reply(self, hook: str, arguments: tuple[str, ...]) -> HookError:
         """A reply that makes no sense comes from a script that wrote into the channel: nothing is certain then."""
         code = self._process.kill()
         what = "the reply of bash makes no sense; the script has tampered with the channel, so bash was ended"
@@ -253,8 +252,8 @@ class Session:
     def _stdin(self, stdin: Stdin) -> str:
         """What bash redirects from."""
         if isinstance(stdin, int):
-            mine = self._process.streams.get(stdin)
-            return "/dev/null" if mine is None else f"&{mine}"
+            descriptor = self._process.streams.get(stdin)
+            return "/dev/null" if descriptor is None else f"&{descriptor}"
         if isinstance(stdin, bytes):
             return protocol.quote(self._write("i", stdin))
         if isinstance(stdin, os.PathLike):

@@ -42,6 +42,10 @@ class Source(ABC):
         """Register what tells of the next piece; True when `take` need not wait for it."""
         return True
 
+    def patience(self) -> float | None:
+        """Milliseconds after which to `take` again, whatever was registered; None: any number."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - most have nothing to let go of
         """Let go of it; a source that the caller has opened stays open."""
 
@@ -202,6 +206,10 @@ class LastLine(Source):
     def watch(self, poll: select.poll) -> bool:
         """As of `Source`."""
         return self._source.watch(poll)
+
+    def patience(self) -> float | None:
+        """As of `Source`."""
+        return self._source.patience()
 
     def close(self) -> None:
         """As of `Source`."""

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-__all__ = ["Display", "Filtering"]
-
 _PAUSE = 0.03  # s: after which the beginning of a line is shown
 
 

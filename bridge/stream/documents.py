@@ -10,8 +10,6 @@ import json
 from collections import deque
 from typing import Any
 
-__all__ = ["HELD_LIMIT", "Held", "JsonObject", "parse_line", "parse_whole"]
-
 JsonObject = dict[str, Any]
 
 HELD_LIMIT = 64 * 1024 * 1024

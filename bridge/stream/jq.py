@@ -41,8 +41,6 @@ from bridge.stream.jsontext import pretty, readable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Filter"]
-
 # Strings leave the engine as strings, everything else as [JSON text], because the binding would turn
 # 1.0 into 1 and round big integers; an error is caught as [message, null], because the binding drops
 # the rest of the line at an error where the command goes on with the line's next value. The line

@@ -1,12 +1,15 @@
 """A ``jq`` command for machines that have none, on the libjq inside the PyPI binding ``jq``.
 
-Run as a program, in a Python of its own that loads nothing else of ours (`bridge.stream.jq_fallback` says how)::
+Run as a program, in a Python of its own that loads nothing else of ours (`bridge.stream.jq_provided` says how)::
 
     python -I -S -B jq_command.py LIBRARY [ARGUMENT]...
 
-where LIBRARY is the binding's extension module. Its Python interface knows nothing of the command's options, of
-``input`` and of exit statuses; but the C library in it does, so that is called directly. Options, messages and
-exit statuses are those of jq 1.7 and 1.8 (but ``--indent 0`` is one line, as before 1.8):
+where LIBRARY is the binding's extension module. The binding's Python interface would not do: it stops at the first
+error where the command goes on with the next value, has no ``input`` and ``inputs`` (which our own agents use),
+turns 1.0 into 1, and knows no exit status. The C library in it has all of that, so it is called directly. What this
+rests on: the module exports libjq's functions, as its wheels do, and a ``jv`` is sixteen bytes, passed by value.
+
+Options, messages and exit statuses are those of jq 1.7 and 1.8 (but ``--indent 0`` is one line, as before 1.8):
 2 usage or a file, 3 the program, 4 no output (-e), 5 an error.
 """
 

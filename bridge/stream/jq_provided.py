@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["COMMANDS", "jq"]
-
 
 def jq() -> list[str]:
     """Program and first arguments; empty where the binding ``jq`` (or Python itself) can't be found.

@@ -9,8 +9,6 @@ import codecs
 import json
 import re
 
-__all__ = ["pretty", "readable"]
-
 _AS_JQ = "ralph-bridge-jq"
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^{}\[\],:"]+', re.DOTALL)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["StatusBlock", "find_promise", "parse_status"]
-
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What markdown puts around a line: quote marks, bullets, numbers, emphasis, code.
 _BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"

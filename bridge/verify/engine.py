@@ -1,7 +1,7 @@
 """Runs checks on scripts and tells what happens as one stream of events.
 
 The order of the events is that of the scripts, whatever `jobs` is. Nothing that a script does ends the run: what
-goes wrong in a check of ours makes that check unknown, and the next script has its turn.
+goes wrong in a check of ours makes that check unknown, and the next script has its events.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ DEFAULT_TIMEOUT = 30.0
 """Seconds that running one script may take, all its checks together."""
 
 
-class _Run(NamedTuple):
-    """What holds for every script of a run. at_work: what is looked at now, so that an interrupt can end it."""
+class _Verification(NamedTuple):
+    """What holds for every script of a run. current: what is looked at now, so that an interrupt can end it."""
 
     scripts: tuple[Given, ...]
     checks: tuple[Check, ...]
     bash: str | None
     timeout: float
-    at_work: set[Subject]
+    current: set[Subject]
 
 
-class _Turn(NamedTuple):
-    """One script's turn: both events, as soon as they are known."""
+class _PendingEvents(NamedTuple):
+    """One script's events: both events, as soon as they are known."""
 
     started: Future[ScriptStarted]
     finished: Future[ScriptFinished]
@@ -82,35 +82,35 @@ def verify(
         ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all.
     """
     checks = chosen(load(), select, ignore, static_only=static_only)
-    return _events(_Run(given_in(paths), checks, bash, timeout, set()), max(1, jobs))
+    return _events(_Verification(given_in(paths), checks, bash, timeout, set()), max(1, jobs))
 
 
-def _events(run: _Run, jobs: int) -> Iterator[Event]:
+def _events(run: _Verification, jobs: int) -> Iterator[Event]:
     began = time.monotonic()
     severities: Counter[Severity] = Counter()
     unknown = 0
-    told = False
+    verified = False
     yield RunStarted(tuple(given.path for given in run.scripts))
     # One job works in this thread's place, not beside it: threads of their own also let an interrupt in.
     executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="verify")
-    turns: list[_Turn] = []
+    pending: list[_PendingEvents] = []
     try:
         for given in run.scripts:
-            turn = _Turn(Future(), Future())
-            executor.submit(_take, turn, given, run)
-            turns.append(turn)
-        for index, turn in enumerate(turns):
-            yield turn.started.result()
-            finished = turn.finished.result()
-            told = told or any(result.outcome is not Outcome.UNKNOWN for result in finished.results)
-            if not told and index == len(turns) - 1:
+            events = _PendingEvents(Future(), Future())
+            executor.submit(_verify_one, events, given, run)
+            pending.append(events)
+        for index, events in enumerate(pending):
+            yield events.started.result()
+            finished = events.finished.result()
+            verified = verified or any(result.outcome is not Outcome.UNKNOWN for result in finished.results)
+            if not verified and index == len(pending) - 1:
                 finished = nothing_verified(finished)
             severities.update(finding.severity for finding in finished.findings)
             unknown += sum(result.outcome is Outcome.UNKNOWN for result in finished.results)
             yield finished
-            turns[index] = _Turn(Future(), Future())  # what was reported need not be kept
+            pending[index] = _PendingEvents(Future(), Future())  # what was reported need not be kept
     except BaseException:  # an interrupt, or nobody wants the rest: what has begun must not take its whole time
-        for subject in tuple(run.at_work):
+        for subject in tuple(run.current):
             subject.budget.stop()
         raise
     finally:
@@ -127,34 +127,34 @@ def _events(run: _Run, jobs: int) -> Iterator[Event]:
     )
 
 
-def _take(turn: _Turn, given: Given, run: _Run) -> None:
+def _verify_one(events: _PendingEvents, given: Given, run: _Verification) -> None:
     began = time.monotonic()
     try:
         try:
             subject = Subject(given.path, bash=run.bash, timeout=run.timeout, named=given.named)
         except Exception as error:  # noqa: BLE001 - a bug of ours: it costs this script and no other
-            turn.started.set_result(ScriptStarted(given.path, "out-of-scope"))
-            baffling = _baffling(given.path, run.checks, began, f"{type(error).__name__}: {error}")
-            turn.finished.set_result(nothing_verified(baffling))
+            events.started.set_result(ScriptStarted(given.path, "out-of-scope"))
+            unknown = _all_unknown(given.path, run.checks, began, f"{type(error).__name__}: {error}")
+            events.finished.set_result(nothing_verified(unknown))
             return
-        turn.started.set_result(ScriptStarted(given.path, subject.kind))
-        run.at_work.add(subject)
+        events.started.set_result(ScriptStarted(given.path, subject.kind))
+        run.current.add(subject)
         try:
-            turn.finished.set_result(_examined(subject, run, began))
+            events.finished.set_result(_checked(subject, run, began))
         finally:
-            run.at_work.discard(subject)
-    except BaseException as error:  # noqa: BLE001 - or whoever waits for the turn would wait for ever
-        for future in turn:
+            run.current.discard(subject)
+    except BaseException as error:  # noqa: BLE001 - or whoever waits for the events would wait for ever
+        for future in events:
             if not future.done():
                 future.set_exception(error)
 
 
-def _baffling(path: Path, checks: tuple[Check, ...], began: float, reason: str) -> ScriptFinished:
+def _all_unknown(path: Path, checks: tuple[Check, ...], began: float, reason: str) -> ScriptFinished:
     results = tuple(CheckResult(check.code, check.title, Outcome.UNKNOWN, (), reason) for check in checks)
     return ScriptFinished(path, "out-of-scope", results, {}, path.stem, time.monotonic() - began, reason)
 
 
-def _examined(subject: Subject, run: _Run, began: float) -> ScriptFinished:
+def _checked(subject: Subject, run: _Verification, began: float) -> ScriptFinished:
     results: list[CheckResult] = []
     if subject.kind == "out-of-scope":
         if (refused := not_admitted(subject, (given.path for given in run.scripts))) is not None:
@@ -163,9 +163,11 @@ def _examined(subject: Subject, run: _Run, began: float) -> ScriptFinished:
         with subject:
             results = [run_check(subject, check) for check in run.checks if subject.kind in check.applies]
             results = list(folded(results))
-        # Nobody may miss that nothing else can be told.
+        # Nobody may miss that nothing else can be determined.
         gates = (check for check in load().values() if check.gate and check not in run.checks)
-        results[:0] = [told for gate in gates if (told := run_check(subject, gate)).outcome is not Outcome.PASSED]
+        results[:0] = [
+            result for gate in gates if (result := run_check(subject, gate)).outcome is not Outcome.PASSED
+        ]
     finished = ScriptFinished(
         subject.path,
         subject.kind,

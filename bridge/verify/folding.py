@@ -210,7 +210,7 @@ def folded(results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
         evidence.setdefault(_top(parent, index), []).append(found[index])
     numbers = iter(range(len(found)))
     return tuple(
-        _told(result, [(next(numbers), finding) for finding in result.findings], parent, evidence, found)
+        _remaining(result, [(next(numbers), finding) for finding in result.findings], parent, evidence, found)
         for result in results
     )
 
@@ -221,7 +221,7 @@ def _top(parent: dict[int, int], index: int) -> int:
     return index
 
 
-def _told(
+def _remaining(
     result: CheckResult,
     numbered: Sequence[tuple[int, Finding]],
     parent: dict[int, int],
@@ -231,9 +231,9 @@ def _told(
     kept = tuple(_with(finding, evidence.get(index, ())) for index, finding in numbered if index not in parent)
     if not numbered or kept:
         return result._replace(findings=kept)
-    told = sorted({found[_top(parent, index)].code for index, _ in numbered})
+    causes = sorted({found[_top(parent, index)].code for index, _ in numbered})
     outcome = result.outcome if result.outcome is Outcome.UNKNOWN else Outcome.SKIPPED
-    return result._replace(findings=(), outcome=outcome, reason=f"told by {' and '.join(told)}")
+    return result._replace(findings=(), outcome=outcome, reason=f"told by {' and '.join(causes)}")
 
 
 def _with(finding: Finding, evidence: Sequence[Finding]) -> Finding:

@@ -24,6 +24,9 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+ERROR, WARNING, INFO = Severity
+
+
 class Outcome(StrEnum):
     """How a check went. UNKNOWN: it could not be determined (the script can't be parsed, or the probe died)."""
 

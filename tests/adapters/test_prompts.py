@@ -52,7 +52,7 @@ def test_prompts_are_found_once(pattern: str, chunks: list[str], counts: list[in
 def test_p1_a_bare_carriage_return_begins_a_line() -> None:
     detector = PromptDetector("^> $")
     assert len(detector.feed(f"\n{E}[?2004l\r{E}[?2004h> ".encode())) == 1
-    assert detector.standing is not None
+    assert detector.at_end is not None
 
 
 @pytest.mark.parametrize(
@@ -82,21 +82,21 @@ def test_a_prompt_ends_behind_what_has_no_width() -> None:
 def test_p3_what_has_something_behind_it_does_not_stand(text: str) -> None:
     detector = PromptDetector("^> $")
     detector.feed(text.encode())
-    assert detector.standing is None
+    assert detector.at_end is None
 
 
 def test_p3_a_prompt_that_goes_on_stands_no_longer() -> None:
     detector = PromptDetector("^> $")
     detector.feed(b"> ")
-    assert detector.standing is not None
+    assert detector.at_end is not None
     detector.feed(b"working\n")
-    assert detector.standing is None
+    assert detector.at_end is None
 
 
 def test_p8_behind_output_without_a_line_end_it_stands_only_loosely() -> None:
     detector = PromptDetector(r"^\(Pdb\) $")
     detector.feed(b"abc(Pdb) ")
-    assert detector.standing is None
+    assert detector.at_end is None
     loose = detector.loose()
     assert loose is not None
     assert loose.start == 3
@@ -145,7 +145,7 @@ def test_any_split_into_reads_gives_the_same_prompt(pieces: list[str], data: st.
         cut = data.draw(st.integers(1, len(rest)))
         split.feed(rest[:cut])
         rest = rest[cut:]
-    seen = [None if each.standing is None else each.standing[:3] for each in (whole, split)]
+    seen = [None if each.at_end is None else each.at_end[:3] for each in (whole, split)]
     assert seen[0] == seen[1]
 
 

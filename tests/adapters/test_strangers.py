@@ -22,7 +22,7 @@ from bridge.adapters.escapes import Announcements, Mark, protocol_number
 from bridge.adapters.model import AdapterFile, GroupCapture, Interleave, Mode, Prompt
 from bridge.adapters.modes import ModeState, effect_of, exit_of, mode_at_prompt
 from bridge.adapters.payload import delivery
-from bridge.adapters.prompts import PromptDetector, PromptRules
+from bridge.adapters.prompts import PromptDetector, PromptRules, prompt_rules
 from bridge.adapters.reading import read_adapter
 from bridge.adapters.registry import load_file
 from bridge.adapters.render import render, trimmed
@@ -66,7 +66,7 @@ def test_esc_e_ends_a_line_as_haskells_editor_does() -> None:
     assert echo_end("1+1\x1bE\x1b[?1l2", "1+1") is not None
     detector = PromptDetector("^> $")
     detector.feed(b"1+1\x1bE\x1b[?1l\x1b>> ")
-    assert detector.standing is not None
+    assert detector.at_end is not None
 
 
 def test_a_reverse_index_goes_up_and_an_index_down() -> None:
@@ -140,10 +140,10 @@ def test_a_prompt_at_the_start_of_its_line_ends_no_line() -> None:
 def test_only_the_end_of_long_output_is_looked_at() -> None:
     detector = PromptDetector(r"\S*> $")  # quadratic: 10 MB of it would take hours
     detector.follow(b"x" * 10_000_000)
-    assert detector.standing is None
+    assert detector.at_end is None
     detector.follow(b"\nyes> ")
-    assert detector.standing is not None
-    assert (detector.standing.start, detector.standing.text) == (10_000_001, "yes> ")
+    assert detector.at_end is not None
+    assert (detector.at_end.start, detector.at_end.text) == (10_000_001, "yes> ")
 
 
 def test_a_program_on_its_way_to_its_read_is_looked_at_again_soon() -> None:
@@ -161,6 +161,31 @@ def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> No
     cooked = Observation(COOKED, 5.0, raw_prompt=True, reading=False, computing=True)
     assert isinstance(detector.decide(cooked), NotYet)
     assert isinstance(detector.decide(cooked._replace(computing=False)), Ending)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?i)^OK> $",
+        r"(?ns)^ok> \z",
+        r"^[\p{L}\d]+> $",
+        r"\A\p{Ll}+> $",
+        r"(^|\r?\n)ok> $",
+        r"(^|\n)*ok> $",
+    ],
+)
+def test_patterns_as_net_takes_them(pattern: str) -> None:
+    detector, behind = PromptDetector(pattern), PromptDetector(pattern)
+    detector.follow(b"out\r\nok> ")
+    behind.follow(b"12 ok> ")
+    assert detector.at_end is not None
+    assert detector.at_end.text == "ok> "
+    assert behind.loose() is not None
+
+
+def test_a_pattern_that_does_not_compile_is_passed_over_where_it_is_not_the_prompts_own() -> None:
+    given = adapter("prompt: { strategy: regex, primary: '^> $', continuation: '(', continuation_escape: x }")
+    assert prompt_rules(given, has_script=False).continuation is None
 
 
 def test_a_prompt_stands_behind_the_last_one_where_nobody_echoes() -> None:
@@ -211,8 +236,8 @@ def test_a_prompt_of_two_lines_is_found_in_any_reads(size: int) -> None:
     detector = PromptDetector(r"^\w+ [/]\w+\n\d > $")
     for start in range(0, len(stream), size):
         detector.follow(stream[start : start + size])
-    assert detector.standing is not None
-    assert stream[detector.standing.start :].startswith(b"\x1b[31mroot")
+    assert detector.at_end is not None
+    assert stream[detector.at_end.start :].startswith(b"\x1b[31mroot")
 
 
 def test_zshs_mark_of_output_without_line_end_is_one_before_a_prompt_of_two_lines() -> None:

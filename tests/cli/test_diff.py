@@ -49,8 +49,9 @@ def test_for_a_pull_request(project: Project) -> None:
     ("agent.sh", "AGENT_CLI=amp\nagent_invoke() { :; }\n", "a driver can't be compared with an agent"),
 ])  # fmt: skip
 def test_bad_input_is_status_2(project: Project, name: str, text: str | None, message: str) -> None:
+    project.write("driver.sh", "driver_cli_binary() { echo mine; }\n")
     if text is not None:
         project.write(name, text)
-    done = project.run("diff", OLD, name)
+    done = project.run("diff", "driver.sh", name)
     assert done.returncode == 2
     assert message in done.stderr

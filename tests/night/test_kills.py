@@ -60,6 +60,8 @@ def test_killed(night: Night, moment: Callable[[Night], bool]) -> None:
     first.kill()
     until(lambda: not any(lives(night.pid(each)) for each in range(1, night.begun() + 1)), "the agent ends")
     night.readable()
+    # A git that was being started at that moment has the lock's descriptor until it is one.
+    until(lambda: standing(night.state).word != "starting", "the lock is free")
     where = standing(night.state)
     assert (where.word, where.run and where.run.pid) == ("killed", first.pid)
     before = night.turn_records()

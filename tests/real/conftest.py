@@ -50,9 +50,12 @@ def clis() -> tuple[Path, bool]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    folder = f"{Path(__file__).parent}/"
+    here = [item for item in items if str(item.path).startswith(folder)]
+    others = [item for item in items if not str(item.path).startswith(folder)]
     # The longest first, so that none of them is alone at the end.
-    items.sort(key=lambda item: (item.path.name != "test_drift.py", "opencode" not in item.name))
+    here.sort(key=lambda item: (item.path.name != "test_drift.py", "opencode" not in item.name))
+    items[:] = [*here, *others]
     for item in here:
         if item.get_closest_marker("real") is None:
             continue

@@ -168,6 +168,13 @@ def test_a_child_that_floods_stdout_after_the_end_is_ended(living: Shell) -> Non
         assert job.status == 4
 
 
+def test_a_child_that_holds_stdout_delays_a_job_that_reads_it_only_shortly(living: Shell) -> None:
+    living.execute("agent() { echo on; sleep 60 & }; show() { cat; }")
+    with living.start("agent") as running, living.start("show", stdin=running) as shown:
+        assert b"".join(iter(lambda: shown.read_within(20) or b"", b"")) == b"on\n"
+        assert shown.status == 0
+
+
 @pytest.mark.parametrize(
     "code", ["sleep 61 >/dev/null &", "set -m; sleep 61 >/dev/null &", "(sleep 61 >/dev/null &)"]
 )

@@ -16,7 +16,6 @@ from bridge.setups.bmalph.settings import Given
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["USAGE", "WITH_VALUE", "Plan", "parse"]
 
 USAGE = """\
 Usage: ralph_loop.sh [OPTIONS]
@@ -99,7 +98,7 @@ _CHECKED: dict[str, tuple[Callable[[str], bool], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Arguments:
     """What the options ask for.
 
     Attributes:
@@ -122,7 +121,7 @@ class Plan:
     message: str = ""
 
 
-def parse(arguments: list[str]) -> Plan:
+def parse(arguments: list[str]) -> Arguments:
     """Read the options; nothing is looked up, started or written (trap T26).
 
     >>> parse(["-c", "5", "--status", "--nonsense"]).action
@@ -135,7 +134,7 @@ def parse(arguments: list[str]) -> Plan:
     while rest:
         option = rest.pop(0)
         if option in _AT_ONCE:
-            return Plan(_AT_ONCE[option], options, live, monitor)
+            return Arguments(_AT_ONCE[option], options, live, monitor)
         if option in _SWITCHES:
             name, text = _SWITCHES[option]
             options[name] = Given(option, text)
@@ -145,18 +144,18 @@ def parse(arguments: list[str]) -> Plan:
             monitor = True
         elif option in WITH_VALUE:
             if not rest:
-                return Plan("error", message=f"{option} needs a value\n  next: --help lists the options")
+                return Arguments("error", message=f"{option} needs a value\n  next: --help lists the options")
             name, text = _FIELDS.get(option) or _LIMITS[option], rest.pop(0)
             check, expected = _CHECKED.get(name, (None, ""))
             if check is not None and not check(text):
-                return Plan("error", message=f"{option} is {text!r}: expected {expected}")
+                return Arguments("error", message=f"{option} is {text!r}: expected {expected}")
             if option in _LIMITS:
                 limits[name] = text
             else:
                 options[name] = Given(option, text)
         else:
-            return Plan("error", message=f"Unknown option: {option}\n\n{USAGE}".rstrip("\n"))
-    return Plan(
+            return Arguments("error", message=f"Unknown option: {option}\n\n{USAGE}".rstrip("\n"))
+    return Arguments(
         "run",
         options,
         live,

@@ -1,7 +1,7 @@
 """What ``ralph-bridge doctor`` is made of: checks as data, one examination of them, and what every setup shares.
 
 One check never costs another its turn: what goes wrong in one, an endless wait included, is that one's failure.
-A setup brings its own checks (``bmalph/doctor``, ``ralph_loop/doctor``); `machine` and `cli` are for all of them.
+A setup brings its own checks (``bmalph/doctor``, ``ralph_loop/doctor``); those in `checks` are for all of them.
 """
 
 from __future__ import annotations
@@ -16,24 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = [
-    "Answer",
-    "Check",
-    "Finding",
-    "NotLookedAt",
-    "Place",
-    "ask",
-    "examine",
-    "failed",
-    "passed",
-    "told",
-    "warned",
-]
 
-Verdict = Literal["passed", "failed", "warning"]
-
-
-class Place(Protocol):
+class Case(Protocol):
     """The least that a check is told about: the project's folder, and the environment that a loop would have."""
 
     @property
@@ -49,35 +33,35 @@ C_contra = TypeVar("C_contra", contravariant=True)
 C = TypeVar("C")
 
 
-class NotLookedAt(Exception):
+class Skipped(Exception):
     """A check can't be made because of something that another check reports; says what."""
 
 
-class Answer(NamedTuple):
-    """What a check found: the verdict, what was seen, and what to do about it."""
+class CheckResult(NamedTuple):
+    """What a check found, and what to do about it."""
 
-    status: Verdict
+    status: Literal["passed", "failed", "warning"]
     detail: str = ""
     hint: str = ""
 
 
-def passed(detail: str = "") -> Answer:
+def passed(detail: str = "") -> CheckResult:
     """All is well."""
-    return Answer("passed", detail)
+    return CheckResult("passed", detail)
 
 
-def failed(detail: str, hint: str) -> Answer:
-    """A loop would not start, or not do what it shall."""
-    return Answer("failed", detail, hint)
+def failed(detail: str, hint: str) -> CheckResult:
+    """A loop would not start, or not do what it is for."""
+    return CheckResult("failed", detail, hint)
 
 
-def warned(detail: str, hint: str = "") -> Answer:
+def warned(detail: str, hint: str = "") -> CheckResult:
     """A loop runs, and people should know."""
-    return Answer("warning", detail, hint)
+    return CheckResult("warning", detail, hint)
 
 
-def told(error: BridgeError, hint: str = "") -> Answer:
-    """What an error of ours says, as a failure; `hint` where it names no next step itself."""
+def failed_with(error: BridgeError, hint: str = "") -> CheckResult:
+    """An error of ours as a failure; `hint` where it names no next step itself."""
     what, _, next_step = str(error).partition("\n  next: ")
     return failed(what, next_step or hint)
 
@@ -87,15 +71,15 @@ class Check(Generic[C_contra]):
     """One check.
 
     Attributes:
-        label: what is well when it passes.
-        run: the check; raises :class:`NotLookedAt`. Whatever else it raises is told as its failure.
+        label: what is true when it passes.
+        run: the check; raises :class:`Skipped`. Whatever else it raises is its failure.
         timeout: seconds that it may take.
         fix: does what the check names as its next step, as far as that is safe; returns what it did, in one
             line, or ''. Raises what `run` does.
     """
 
     label: str
-    run: Callable[[C_contra], Answer]
+    run: Callable[[C_contra], CheckResult]
     timeout: float = 15.0
     fix: Callable[[C_contra], str] | None = None
 
@@ -105,9 +89,7 @@ class Finding(NamedTuple):
 
     Attributes:
         id, label: the check's.
-        status: ``passed``, ``warning`` or ``failed``.
-        detail: what was seen.
-        hint: what to do about it.
+        status, detail, hint: of its :class:`CheckResult`.
         fixed: what was done about it already; '' when nothing was.
         fixable: the check knows how to do what is safe of its hint.
     """
@@ -141,8 +123,8 @@ def examine(case: C, checks: Mapping[str, Check[C]], *, fix: bool = False) -> It
         yield Finding(name, check.label, *answer, fixed, check.fix is not None and bool(answer.hint))
 
 
-def _bounded(check: Check[C], look: Callable[[], Answer]) -> Answer:
-    found: list[Answer] = []
+def _bounded(check: Check[C], look: Callable[[], CheckResult]) -> CheckResult:
+    found: list[CheckResult] = []
     # A thread that hangs (a file on a dead network mount) is left behind; it doesn't keep the process.
     worker = threading.Thread(target=lambda: found.append(look()), daemon=True)
     worker.start()
@@ -152,28 +134,28 @@ def _bounded(check: Check[C], look: Callable[[], Answer]) -> Answer:
     return found[0]
 
 
-def _fixed(fix: Callable[[C], str], case: C) -> Answer:
-    def run(case: C) -> Answer:
+def _fixed(fix: Callable[[C], str], case: C) -> CheckResult:
+    def run(case: C) -> CheckResult:
         try:
             return passed(fix(case))
-        except NotLookedAt:
+        except Skipped:
             return passed()
 
     return _guarded(run, case)
 
 
-def _guarded(run: Callable[[C], Answer], case: C) -> Answer:
+def _guarded(run: Callable[[C], CheckResult], case: C) -> CheckResult:
     try:
         return run(case)
-    except NotLookedAt as why:
+    except Skipped as why:
         return warned(f"not looked at: {why}")
     except BridgeError as error:
-        return told(error)
+        return failed_with(error)
     except Exception as error:  # noqa: BLE001 - a bug of ours, or of the system: it is this check's failure and nobody else's
         return failed(f"{type(error).__name__}: {error}", "please report it")
 
 
-def ask(argv: Sequence[str], place: Place, *, timeout: float = 10.0) -> tuple[int | None, str]:
+def ask(argv: Sequence[str], case: Case, *, timeout: float = 10.0) -> tuple[int | None, str]:
     """Run a program in the project; return its status (None: it took too long) and its output.
 
     Raises:
@@ -182,8 +164,8 @@ def ask(argv: Sequence[str], place: Place, *, timeout: float = 10.0) -> tuple[in
     from bridge.process import ask as process
     from bridge.process.argv import resolve
 
-    command = resolve(argv, cwd=place.project, env=place.env)
-    ran = process.ask(command, cwd=place.project, env=place.env, patience=timeout)
+    command = resolve(argv, cwd=case.project, env=case.env)
+    ran = process.ask(command, cwd=case.project, env=case.env, patience=timeout)
     if ran.status == process.TOO_LONG:
         return None, ""
     return ran.status, (ran.out.decode("utf-8", "replace") + ran.err[:4096]).strip()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import BridgeError
 from bridge.loop.standing import standing
 from bridge.setups import standin
-from bridge.setups.diagnosis import Answer, Check, NotLookedAt, cli, failed, machine, passed, told, warned
+from bridge.setups.diagnosis import Check, CheckResult, Skipped, checks, failed, failed_with, passed, warned
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import Request
 from bridge.setups.ralph_loop.detect import NAME
@@ -26,32 +26,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.model import Setup
+    from bridge.setups.ralph_loop.settings import Config
 
 __all__ = ["CHECKS", "NAME", "Case"]
 
 _TEMPLATES = ("plan.md", "build.md")
 
 
-class Loaded(NamedTuple):
+class LoadedAgent(NamedTuple):
     """What sourcing ``config`` and the agent's script has shown.
 
     Attributes:
         script: the agent's.
-        name: the agent's, as ``config`` has it.
-        cli: its program; empty without one.
+        program: the agent's; empty without one.
         runs: bash finds that program, or a function of that name.
-        specs: SPECS_DIR.
-        iterations: the most of a session.
-        retries: MAX_RETRIES.
+        config: as it counts.
     """
 
     script: Path
-    name: str
-    cli: str
+    program: str
     runs: bool
-    specs: str
-    iterations: int
-    retries: int
+    config: Config
 
 
 class Case:
@@ -74,92 +69,88 @@ class Case:
         return str(path.relative_to(real)) if path.is_relative_to(real) else str(path)
 
     @cached_property
-    def outcome(self) -> Loaded | BridgeError:
+    def outcome(self) -> LoadedAgent | BridgeError:
         """What loading the agent has shown, or why that can't be done, with the controller's words."""
         try:
             with loaded(
                 self.setup, Request("build"), Options(), lambda _text: None, env=dict(self.env), timeout=10
             ) as (agent, config):
-                return Loaded(
-                    agent.script,
-                    config.agent,
-                    agent.cli,
-                    bool(agent.cli) and agent.shell.call("command", "-v", "--", agent.cli).ok,
-                    config.specs_dir,
-                    config.max_iterations,
-                    config.max_retries,
-                )
+                runs = bool(agent.cli) and agent.shell.call("command", "-v", "--", agent.cli).ok
+                return LoadedAgent(agent.script, agent.cli, runs, config)
         except BridgeError as error:
             return error
 
     @property
-    def loaded(self) -> Loaded:
+    def loaded(self) -> LoadedAgent:
         """The same, for checks of something else.
 
         Raises:
-            NotLookedAt: it can't be loaded, which the check of ``config`` reports.
+            Skipped: it can't be loaded, which the check of ``config`` reports.
         """
         if isinstance(self.outcome, BridgeError):
-            raise NotLookedAt("config or the agent's script can't be used")
+            raise Skipped("config or the agent's script can't be used")
         return self.outcome
 
 
-def _kind(case: Case) -> Answer:
+def _kind(case: Case) -> CheckResult:
     return passed(f"ralph-loop: {', '.join(case.setup.evidence)}")
 
 
-def _controller(case: Case) -> Answer:
+def _controller(case: Case) -> CheckResult:
     if standin.state_of(case.setup.controller) is standin.State.ORIGINAL:
         return passed("the original (`ralph-bridge adopt` stands in for it)")
     return passed("ralph-bridge stands in for it")
 
 
-def _config(case: Case) -> Answer:
+def _config(case: Case) -> CheckResult:
     found = case.outcome
     if isinstance(found, BridgeError):
-        return told(found)
-    seen = f"{found.name}, at most {found.iterations} iterations, {found.retries} retries"
-    if found.iterations < 1:
+        return failed_with(found)
+    config = found.config
+    seen = f"{config.agent}, at most {config.max_iterations} iterations, {config.max_retries} retries"
+    if config.max_iterations < 1:
         return warned(f"{seen}: a session does nothing", "set DEFAULT_MAX_ITERATIONS in config")
     return passed(f"{seen}: {case.name_of(found.script)}")
 
 
-def _contract(case: Case) -> Answer:
+def _contract(case: Case) -> CheckResult:
     script = case.loaded.script
-    return cli.contract(script, case.name_of(script))
+    return checks.contract(script, case.name_of(script))
 
 
-def _available(case: Case) -> Answer:
+def _available(case: Case) -> CheckResult:
     found = case.loaded
-    if not found.cli:
+    if not found.program:
         return failed(f"{case.name_of(found.script)} does not set AGENT_CLI", "let it name its program")
-    if found.runs and cli.find(found.cli, case) is None:
-        return passed(f"{found.cli}, a function of the script")
-    return cli.installed(found.cli, case)
+    if found.runs and checks.find(found.program, case) is None:
+        return passed(f"{found.program}, a function of the script")
+    return checks.installed(found.program, case)
 
 
-def _options(case: Case) -> Answer:
+def _options(case: Case) -> CheckResult:
     found = case.loaded
-    return cli.options(found.script, case.name_of(found.script), found.cli, case)
+    return checks.options(found.script, case.name_of(found.script), found.program, case)
 
 
-def _repository(case: Case) -> Answer:
+def _repository(case: Case) -> CheckResult:
     try:
         preflight.repository(case.project, strict=False)
     except BridgeError as error:
-        return told(error, "git init")
+        return failed_with(error, "git init")
     return passed()
 
 
-def _specs(case: Case) -> Answer:
-    place = case.loaded.specs
-    if not (case.project / place).is_dir():
-        return failed(f"{place}/ does not exist", f"mkdir {place}, and write what is to be built there")
-    count = sum(1 for path in (case.project / place).rglob("*.md") if path.is_file())
-    return passed(f"{place}/, {count} files") if count else warned(f"{place}/ has no .md file", "write one")
+def _specs(case: Case) -> CheckResult:
+    name = case.loaded.config.specs_dir
+    folder = case.project / name
+    if not folder.is_dir():
+        return failed(f"{name}/ does not exist", f"mkdir {name}, and write specifications there")
+    count = sum(path.is_file() for path in folder.rglob("*.md"))
+    shown = f"{name}/, {count} file{'' if count == 1 else 's'}"
+    return passed(shown) if count else warned(f"{name}/ has no .md file", "write one")
 
 
-def _prompts(case: Case) -> Answer:
+def _prompts(case: Case) -> CheckResult:
     folder = case.home / "prompts"
     missing = [name for name in _TEMPLATES if not (folder / name).is_file()]
     if missing:
@@ -170,7 +161,7 @@ def _prompts(case: Case) -> Answer:
     return passed(", ".join(case.name_of(folder / name) for name in _TEMPLATES))
 
 
-def _plan(case: Case) -> Answer:
+def _plan(case: Case) -> CheckResult:
     path = case.home / PLAN_FILE
     if not path.is_file():
         return passed("none yet: the first run plans")
@@ -188,9 +179,9 @@ def _plan(case: Case) -> Answer:
     return passed(seen)
 
 
-def _ignored(case: Case) -> Answer:
+def _ignored(case: Case) -> CheckResult:
     folder = case.name_of(case.home / "logs") + "/"
-    if not machine.unignored(case, [f"{folder}session.log"]):
+    if not checks.unignored(case, [f"{folder}session.log"]):
         return passed()
     return warned(f"git does not ignore {folder}", f"echo {folder} >> .gitignore")
 
@@ -198,25 +189,25 @@ def _ignored(case: Case) -> Answer:
 def _ignore(case: Case) -> str:
     folder = case.name_of(case.home / "logs") + "/"
     # A pattern without a slash before its end would match folders of that name anywhere.
-    return machine.ignore(case, [f"{folder}session.log"], [folder if folder.count("/") > 1 else f"/{folder}"])
+    return checks.ignore(case, [f"{folder}session.log"], [folder if folder.count("/") > 1 else f"/{folder}"])
 
 
-def _lock(case: Case) -> Answer:
+def _lock(case: Case) -> CheckResult:
     where = standing(case.home / "logs")
     if not where.running:
         return passed("no loop is at work")
     return passed(f"a loop is at work: process {where.run.pid if where.run else 'unknown'}")
 
 
-def _orphans(case: Case) -> Answer:
-    return machine.orphans(case, case.home / "logs")
+def _orphans(case: Case) -> CheckResult:
+    return checks.orphans(case, case.home / "logs")
 
 
 def _end_orphans(case: Case) -> str:
-    return machine.end_orphans(case, case.home / "logs")
+    return checks.end_orphans(case, case.home / "logs")
 
 
-def _last(case: Case) -> Answer:
+def _last(case: Case) -> CheckResult:
     session = last_session(case.home)
     if session is None:
         return passed("none yet")
@@ -227,19 +218,19 @@ def _last(case: Case) -> Answer:
 
 
 CHECKS: Mapping[str, Check[Case]] = {
-    "bash-available": Check("bash available", machine.bash),
+    "bash-available": Check("bash available", checks.bash),
     "git-repo": Check("git repository", _repository),
-    "jq-available": Check("jq available", machine.jq),
-    "disk-space": Check("disk space", machine.disk),
+    "jq-available": Check("jq available", checks.jq),
+    "disk-space": Check("disk space", checks.disk),
     "ralph-project": Check("a project that the loop can run in", _kind),
-    "unserved": Check("nothing is asked for that no loop here does", machine.unserved),
+    "unserved": Check("nothing is asked for that no loop here does", checks.unserved),
     "ralph-loop": Check("the controller", _controller),
     "config": Check("config can be used, and the agent loads", _config, 60),
     "agent-contract": Check("the agent meets the contract", _contract, 120),
     "cli-available": Check("the agent's CLI is installed", _available, 60),
     "cli-drift": Check("the agent's CLI knows the script's options", _options, 90),
-    "specs": Check("there are specifications", _specs, 60),
-    "prompts": Check("the prompts' templates are there", _prompts),
+    "specs": Check("specifications exist", _specs, 60),
+    "prompts": Check("the prompt templates exist", _prompts),
     "plan": Check("the plan has open tasks", _plan),
     "gitignore": Check("git ignores the logs", _ignored, 60, _ignore),
     "second-loop": Check("no second loop", _lock),

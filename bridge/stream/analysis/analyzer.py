@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bridge.stream.analysis.verdict import Verdict
     from bridge.stream.events import Details
 
-__all__ = ["Analyzer", "analyze", "analyze_file"]
-
 LINE_LIMIT = 32 * 1024 * 1024
 """How many bytes a line may have; a longer one is read in pieces, and is no event."""
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-__all__ = ["Limit", "LimitKind", "RunFacts", "iso"]
-
 LimitKind = Literal["five_hour", "weekly", "rate", "usage"]
 
 

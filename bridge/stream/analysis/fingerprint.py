@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["error_lines", "fingerprint", "is_error_line"]
-
 _LENGTH = 200
 # A field such as "is_error": false is a name, no error.
 _FIELD = re.compile(r'"([^"]*)":')

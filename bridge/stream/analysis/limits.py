@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from bridge.stream.analysis.facts import LimitKind
 
-__all__ = ["find_limit", "limit_in_events", "own_words"]
-
 _HTTP_TOO_MANY = 429
 # The one that a line names first was hit: claude goes on with offers ("... uses your weekly limit").
 _WINDOW = re.compile(

@@ -11,8 +11,6 @@ from bridge.stream.events.details import NO_USAGE, Usage
 if TYPE_CHECKING:
     from bridge.stream.analysis.facts import Limit
 
-__all__ = ["Analysis"]
-
 _INNER_KEYS = (
     "has_completion_signal",
     "is_test_only",

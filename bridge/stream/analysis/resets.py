@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
-__all__ = ["reset_time"]
-
 _EPOCH = re.compile(r"\|(\d{10})(\d{3})?\b")
 _ISO = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _CUE = r"(?:resets?|reset(?:ting)?|try(?:ing)? again|available(?: again)?|retry)(?:\s+(?:at|on|after))?:?\s+"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bridge.stream.analysis.fingerprint import error_lines
 from bridge.stream.analysis.words import COMPLETION, ERRORS, IMPLEMENTING, NO_WORK, SUMMARY, TESTING
 
-__all__ = ["Length", "Scan"]
-
 _SUMMARY_LENGTH = 100
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
     from bridge.stream.events import Answer, Details
 
-__all__ = ["Verdict", "json_verdict", "text_verdict"]
-
 _STUCK_ABOVE = 5
 _NOTHING = StatusBlock()
 _BLOCK_TAIL = 1024 * 1024  # characters at the end of a text in which the block is looked for

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["COMPLETION", "ERRORS", "IMPLEMENTING", "NO_WORK", "SUMMARY", "TESTING", "Words", "preamble", "refusal"]
-
 
 class Words:
     """Phrases, looked for in lower-case text.

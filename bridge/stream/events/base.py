@@ -14,19 +14,6 @@ if TYPE_CHECKING:
 
     from bridge.stream.documents import JsonObject
 
-__all__ = [
-    "Answer",
-    "Family",
-    "block_texts",
-    "clean",
-    "generic_session_id",
-    "generic_session_ids",
-    "items",
-    "kind",
-    "mapping",
-    "word",
-]
-
 SEPARATOR = "\n\n"
 """Between two messages in :attr:`Answer.text`, as copilot prints them."""
 

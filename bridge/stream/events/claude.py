@@ -15,8 +15,6 @@ from bridge.stream.events.details import Usage, amount, refused, total
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["Claude", "result_denials", "result_usage"]
-
 SYNTHETIC = "<synthetic>"
 """The model's name on messages that the CLI wrote itself: errors, notices of limits."""
 

@@ -14,8 +14,6 @@ from bridge.stream.events.details import Usage, amount
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["Cline"]
-
 _SAYS = ("text", "completion_result")
 _ASKS = ("completion_result", "followup", "plan_mode_respond")
 

@@ -14,8 +14,6 @@ from bridge.stream.events.details import Usage, amount
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["Codex"]
-
 _MESSAGE = ("agent_message", "assistant_message")
 _OLD = ("session_configured", "agent_message", "task_complete", "task_started", "error", "stream_error")
 

@@ -14,8 +14,6 @@ from bridge.stream.events.details import Usage, amount
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["Copilot"]
-
 _PREFIXES = ("assistant.", "session.", "user.", "tool.", "model.")
 
 

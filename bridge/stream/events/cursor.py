@@ -14,8 +14,6 @@ from bridge.stream.events.claude import Claude
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["Cursor"]
-
 
 class Cursor(Claude):
     """Reads cursor's events."""

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["NO_USAGE", "Details", "Usage", "amount", "refused", "total"]
-
 Number = int | float
 
 

@@ -15,8 +15,6 @@ from bridge.stream.events.claude import result_denials, result_usage
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["DOCUMENT_LIMIT", "JSON", "Document", "OneObject", "is_result", "single"]
-
 JSON = "json"
 """The name of the family of an object that no CLI of ours printed."""
 

@@ -15,8 +15,6 @@ from bridge.stream.events.details import refused, total
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
-__all__ = ["OpenCode"]
-
 _TODAY = ("step_start", "text", "reasoning", "tool_use", "step_finish", "error")
 _SESSION = ("session.created", "session.updated")
 _MESSAGE = ("message.updated", "message.completed")

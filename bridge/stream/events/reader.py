@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from bridge.stream.documents import JsonObject
 
-__all__ = ["FAMILIES", "Reader", "read_output"]
-
 FAMILIES: dict[str, type[Family]] = {
     "codex": Codex,
     "opencode": OpenCode,

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["TEXT_LIMIT", "NoTexts", "Texts"]
-
 TEXT_LIMIT = 16 * 1024 * 1024
 """How many characters of an assistant's text are kept; of more, the last ones."""
 

@@ -9,7 +9,7 @@ from bridge.errors import BridgeError, ConfigurationError
 from bridge.shell import Shell
 from bridge.shell.sources import Source
 from bridge.stream.filters.hosted import NOWHERE, refused
-from bridge.stream.filters.recognise import JqCall, LineLoop, Printing
+from bridge.stream.filters.recognise import LineLoop
 from bridge.stream.filters.running import FilterRun, Program
 from bridge.stream.filters.shelltext import NotUnderstood
 from bridge.stream.jq_provided import COMMANDS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.shell.jobs import Job
 
-_LOOP = LineLoop("line", "", None, False, True, JqCall((), Printing(), quiet=True), ignored=True)
+_LOOP = LineLoop("line", "", None, strip=False, keep_last=True, ignored=True)
 
 
 class LiveFilter:

@@ -67,7 +67,7 @@ class JqCall:
     quiet: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LineLoop:
     """``while IFS= read -r line; do …; done``.
 
@@ -91,8 +91,8 @@ class LineLoop:
     file: str | None
     strip: bool
     keep_last: bool
-    jq: JqCall
-    skip: tuple[Test, ...] = ()
+    jq: JqCall = JqCall((), Printing(), quiet=True)
+    skip: list[Test] = field(default_factory=list)
     only: Test | None = None
     otherwise: Printing | None = None
     on_failure: Printing | None = None
@@ -148,27 +148,12 @@ def _parsed(text: str) -> tuple[str, list[Any]]:
         raise NotUnderstood(f"its grammar: {first}") from error
 
 
-@dataclass(slots=True)
-class _Body:
-    """What has been found in the body of a loop so far."""
-
-    skip: list[Test] = field(default_factory=list)
-    jq: JqCall | None = None
-    only: Test | None = None
-    otherwise: Printing | None = None
-    on_failure: Printing | None = None
-    captured: Printing | None = None
-    ignored: bool = False
-
-
 class _Reader:
     def __init__(self, original: str, source: str, functions: frozenset[str]) -> None:
         self.original = original  # with its [[ ]]
         self.source = source
         self.functions = functions
         self.name = ""  # of the variable that the loop reads
-
-    # -- the text --------------------------------------------------------------------------------------
 
     def text(self, node: Any) -> str:
         return self.source[node.pos[0] : node.pos[1]]
@@ -300,22 +285,9 @@ class _Reader:
             file = self.text(redirect.output)
             variables_of(file)
         strip, keep_last = self.reading(parts[1])
-        body = self.body(parts[3])
-        assert body.jq is not None
-        return LineLoop(
-            self.name,
-            self.original[node.pos[0] : node.pos[1]],
-            file,
-            strip,
-            keep_last,
-            body.jq,
-            tuple(body.skip),
-            body.only,
-            body.otherwise,
-            body.on_failure,
-            body.captured,
-            body.ignored,
-        )
+        loop = LineLoop(self.name, self.original[node.pos[0] : node.pos[1]], file, strip, keep_last)
+        self.body(parts[3], loop)
+        return loop
 
     def reading(self, node: Any) -> tuple[bool, bool]:
         """``IFS= read -r name``, perhaps ``|| [ -n "$name" ]``: whether blanks go, and the last line counts."""
@@ -355,21 +327,19 @@ class _Reader:
 
     # -- its body --------------------------------------------------------------------------------------
 
-    def body(self, node: Any) -> _Body:
-        body = _Body()
+    def body(self, node: Any, loop: LineLoop) -> None:
         rows = self.statements(node)
         while rows and (found := self.skipped(rows[0])):
-            body.skip.append(found)
+            loop.skip.append(found)
             rows.pop(0)
         while rows and self.declared(rows[0]):
             rows.pop(0)
         if rows and (captured := self.capture(rows)):
-            body.jq, body.captured, body.ignored = captured
+            loop.jq, loop.captured, loop.ignored = captured
         elif len(rows) == 1:
-            self.filtering(rows[0], body)
+            self.filtering(rows[0], loop)
         else:
             raise NotUnderstood("several commands, one after the other, in the loop")
-        return body
 
     def skipped(self, row: list[tuple[str, Any]]) -> Test | None:
         """``[ -n "$line" ] || continue``, ``if [ -z "$line" ]; then continue; fi``: of which lines."""
@@ -396,23 +366,23 @@ class _Reader:
             raise NotUnderstood("`local` of a variable that has a meaning")
         return True
 
-    def filtering(self, row: list[tuple[str, Any]], body: _Body) -> None:
+    def filtering(self, row: list[tuple[str, Any]], loop: LineLoop) -> None:
         """jq alone, or in one branch of an ``if``, and what stands behind it."""
         (_, node), *rest = row
         if node.kind == "compound" and node.list[0].kind == "if" and not rest and not node.redirects:
-            self.branches(node.list[0].parts, body)
+            self.branches(node.list[0].parts, loop)
             return
-        body.jq = self.jq(node)
+        loop.jq = self.jq(node)
         if len(rest) == 1 and rest[0][0] == "||":
             if self.nothing(rest[0][1], "continue"):
-                body.ignored = True
+                loop.ignored = True
                 return
-            body.on_failure = self.printing(rest[0][1])
-            body.ignored = body.on_failure is not None
-        if rest and not body.ignored:
+            loop.on_failure = self.printing(rest[0][1])
+            loop.ignored = loop.on_failure is not None
+        if rest and not loop.ignored:
             raise NotUnderstood("more than `|| true` behind jq")
 
-    def branches(self, parts: list[Any], body: _Body) -> None:
+    def branches(self, parts: list[Any], loop: LineLoop) -> None:
         if len(parts) not in (5, 7) or parts[2].word != "then" or parts[4].word not in ("else", "fi"):
             raise NotUnderstood("an unusual `if`")
         test = self.test(parts[1])
@@ -426,13 +396,13 @@ class _Reader:
         rows = self.statements(yes)
         if len(rows) != 1:
             raise NotUnderstood("several commands, one after the other, in the loop")
-        self.filtering(rows[0], body)
-        if body.only is not None:
+        self.filtering(rows[0], loop)
+        if loop.only is not None:
             raise NotUnderstood("an `if` within an `if`")
-        body.only = test
+        loop.only = test
         if no is not None and not self.nothing(no, "continue"):
-            body.otherwise = self.printing(no)
-            if body.otherwise is None:
+            loop.otherwise = self.printing(no)
+            if loop.otherwise is None:
                 raise NotUnderstood("two branches of which none is plain")
 
     def plain(self, node: Any) -> bool:
@@ -497,11 +467,11 @@ class _Reader:
         rows = reader.statements(found[0])
         if len(rows) != 2 or len(rows[1]) != 1 or reader.words(rows[1][0][1]) != [":"]:
             raise NotUnderstood(f"the value of {name}")
-        body = _Body()
-        reader.filtering(rows[0], body)
-        if body.jq is None or body.only is not None or body.on_failure is not None:
+        inner = LineLoop(self.name, "", None, strip=False, keep_last=False)
+        reader.filtering(rows[0], inner)
+        if inner.only is not None or inner.on_failure is not None:
             raise NotUnderstood(f"the value of {name}")
-        return body.jq
+        return inner.jq
 
     # -- jq --------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Severity
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe.agent import FIRST, SECOND, STATUS
 from bridge.verify.recordings import BAD_LINES, compare
 from bridge.verify.registry import AGENT, Problem, behaviour, said
@@ -67,7 +67,7 @@ def prompt_reaches(subject: Subject) -> Iterator[Problem]:
             how[run.prompt],
             expected="on stdin",
             # Programs that nobody knows may take it in no other way; of cline that is known, when it prints JSON.
-            severity=Severity.WARNING if probe.knows_cli() and probe.cli() != "cline" else Severity.INFO,
+            severity=WARNING if probe.knows_cli() and probe.cli() != "cline" else INFO,
         )
     if run.status is None:
         yield Problem("it does not end after the CLI has ended")
@@ -194,7 +194,7 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     recording, answer, verdict = found
     if verdict.shows:
         if not recording.today:
-            yield Problem(f"it knows only how older versions of {probe.cli()} print", severity=Severity.INFO)
+            yield Problem(f"it knows only how older versions of {probe.cli()} print", severity=INFO)
         return
     reads = _reads_json(probe)
     quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
@@ -206,11 +206,11 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
         return
     understands = len(verdict.missing) < len(recording.texts) or probe.understands_a_line()
     if not probe.knows_cli() and not verdict.broken and not understands:
-        yield Problem("no recorded output matches it", severity=Severity.INFO)
+        yield Problem("no recorded output matches it", severity=INFO)
         return
     if recording.texts[-1] not in verdict.missing + verdict.broken and verdict.nothing_else:
         # The last message is what signals are looked for in.
-        yield Problem("only the last message is given", severity=Severity.INFO)
+        yield Problem("only the last message is given", severity=INFO)
         return
     what = "changes the blanks or line breaks of" if verdict.broken and not verdict.missing else "does not give"
     lost = (verdict.missing or verdict.broken)[0]
@@ -274,7 +274,7 @@ def response_survives(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"bad lines show up in the response: {said(answer.stdout)}")
 
 
-@behaviour("RB179", "A last line without a newline counts", AGENT, hook=EXTRACT, severity=Severity.INFO)
+@behaviour("RB179", "A last line without a newline counts", AGENT, hook=EXTRACT, severity=INFO)
 def last_line(subject: Subject) -> Iterator[Problem]:
     """``read`` returns a failure for a last line that no newline ends, although it has read it. CLIs that are
     ended early leave such a line.
@@ -365,7 +365,7 @@ def display_goes_on(subject: Subject) -> Iterator[Problem]:
         yield Problem("after a line that is not JSON nothing more is shown")
 
 
-@behaviour("RB186", "The display ends with status 0", AGENT, hook=DISPLAY, severity=Severity.WARNING)
+@behaviour("RB186", "The display ends with status 0", AGENT, hook=DISPLAY, severity=WARNING)
 def display_succeeds(subject: Subject) -> Iterator[Problem]:
     """Loops run it at the end of a pipe with ``pipefail``: when it fails, a good run of the agent counts as failed
     and is repeated. A loop returns what its last command returned.
@@ -388,7 +388,7 @@ def display_succeeds(subject: Subject) -> Iterator[Problem]:
     yield Problem(
         f"it returns {clean.status}" + ("" if always else " when the last line is nothing to show"),
         expected="0",
-        severity=None if always else Severity.INFO,
+        severity=None if always else INFO,
     )
 
 

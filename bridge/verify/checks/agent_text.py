@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.facts.usage import at_once, is_jq, stderr_of
-from bridge.verify.model import Severity
+from bridge.verify.model import WARNING
 from bridge.verify.registry import AGENT, CannotTell, Problem, static
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _drains(command: Command, hook: str) -> bool:
     return command.loop and command.function == hook and not fed and not null
 
 
-@static("RB045", "What hooks hand on is not lost in a pipeline", AGENT, severity=Severity.WARNING)
+@static("RB045", "What hooks hand on is not lost in a pipeline", AGENT, severity=WARNING)
 def hands_on(subject: Subject) -> Iterator[Problem]:
     """The loop runs the three required functions in a pipeline or ``$( )``. Globals that they set are then gone.
 
@@ -186,7 +186,7 @@ def keeps_stderr(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB044", "agent_invoke keeps stderr apart", AGENT, hook="agent_invoke", severity=Severity.WARNING)
+@static("RB044", "agent_invoke keeps stderr apart", AGENT, hook="agent_invoke", severity=WARNING)
 def stderr_apart(subject: Subject) -> Iterator[Problem]:
     """In stdout, messages stand among the events: they are no JSON, so none is displayed. Files nobody reads.
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
-from bridge.verify.model import Severity
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe.scratch import LISTED
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
@@ -147,16 +147,16 @@ def check_available(subject: Subject) -> Iterator[Problem]:
     pair = subject.driver.available()
     if pair is None:
         return
-    told = False
+    reported = False
     for answer, wanted, when in zip(pair, (True, False), ("on PATH", "nowhere on PATH"), strict=True):
         if not answer.trouble and answer.ok is not wanted:
             yield Problem(
                 f"driver_check_available returns {answer.status} while {subject.driver.cli()} is {when}",
                 expected="0" if wanted else "1",
             )
-            told = True
+            reported = True
     probe = subject.driver
-    if told or len(probe.scratch.names) < 2 or "/" in probe.cli():
+    if reported or len(probe.scratch.names) < 2 or "/" in probe.cli():
         return
     # The script asks for other programs as well: those are there, and the one that is run is not.
     found = probe.without_one(probe.cli(), "driver_check_available")
@@ -195,10 +195,10 @@ def booleans_are_silent(subject: Subject) -> Iterator[Problem]:
     """
     probe = subject.driver
     answers = [probe.answer(hook) for hook in BOOLEANS]
-    told = set()
+    reported = set()
     for answer in [*answers, *(probe.available() or ())]:
-        if answer is not None and (answer.stdout or answer.stderr) and answer.hook not in told:
-            told.add(answer.hook)
+        if answer is not None and (answer.stdout or answer.stderr) and answer.hook not in reported:
+            reported.add(answer.hook)
             yield Problem(
                 f"{answer.hook} prints {said(answer.stdout + answer.stderr)}",
                 hook=answer.hook,
@@ -241,7 +241,7 @@ def valid_tools(subject: Subject) -> Iterator[Problem]:
     elif tools != subject.driver.call(hook, array="VALID_TOOL_PATTERNS").value:
         yield Problem("a second call gives a different list", hook=hook, hint="assign with =, not +=")
     if answer.stdout and not answer.status:
-        yield Problem(f"{hook} prints {said(answer.stdout)}", hook=hook, severity=Severity.WARNING)
+        yield Problem(f"{hook} prints {said(answer.stdout)}", hook=hook, severity=WARNING)
 
 
 @behaviour("RB079", "driver_permission_denial_help prints help", DRIVER)
@@ -279,7 +279,7 @@ def answers_succeed(subject: Subject) -> Iterator[Problem]:
             yield Problem(f"{hook} returns {answer.status}{why}", hook=hook, expected="0")
 
 
-@behaviour("RB081", "Hooks set no undeclared globals", DRIVER, severity=Severity.WARNING)
+@behaviour("RB081", "Hooks set no undeclared globals", DRIVER, severity=WARNING)
 def undeclared_globals(subject: Subject) -> Iterator[Problem]:
     """Hooks run in the loop's main shell, so a variable that was not made local stays there, and may be one
     that the loop itself uses: a loop variable called ``i``, ``line`` or ``arg`` is enough.
@@ -290,17 +290,17 @@ def undeclared_globals(subject: Subject) -> Iterator[Problem]:
         for arg in "${CLAUDE_CMD_ARGS[@]}"; do ...; done
     """
     outputs = {name for name, entry in driver_contract().globals.items() if entry.role == "output"}
-    told: set[str] = set()
+    reported: set[str] = set()
     for hook, before, after in subject.driver.watched():
         for name in before.new_names(after):
-            if name in outputs or name in told:
+            if name in outputs or name in reported:
                 continue
-            told.add(name)
+            reported.add(name)
             yield Problem(
                 f"{hook} leaves behind {name}",
                 hook=hook,
                 hint=f"local {name}",
-                severity=Severity.INFO if name.startswith("_") else None,
+                severity=INFO if name.startswith("_") else None,
             )
 
 
@@ -312,15 +312,15 @@ def host_variables(subject: Subject) -> Iterator[Problem]:
     Bad:  driver_build_command() { CLAUDE_OUTPUT_FORMAT=json; ...; }
     Good: driver_build_command() { local format="${CLAUDE_OUTPUT_FORMAT:-json}"; ...; }
     """
-    told = set()
+    reported = set()
     for hook, before, after in subject.driver.watched():
         for name in before.host_changes(after):
-            if (hook, name) not in told:
-                told.add((hook, name))
+            if (hook, name) not in reported:
+                reported.add((hook, name))
                 yield Problem(f"{hook} changes {name}", hook=hook, hint=f"local {name}")
 
 
-@behaviour("RB083", "Building a command does not run the CLI", DRIVER, severity=Severity.WARNING)
+@behaviour("RB083", "Building a command does not run the CLI", DRIVER, severity=WARNING)
 def cli_not_started(subject: Subject) -> Iterator[Problem]:
     """Hooks that only answer or build are called several times per iteration and must cost nothing: a CLI takes
     a second to start, may ask for a login, and may be billed.
@@ -329,8 +329,8 @@ def cli_not_started(subject: Subject) -> Iterator[Problem]:
     Good: driver_check_available() { command -v my-cli >/dev/null 2>&1; }
     """
     allowed = ("driver_check_available", "driver_fallback_session_id", "driver_extract_session_id_from_output")
-    told = set()
+    reported = set()
     for hook, line in subject.driver.started_cli():
-        if hook not in allowed and hook not in told:
-            told.add(hook)
+        if hook not in allowed and hook not in reported:
+            reported.add(hook)
             yield Problem(f"{hook} runs the CLI: {said(line)}", hook=hook)

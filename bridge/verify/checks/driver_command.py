@@ -8,7 +8,7 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Severity
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
@@ -73,7 +73,7 @@ def missing_prompt_fails(subject: Subject) -> Iterator[Problem]:
         yield Problem("it returns 0 although the prompt file does not exist", expected="1")
 
 
-@behaviour("RB102", "A missing prompt is reported", DRIVER, hook=HOOK, severity=Severity.INFO)
+@behaviour("RB102", "A missing prompt is reported", DRIVER, hook=HOOK, severity=INFO)
 def missing_prompt_message(subject: Subject) -> Iterator[Problem]:
     """A status alone leaves people to guess. One line on stderr that names the file is enough.
 
@@ -91,7 +91,7 @@ def missing_prompt_message(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"nothing on stderr says that the prompt is missing{where}")
 
 
-@behaviour("RB103", "A failure leaves no command", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB103", "A failure leaves no command", DRIVER, hook=HOOK, severity=WARNING)
 def failure_leaves_no_command(subject: Subject) -> Iterator[Problem]:
     """A host that overlooks the status runs what it finds in the array.
 
@@ -110,8 +110,7 @@ def failure_leaves_no_command(subject: Subject) -> Iterator[Problem]:
         # A beginning, such as the CLI alone, can't be taken for the whole command.
         whole = any(MISSING in argument for argument in answer.value)
         yield Problem(
-            f"it fails, but leaves the command {said(' '.join(answer.value))}",
-            severity=None if whole else Severity.INFO,
+            f"it fails, but leaves the command {said(' '.join(answer.value))}", severity=None if whole else INFO
         )
 
 
@@ -148,7 +147,7 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
             hint="in `sh -c CODE`, what follows is $0, $1 and so on",
         )
     elif shutil.which(argv[0], path=probe.scratch.path) is None:
-        yield Problem(f"the wrapper {said(argv[0])} is not installed here", severity=Severity.INFO)
+        yield Problem(f"the wrapper {said(argv[0])} is not installed here", severity=INFO)
 
 
 STDIN_MARKERS = ("-", "--stdin", "/dev/stdin", "@-")
@@ -200,9 +199,7 @@ def prompt_is_there(subject: Subject) -> Iterator[Problem]:
             continue
         found = occurrences(probe, case, argv)
         if not found and any(a in STDIN_MARKERS or a.endswith("=-") for a in argv[1:]):
-            yield Problem(
-                "the prompt is not in the command: the CLI is told to read it from stdin", severity=Severity.INFO
-            )
+            yield Problem("the prompt is not in the command: the CLI is told to read it from stdin", severity=INFO)
             return
         if found != 1:
             with_context = " when there is a context" if case.context else ""
@@ -242,7 +239,7 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
             yield Problem(f"no command is built for a prompt with {what}: {why}")
         elif not occurrences(probe, case, built):
             # Some take carriage returns away on purpose.
-            severity = Severity.INFO if "carriage" in what else None
+            severity = INFO if "carriage" in what else None
             message = f"a prompt with {what} does not arrive in one piece"
             yield Problem(message, severity=severity)
 
@@ -264,7 +261,7 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
         if any("Remaining" in argument for argument in plain) and CONTEXT in " ".join(plain):
             yield Problem("the context is split at its blanks", hint="quote it")
         else:
-            yield Problem("the context does not arrive", severity=Severity.INFO if stdin else None)
+            yield Problem("the context does not arrive", severity=INFO if stdin else None)
         return
     if any(re.match(r"--?[A-Za-z][\w-]*[ \t]", a) and CONTEXT in a for a in plain) and not any(
         re.match(r"--?[A-Za-z][\w-]*[ \t]", a) for a in base

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks.driver_sessions import EXTRACT, FALLBACK
-from bridge.verify.model import Severity
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import Build, DriverProbe
 from bridge.verify.recordings import Comparison, Recording, compare, recordings, recordings_of
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
@@ -47,7 +47,7 @@ def live_is_filled(subject: Subject) -> Iterator[Problem]:
     if answer.status:
         yield Problem(f"it returns {answer.status}", expected="0")
     if answer.stdout:
-        yield Problem(f"it prints {said(answer.stdout)}", severity=Severity.WARNING)
+        yield Problem(f"it prints {said(answer.stdout)}", severity=WARNING)
     if not isinstance(answer.value, list) or not answer.value:
         yield Problem("LIVE_CMD_ARGS is empty")
     elif answer.value[0] != command[0]:
@@ -100,7 +100,7 @@ def live_keeps_texts(subject: Subject) -> Iterator[Problem]:
             yield Problem(
                 "a context that is only the word json is changed",
                 hint="change the argument behind --output-format only",
-                severity=Severity.INFO,
+                severity=INFO,
             )
 
 
@@ -202,7 +202,7 @@ def filter_shows_text(subject: Subject) -> Iterator[Problem]:
             broken = any(verdict.broken and not verdict.missing for verdict in verdicts)
             yield Problem(
                 "the text is shown with its line breaks changed" if broken else "no recorded events match it",
-                severity=Severity.WARNING if broken else Severity.INFO,
+                severity=WARNING if broken else INFO,
             )
         return
     verdict = _run(program, expected[0])
@@ -243,9 +243,7 @@ def filter_shows_nothing_else(subject: Subject) -> Iterator[Problem]:
         fitting = [pair for pair in verdicts if pair[1].shows]
         raw = _raw(program) if not fitting else ""
         if raw:
-            yield Problem(
-                f"it shows events as they are: {said(raw)}", expected="their text", severity=Severity.WARNING
-            )
+            yield Problem(f"it shows events as they are: {said(raw)}", expected="their text", severity=WARNING)
         if not fitting or any(verdict.nothing_else for _, verdict in fitting):
             return
         expected = [fitting[0][0]]
@@ -258,9 +256,7 @@ def filter_shows_nothing_else(subject: Subject) -> Iterator[Problem]:
             if verdict.repeated
             else said(" ".join(verdict.leaked) or verdict.extra)
         )
-        yield Problem(
-            f"on the events of {recording.name} it shows {what}", severity=None if known else Severity.WARNING
-        )
+        yield Problem(f"on the events of {recording.name} it shows {what}", severity=None if known else WARNING)
         return
 
 
@@ -283,14 +279,14 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
         if shown.strip() and not identity:
             yield Problem(
                 f"for events that it can't know it shows {said(shown)}",
-                severity=None if object_like or "rb-unknown" in shown else Severity.WARNING,
+                severity=None if object_like or "rb-unknown" in shown else WARNING,
             )
             return
         if failed:
             what = "unknown events" if object_like else "lines that are JSON but not an object"
             yield Problem(
                 f"jq reports an error for {what}: {said(program.last_error or '')}",
-                severity=Severity.WARNING if object_like else Severity.INFO,
+                severity=WARNING if object_like else INFO,
             )
             return
 
@@ -379,5 +375,5 @@ def _matrix_of_hooks(probe: DriverProbe, known: DriverCapabilities) -> Iterator[
             "the live command is not the ordinary one",
             hook="driver_prepare_live_command",
             expected="a copy",
-            severity=Severity.WARNING,
+            severity=WARNING,
         )

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks.driver_command import HOOK, beyond
-from bridge.verify.model import Severity
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import SESSION, Build
 from bridge.verify.probe.driver import OTHER_SESSIONS
 from bridge.verify.recordings import Recording, recordings, recordings_of
@@ -43,7 +43,7 @@ def session_arrives(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             "the session id does not arrive, although sessions are supported",
             hint="pass it on, or return 1 from driver_supports_sessions",
-            severity=None if declared else Severity.WARNING if named else Severity.INFO,
+            severity=None if declared else WARNING if named else INFO,
         )
         return
     if any(
@@ -110,7 +110,7 @@ def no_empty_session(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"with an empty session id the command has {said(shown)}")
 
 
-@behaviour("RB122", "No session from a driver without sessions", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB122", "No session from a driver without sessions", DRIVER, hook=HOOK, severity=WARNING)
 def no_session_without_support(subject: Subject) -> Iterator[Problem]:
     """A driver that says no to sessions is never given an id by the original loop, but other hosts pass one. It
     has to be ignored then: the CLI does not know it.
@@ -175,7 +175,7 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
             yield Problem(
                 f"on the output of {recording.name} it prints {what}",
                 expected=recording.session or "",
-                severity=Severity.INFO if older else None,
+                severity=INFO if older else None,
             )
             return
     for recording, answer in answers:
@@ -188,14 +188,14 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
                 yield Problem(
                     f"where more keys follow the id it prints {what}",
                     expected=recording.session or "",
-                    severity=Severity.WARNING,
+                    severity=WARNING,
                 )
             return
     if not mine and not any(answer.text.strip() == recording.session for recording, answer in answers):
         wrong = next((answer.text for _, answer in answers if answer.text), "")
         yield Problem(
             f"no recorded output gives its id{': ' + said(wrong) if wrong else ''}",
-            severity=Severity.WARNING if wrong else Severity.INFO,
+            severity=WARNING if wrong else INFO,
         )
 
 
@@ -308,9 +308,7 @@ def fallback_gives(subject: Subject) -> Iterator[Problem]:
         # Only of opencode is it known how its CLI is asked.
         driver = probe.known()
         known = driver is not None and driver.falls_back
-        yield Problem(
-            "with one session listed it prints nothing", expected=ONE, severity=None if known else Severity.INFO
-        )
+        yield Problem("with one session listed it prints nothing", expected=ONE, severity=None if known else INFO)
 
 
 @behaviour("RB153", "The fallback refuses ambiguity", DRIVER, hook=FALLBACK)

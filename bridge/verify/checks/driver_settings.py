@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, beyond
-from bridge.verify.model import Severity
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import ALLOWED, Build, DriverProbe
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
@@ -36,7 +36,7 @@ def output_format(subject: Subject) -> Iterator[Problem]:
     reads, must = _reads(probe, "CLAUDE_OUTPUT_FORMAT")
     if not json or not (reads or must):
         return
-    severity = None if must else Severity.WARNING
+    severity = None if must else WARNING
     if text is None:
         yield Problem("no command is built for CLAUDE_OUTPUT_FORMAT=text")
     elif json == text:
@@ -61,7 +61,7 @@ def permission_mode(subject: Subject) -> Iterator[Problem]:
     if not base or not (reads or must):
         return
     plan, edits = probe.argv(Build(mode="plan")), probe.argv(Build(mode="acceptEdits"))
-    severity = None if must else Severity.WARNING
+    severity = None if must else WARNING
     if plan in (base, None) or (must and not _is_passed("plan", plan)):
         yield Problem("the mode plan has no effect", severity=severity)
     elif must and not _is_passed("acceptEdits", edits):
@@ -74,14 +74,14 @@ def permission_mode(subject: Subject) -> Iterator[Problem]:
                 yield Problem(
                     f"with CLAUDE_PERMISSION_MODE {what}, the mode is {choice}",
                     expected="bypassPermissions",
-                    severity=Severity.WARNING,
+                    severity=WARNING,
                 )
                 return
         if mode is None and "" in unset[1:] and "" not in base:
             yield Problem(
                 "with CLAUDE_PERMISSION_MODE not set, an option has no mode",
                 expected="bypassPermissions",
-                severity=Severity.WARNING,
+                severity=WARNING,
             )
             return
 
@@ -130,7 +130,7 @@ def allowlist(subject: Subject) -> Iterator[Problem]:
             own = probe.own("driver_supports_tool_allowlist")
             yield Problem(
                 "the allowlist is passed on, but driver_supports_tool_allowlist says no",
-                severity=Severity.WARNING if own else Severity.INFO,
+                severity=WARNING if own else INFO,
             )
         return
     tight = probe.argv(Build(tools=",".join(ALLOWED)))
@@ -147,7 +147,7 @@ def allowlist(subject: Subject) -> Iterator[Problem]:
             return
     # Blanks behind the commas are how people write lists; others are rare, and many drivers don't expect them.
     odd = probe.argv(Build(tools="\t" + "  , ".join(ALLOWED) + " ")) or []
-    for built, severity in ((argv, None), (odd, Severity.INFO)):
+    for built, severity in ((argv, None), (odd, INFO)):
         if (blank := _untrimmed(built)) is not None:
             yield Problem(
                 f"blanks around an entry stay with it: {blank!r}",
@@ -158,10 +158,10 @@ def allowlist(subject: Subject) -> Iterator[Problem]:
             break
     within = probe.argv(Build(tools="Bash(git add, git commit),Read")) or []
     if not _allows(beyond(within, base), "Bash(git add, git commit)"):
-        yield Problem("a comma within parentheses splits an item", severity=Severity.INFO)
+        yield Problem("a comma within parentheses splits an item", severity=INFO)
 
 
-@behaviour("RB116", "An empty allowlist leaves no option", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB116", "An empty allowlist leaves no option", DRIVER, hook=HOOK, severity=WARNING)
 def empty_allowlist(subject: Subject) -> Iterator[Problem]:
     """An option that takes a list swallows what follows it when its own list is empty: the prompt, say.
 
@@ -204,7 +204,7 @@ def _unstable(probe: DriverProbe) -> bool:
     return first.value != second.value
 
 
-@behaviour("RB117", "The same inputs give the same command", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB117", "The same inputs give the same command", DRIVER, hook=HOOK, severity=WARNING)
 def deterministic(subject: Subject) -> Iterator[Problem]:
     """A command that depends on the time, on chance or on a temporary file can't be tested, and can't be
     compared between two versions of a driver.
@@ -217,7 +217,7 @@ def deterministic(subject: Subject) -> Iterator[Problem]:
         yield Problem("two calls with the same inputs give two different commands")
 
 
-@behaviour("RB118", "Building prints nothing on stdout", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB118", "Building prints nothing on stdout", DRIVER, hook=HOOK, severity=WARNING)
 def building_is_silent(subject: Subject) -> Iterator[Problem]:
     """The command is handed over in the array. What is printed lands in the loop's display in every iteration.
 
@@ -234,7 +234,7 @@ def building_is_silent(subject: Subject) -> Iterator[Problem]:
             return
 
 
-@behaviour("RB119", "A fourth argument is tolerated", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB119", "A fourth argument is tolerated", DRIVER, hook=HOOK, severity=WARNING)
 def fourth_argument(subject: Subject) -> Iterator[Problem]:
     """Some loops in the field pass one argument more than the contract names.
 
@@ -247,7 +247,7 @@ def fourth_argument(subject: Subject) -> Iterator[Problem]:
         yield Problem("a fourth argument changes the command")
 
 
-@behaviour("RB120", "It works in an unusual host", DRIVER, hook=HOOK, severity=Severity.INFO)
+@behaviour("RB120", "It works in an unusual host", DRIVER, hook=HOOK, severity=INFO)
 def unusual_host(subject: Subject) -> Iterator[Problem]:
     """The original loop has default options. Others run with ``set -u``, with ``nullglob`` or another IFS; a
     driver that quotes its expansions and gives its variables defaults does not care.
@@ -278,7 +278,7 @@ def unusual_host(subject: Subject) -> Iterator[Problem]:
             yield Problem(f"with {name} the command differs, or there is none{why}")
 
 
-@behaviour("RB123", "An empty value leaves no option", DRIVER, hook=HOOK, severity=Severity.WARNING)
+@behaviour("RB123", "An empty value leaves no option", DRIVER, hook=HOOK, severity=WARNING)
 def nothing_empty(subject: Subject) -> Iterator[Problem]:
     """Without a context, without a session and without an allowlist their options have to be left out: most CLIs
     take ``--context ""`` for an error, or for a prompt.
@@ -288,7 +288,7 @@ def nothing_empty(subject: Subject) -> Iterator[Problem]:
     """
     probe = subject.driver
     # Hosts give the settings a value; what a driver makes of an empty one is good to know, and no more.
-    for case, severity in ((Build(), None), (Build(mode=""), Severity.INFO), (Build(output=""), Severity.INFO)):
+    for case, severity in ((Build(), None), (Build(mode=""), INFO), (Build(output=""), INFO)):
         argv = probe.argv(case)
         if not argv:
             continue

@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Severity
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.registry import BOTH, DRIVER, CannotTell, Problem, static
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _is_lost(subject: Subject, hook: Hook) -> bool:
     return subject.kind == "agent" and hook.subshell
 
 
-@static("RB020", "Hooks leave no undeclared globals behind", BOTH, severity=Severity.WARNING)
+@static("RB020", "Hooks leave no undeclared globals behind", BOTH, severity=WARNING)
 def no_leaks(subject: Subject) -> Iterator[Problem]:
     """A loop has hundreds of variables of its own. One that a hook forgot to declare local may be any of them.
 
@@ -182,7 +182,7 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
                 hook=name,
                 expected="only globals of the contract",
                 hint=f"local {write.name}",
-                severity=Severity.INFO if write.name in ours else None,
+                severity=INFO if write.name in ours else None,
             )
 
 
@@ -229,11 +229,11 @@ def no_foreign(subject: Subject) -> Iterator[Problem]:
                 hook=name,
                 expected=f"writes {', '.join(hook.writes)} only" if hook.writes else "writes no globals",
                 hint=f"local {write.name}, or another name",
-                severity=Severity.INFO if restored else Severity.WARNING if mild else None,
+                severity=INFO if restored else WARNING if mild else None,
             )
 
 
-@static("RB025", "Hooks read globals that somebody sets", BOTH, severity=Severity.INFO)
+@static("RB025", "Hooks read globals that somebody sets", BOTH, severity=INFO)
 def somebody_sets(subject: Subject) -> Iterator[Problem]:
     """A variable that neither the script nor the loop sets is empty, or comes from the environment by chance.
 
@@ -297,7 +297,7 @@ def no_exit(subject: Subject) -> Iterator[Problem]:
                 hook=hook,
                 expected="return",
                 hint=f"return instead of {command.name}, or ( ) around it",
-                severity=Severity.WARNING if apart else None,
+                severity=WARNING if apart else None,
             )
 
 
@@ -310,7 +310,7 @@ def _ends(command: Command) -> bool:
 _UNDONE = {"set": ("-", "+"), "shopt": ("-s", "-u")}
 
 
-@static("RB031", "Hooks leave the shell as it was", BOTH, severity=Severity.WARNING)
+@static("RB031", "Hooks leave the shell as it was", BOTH, severity=WARNING)
 def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
     """What a hook changes in the loop's shell stays changed: options, working folder, traps, open files.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
-from bridge.verify.model import Severity
+from bridge.verify.model import ERROR, INFO, WARNING, Severity
 from bridge.verify.probe import TROUBLE, AgentProbe, ProbeFailed
 from bridge.verify.probe.driver import loop_functions
 from bridge.verify.recordings import recordings
@@ -98,11 +98,11 @@ def hooks_leave_the_shell(subject: Subject) -> Iterator[Problem]:
     Bad:  driver_valid_tools() { IFS=','; VALID_TOOL_PATTERNS=(Read,Write); }
     Good: driver_valid_tools() { local IFS=','; VALID_TOOL_PATTERNS=("Read" "Write"); }
     """
-    told = set()
+    reported = set()
     for hook, before, after in _watched(subject):
         for what, old, new in before.differences(after):
-            if (hook, what) not in told:
-                told.add((hook, what))
+            if (hook, what) not in reported:
+                reported.add((hook, what))
                 yield Problem(f"{hook} changes {what}: {said(new)} (before: {said(old)})", hook=hook)
 
 
@@ -117,10 +117,10 @@ def hooks_come_back(subject: Subject) -> Iterator[Problem]:
     probe = subject.probe
     with contextlib.suppress(ProbeFailed):  # when the time is used up, what has used it is known all the same
         _watched(subject)
-    told = set()
+    reported = set()
     for answer in [*probe.troubles, *probe.exits]:
-        if answer.hook not in told:
-            told.add(answer.hook)
+        if answer.hook not in reported:
+            reported.add(answer.hook)
             yield Problem(
                 f"{answer.hook} {TROUBLE[answer.trouble]}" + (f" {answer.status}" * (answer.trouble == "exited")),
                 hook=answer.hook,
@@ -137,11 +137,11 @@ def _where(moved: FileChange) -> str:
 
 def _severity(moved: FileChange) -> Severity:
     if moved.how != "made":
-        return Severity.ERROR
-    return Severity.INFO if moved.folder == "home" else Severity.WARNING
+        return ERROR
+    return INFO if moved.folder == "home" else WARNING
 
 
-@behaviour("RB063", "Sourcing it makes no files", BOTH, severity=Severity.WARNING)
+@behaviour("RB063", "Sourcing it makes no files", BOTH, severity=WARNING)
 def loading_makes_no_files(subject: Subject) -> Iterator[Problem]:
     """A script is sourced by whoever wants to know something about it, in any project and as often as they like.
     Files that it makes then lie about in folders where no agent ever ran, and are committed with the next work.
@@ -156,7 +156,7 @@ def loading_makes_no_files(subject: Subject) -> Iterator[Problem]:
             f"sourcing it has {moved.how} the file {said(_where(moved))}",
             expected="only functions and variables",
             hint="do it in the hook that needs it",
-            severity=max(_severity(moved), Severity.WARNING, key=list(Severity)[::-1].index),
+            severity=max(_severity(moved), WARNING, key=list(Severity)[::-1].index),
         )
 
 
@@ -173,12 +173,12 @@ def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
     probe.watched()
     if isinstance(probe, AgentProbe):
         probe.run_all()
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for hook, moved in probe.file_changes:
         loops_own = moved.how == "made" and moved.folder == "project" and moved.name.startswith(".ralph/")
-        if hook == "source" or loops_own or (hook, moved.how) in told:
+        if hook == "source" or loops_own or (hook, moved.how) in reported:
             continue
-        told.add((hook, moved.how))
+        reported.add((hook, moved.how))
         yield Problem(
             f"{hook} has {'left behind' if moved.how == 'made' else moved.how} the file {said(_where(moved))}",
             hook=hook,

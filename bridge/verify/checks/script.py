@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.contract import agent_contract, driver_contract
-from bridge.verify.model import Severity
+from bridge.verify.model import ERROR, INFO, WARNING
 from bridge.verify.registry import BOTH, CannotTell, Problem, static
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def valid(subject: Subject) -> Iterator[Problem]:
         yield Problem(message, line=line, expected="valid bash", hint=f"bash -n {subject.path}")
 
 
-@static("RB002", "The script is written for bash", BOTH, severity=Severity.INFO)
+@static("RB002", "The script is written for bash", BOTH, severity=INFO)
 def interpreter(subject: Subject) -> Iterator[Problem]:
     """Loops source the script into bash, whatever its first line says; the line tells editors and linters.
 
@@ -55,13 +55,13 @@ def interpreter(subject: Subject) -> Iterator[Problem]:
             line=1,
             expected="#!/usr/bin/env bash",
             hint="loops source it into bash: write it for bash, and say so in the first line",
-            severity=Severity.ERROR,
+            severity=ERROR,
         )
     elif not re.search(r"\bbash\b", first):
         yield Problem(f"{first!r} asks for another shell than bash", line=1, expected="#!/usr/bin/env bash")
 
 
-@static("RB003", "The file has a name that loops find", BOTH, severity=Severity.WARNING)
+@static("RB003", "The file has a name that loops find", BOTH, severity=WARNING)
 def file_name(subject: Subject) -> Iterator[Problem]:
     """A loop is told a name, and sources the file of that name with ``.sh``; ``/`` and ``..`` are refused.
 
@@ -76,13 +76,11 @@ def file_name(subject: Subject) -> Iterator[Problem]:
             f"{name} does not end in .sh",
             expected="NAME.sh",
             hint="rename it: loops look for NAME.sh",
-            severity=Severity.ERROR,
+            severity=ERROR,
         )
     if ".." in subject.name:
         yield Problem(
-            f"loops refuse the name {subject.name}: it holds ..",
-            expected="a name without ..",
-            severity=Severity.ERROR,
+            f"loops refuse the name {subject.name}: it holds ..", expected="a name without ..", severity=ERROR
         )
     elif not re.fullmatch(r"[a-z0-9][a-z0-9._+-]*", subject.name):
         yield Problem(
@@ -92,7 +90,7 @@ def file_name(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@static("RB004", "bash 3.2 is enough", BOTH, severity=Severity.INFO)
+@static("RB004", "bash 3.2 is enough", BOTH, severity=INFO)
 def old_bash(subject: Subject) -> Iterator[Problem]:
     """macOS ships bash 3.2 as /bin/bash. What is newer fails there, some of it only when the line is reached.
 
@@ -235,7 +233,7 @@ def unknown(subject: Subject) -> Iterator[Problem]:
                 hook=name,
                 expected=f"a hook, or a name without {contract.prefix}",
                 hint="hooks are: " + ", ".join(contract.hooks),
-                severity=Severity.WARNING if meant is not None else Severity.INFO,
+                severity=WARNING if meant is not None else INFO,
             )
         else:
             yield Problem(
@@ -244,11 +242,11 @@ def unknown(subject: Subject) -> Iterator[Problem]:
                 hook=name,
                 expected=f"a name without {contract.prefix}",
                 hint="a later contract might give it a meaning",
-                severity=Severity.INFO,
+                severity=INFO,
             )
 
 
-@static("RB007", "Each function is defined once", BOTH, severity=Severity.WARNING)
+@static("RB007", "Each function is defined once", BOTH, severity=WARNING)
 def once(subject: Subject) -> Iterator[Problem]:
     """bash takes the last definition and says nothing of the one before; an edit of the first has no effect.
 
@@ -306,19 +304,19 @@ def foreign_names(subject: Subject) -> Iterator[Problem]:
     Good: _mine_log() { echo "[mine] $*"; }
     """
     loops = frozenset(_LOOPS[subject.kind].split()) if subject.kind in _LOOPS else frozenset()
-    told: set[str] = set()
+    reported: set[str] = set()
     for function in subject.facts.functions:
         mine = function.name in loops
-        if function.conditional or function.name in told or not (mine or function.name in _SHELLS):
+        if function.conditional or function.name in reported or not (mine or function.name in _SHELLS):
             continue
-        told.add(function.name)
+        reported.add(function.name)
         what = "the loop's own function of that name" if mine else f"{function.name} for the whole loop"
         yield Problem(
             f"{function.name} replaces {what}",
             line=function.line,
             expected="a name of its own",
             hint=f"rename it, for example to _{re.sub(r'[^a-z0-9]+', '_', subject.name.lower())}_{function.name}",
-            severity=None if mine else Severity.WARNING,
+            severity=None if mine else WARNING,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Severity
+from bridge.verify.model import ERROR, INFO, WARNING
 from bridge.verify.probe import TROUBLE
 from bridge.verify.registry import BOTH, CannotTell, Problem, behaviour, said, static
 
@@ -74,7 +74,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
             line=command.line,
             expected="only functions and variables outside of functions",
             hint="move it into the function that needs it, within ( )",
-            severity=Severity.WARNING if command.name == "shopt" else None,
+            severity=WARNING if command.name == "shopt" else None,
         )
     for write in subject.facts.top.writes:
         if write.name == "IFS" and not write.subshell:
@@ -95,7 +95,7 @@ def _only_asks(command: Command) -> bool:
     return command.name in ("umask", "ulimit") and not words
 
 
-@static("RB011", "Sourcing prints nothing", BOTH, severity=Severity.WARNING)
+@static("RB011", "Sourcing prints nothing", BOTH, severity=WARNING)
 def silent(subject: Subject) -> Iterator[Problem]:
     """What a script prints while it is sourced lands among what the loop prints or hands on.
 
@@ -110,7 +110,7 @@ def silent(subject: Subject) -> Iterator[Problem]:
             line=command.line,
             expected="no output",
             hint="remove it, or move it into a function",
-            severity=Severity.INFO if command.conditional else None,
+            severity=INFO if command.conditional else None,
         )
 
 
@@ -122,7 +122,7 @@ def _goes_elsewhere(command: Command) -> bool:
     )
 
 
-@static("RB012", "Sourcing runs no commands", BOTH, severity=Severity.WARNING)
+@static("RB012", "Sourcing runs no commands", BOTH, severity=WARNING)
 def runs_nothing(subject: Subject) -> Iterator[Problem]:
     """A script is also sourced to look at it: by ``doctor``, by tests, in folders where no agent shall run.
 
@@ -147,7 +147,7 @@ def runs_nothing(subject: Subject) -> Iterator[Problem]:
                 f"{command.name} is called when the script is sourced, before the loop has made it ready",
                 line=command.line,
                 expected=f"{command.name} only in hooks",
-                severity=Severity.ERROR,
+                severity=ERROR,
             )
         elif not command.substituted:
             yield Problem(
@@ -163,7 +163,7 @@ def runs_nothing(subject: Subject) -> Iterator[Problem]:
                 line=command.line,
                 expected="only functions and variables outside of functions",
                 hint="ask for it in the hook that needs it",
-                severity=None if slow else Severity.INFO,
+                severity=None if slow else INFO,
             )
 
 
@@ -198,7 +198,7 @@ def keeps_variables(subject: Subject) -> Iterator[Problem]:
                 line=write.line,
                 expected="the value that the loop, its settings or the environment gave",
                 hint=f'a default keeps it: : "${{{write.name}:=…}}"',
-                severity=Severity.WARNING if environment else None,
+                severity=WARNING if environment else None,
             )
 
 
@@ -339,6 +339,5 @@ def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
     for name in before.host_changes(after):
         environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG", "LC_ALL", "TMPDIR")
         yield Problem(
-            f"sourcing it changes {name}, which belongs to the host",
-            severity=Severity.INFO if environment else None,
+            f"sourcing it changes {name}, which belongs to the host", severity=INFO if environment else None
         )

@@ -17,7 +17,7 @@ from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import small, status
 from bridge.setups.bmalph.files.status import Status
 from bridge.setups.bmalph.rules.exits import ExitSignals
-from bridge.setups.diagnosis import Answer, Check, examine, passed
+from bridge.setups.diagnosis import Check, CheckResult, examine, passed
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -76,10 +76,10 @@ def test_text_for_people(project: Project) -> None:
 
 
 def test_one_check_never_costs_another_its_turn(project: Project) -> None:
-    def broken(_case: Case) -> Answer:
+    def broken(_case: Case) -> CheckResult:
         raise RuntimeError("bang")
 
-    def endless(_case: Case) -> Answer:
+    def endless(_case: Case) -> CheckResult:
         os.read(reader, 1)
         return passed()
 

@@ -51,7 +51,7 @@ def test_what_is_wrong_is_named_with_its_next_step(ralph: Ralph) -> None:
     wrong = {name: (status, hint) for name, (status, _, hint) in found.items() if status != "passed"}
     assert wrong == {
         "config": ("warning", "set DEFAULT_MAX_ITERATIONS in config"),
-        "specs": ("failed", "mkdir specs, and write what is to be built there"),
+        "specs": ("failed", "mkdir specs, and write specifications there"),
         "prompts": ("failed", "./.ralph/ralph update, or write them"),
         "plan": ("warning", "ralph-bridge run plan, for what comes next"),
         "gitignore": ("warning", "echo .ralph/logs/ >> .gitignore"),

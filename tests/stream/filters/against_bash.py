@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     from bridge.stream.filters import HookRun
 
 BASH = shutil.which("bash") or "bash"
+
+
+@cache
+def _path() -> str:
+    """With some jq on it: where the machine has none, ours."""
+    if jqs.version():
+        return os.environ["PATH"]
+    return f"{jqs.one_for_scripts(Path(_FOLDER.name, 'jq'))}:{os.environ['PATH']}"
+
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="ralph-bridge-jq-")
 
 
 class Printed(NamedTuple):
@@ -49,7 +61,7 @@ class Bench:
 
     @property
     def env(self) -> Mapping[str, str]:
-        return jqs.environment(LC_ALL=self.locale, PATH=self.path or os.environ["PATH"])
+        return jqs.environment(LC_ALL=self.locale, PATH=self.path or _path())
 
     def in_bash(self, data: bytes, *, as_file: bool) -> Printed:
         """The oracle: nothing of ours but the hook."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.setups.bmalph.doctor import driver, plain, project, state
 from bridge.setups.bmalph.doctor.model import Case
-from bridge.setups.diagnosis import Check, machine
+from bridge.setups.diagnosis import Check, checks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "PLAIN_CHECKS", "Case"]
 
 CHECKS: Mapping[str, Check[Case]] = {
-    "bash-available": Check("bash available", machine.bash),
-    "git-repo": Check("git repository with commits", machine.git, 60),
-    "jq-available": Check("jq available", machine.jq),
-    "disk-space": Check("disk space", machine.disk),
+    "bash-available": Check("bash available", checks.bash),
+    "git-repo": Check("git repository with commits", checks.git, 60),
+    "jq-available": Check("jq available", checks.jq),
+    "disk-space": Check("disk space", checks.disk),
     "ralph-project": Check("a project that the loop can run in", project.kind),
-    "unserved": Check("nothing is asked for that no loop here does", machine.unserved),
+    "unserved": Check("nothing is asked for that no loop here does", checks.unserved),
     "folder-writable": Check("the loop's folder can be written to", project.writable, fix=project.make_folders),
     "ralph-loop": Check("ralph_loop.sh present and has content", project.controller),
     "ralphrc": Check("settings can be used", project.settings),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.setups.bmalph.tools import about_tools
-from bridge.setups.diagnosis import Answer, NotLookedAt, cli, passed, told, warned
+from bridge.setups.diagnosis import CheckResult, Skipped, checks, failed_with, passed, warned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,61 +16,61 @@ if TYPE_CHECKING:
 __all__ = ["available", "contract", "drift", "loads", "tools", "version"]
 
 
-def loads(case: Case) -> Answer:
+def loads(case: Case) -> CheckResult:
     """The driver is there and its required hooks answer."""
     try:
         with case.load_driver() as driver:
             return passed(f"{driver.display_name()}: {case.folder.name_of(driver.script)}")
     except BridgeError as error:
-        return told(error, "name another with PLATFORM_DRIVER, or correct it (ralph-bridge verify)")
+        return failed_with(error, "name another with PLATFORM_DRIVER, or correct it (ralph-bridge verify)")
 
 
-def contract(case: Case) -> Answer:
+def contract(case: Case) -> CheckResult:
     """The driver meets the contract."""
     script = _script(case)
-    return cli.contract(script, case.folder.name_of(script))
+    return checks.contract(script, case.folder.name_of(script))
 
 
-def tools(case: Case) -> Answer:
+def tools(case: Case) -> CheckResult:
     """The list of allowed tools is one of tools that the driver knows."""
     settings = case.settings
     try:
         with case.load_driver() as driver:
             found = about_tools(settings, driver)
     except BridgeError as error:
-        raise NotLookedAt("the driver can't be loaded") from error
+        raise Skipped("the driver can't be loaded") from error
     if found:
         return warned(found, "correct ALLOWED_TOOLS, or delete it")
     return passed("by default" if settings.sources["allowed_tools"].kind == "default" else settings.allowed_tools)
 
 
-def available(case: Case) -> Answer:
+def available(case: Case) -> CheckResult:
     """The CLI is installed where the loop looks for it."""
     binary, _ = _cli(case)
-    return cli.installed(binary, case)
+    return checks.installed(binary, case)
 
 
-def version(case: Case) -> Answer:
+def version(case: Case) -> CheckResult:
     """The CLI is as new as the driver, or for claude the settings, need it."""
     binary, least = _cli(case)
     settings = case.settings
     if settings.platform_driver == "claude-code" and settings.sources["claude_min_version"].kind != "default":
         least = settings.claude_min_version
-    return cli.new_enough(binary, least, case)
+    return checks.new_enough(binary, least, case)
 
 
-def drift(case: Case) -> Answer:
+def drift(case: Case) -> CheckResult:
     """The CLI knows every option that the driver passes."""
     binary, _ = _cli(case)
     script = _script(case)
-    return cli.options(script, case.folder.name_of(script), binary, case)
+    return checks.options(script, case.folder.name_of(script), binary, case)
 
 
 def _script(case: Case) -> Path:
     try:
         return case.script
     except BridgeError as error:
-        raise NotLookedAt("there is no such driver") from error
+        raise Skipped("there is no such driver") from error
 
 
 def _cli(case: Case) -> tuple[str, str | None]:
@@ -79,4 +79,4 @@ def _cli(case: Case) -> tuple[str, str | None]:
         with case.load_driver() as driver:
             return driver.cli_binary(), driver.min_version()
     except BridgeError as error:
-        raise NotLookedAt("the driver can't be loaded") from error
+        raise Skipped("the driver can't be loaded") from error

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.setups.diagnosis import NotLookedAt
+from bridge.setups.diagnosis import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,14 +52,14 @@ class Case:
         """The settings.
 
         Raises:
-            NotLookedAt: they can't be used, which the check of .ralphrc reports.
+            Skipped: they can't be used, which the check of .ralphrc reports.
         """
         from bridge.setups.bmalph.settings import resolve
 
         try:
             return resolve(self.folder, env=self.env, rc=self.rc)
         except BridgeError as error:
-            raise NotLookedAt("the settings can't be used") from error
+            raise Skipped("the settings can't be used") from error
 
     def load_driver(self) -> Driver:
         """Load the project's driver.

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from bridge.loop.prompt import find_prompt
-from bridge.setups.diagnosis import Answer, machine, passed, warned
+from bridge.setups.diagnosis import CheckResult, checks, passed, warned
 from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.plain.store import PlainFiles
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 __all__ = ["git", "ignore", "ignored", "kind", "plan", "prompt"]
 
 
-def kind(case: Case) -> Answer:
+def kind(case: Case) -> CheckResult:
     """Any folder will do."""
     return passed(f"the plain loop, with a prompt and a driver: {case.project} holds no setup")
 
 
-def git(case: Case) -> Answer:
+def git(case: Case) -> CheckResult:
     """The loop runs without a repository; then nothing tells work from none, and some CLIs refuse."""
-    found = machine.git(case)
+    found = checks.git(case)
     return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
 
 
-def prompt(case: Case) -> Answer:
+def prompt(case: Case) -> CheckResult:
     """There is something to say to the agent."""
     name = find_prompt(case.project, None)
     return passed(f"{name}, {(case.project / name).stat().st_size} bytes")
 
 
-def plan(case: Case) -> Answer:
+def plan(case: Case) -> CheckResult:
     """There are tasks, and some are open; the loop ends by a signal or a promise, too."""
     found = PlainFiles(case.project).read_plan()
     if found is None:
@@ -45,9 +45,9 @@ def plan(case: Case) -> Answer:
     return passed(f"{found.done} of {found.total} tasks done")
 
 
-def ignored(case: Case) -> Answer:
+def ignored(case: Case) -> CheckResult:
     """An agent's `git add -A` would commit what isn't ignored."""
-    missing = machine.unignored(case, SAMPLES)
+    missing = checks.unignored(case, SAMPLES)
     if not missing:
         return passed()
     return warned(
@@ -57,4 +57,4 @@ def ignored(case: Case) -> Answer:
 
 def ignore(case: Case) -> str:
     """Add the patterns to ``.gitignore``."""
-    return machine.ignore(case, SAMPLES, IGNORED)
+    return checks.ignore(case, SAMPLES, IGNORED)

@@ -14,7 +14,7 @@ from bridge.process.argv import MAX_ARGUMENT
 from bridge.records import read_text
 from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.settings import resolve
-from bridge.setups.diagnosis import Answer, NotLookedAt, ask, failed, machine, passed, told, warned
+from bridge.setups.diagnosis import CheckResult, Skipped, ask, checks, failed, failed_with, passed, warned
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
@@ -65,17 +65,17 @@ STATE_FILES = (
 _SAMPLES = ("status.json", ".call_count", ".ralph_session", "logs/ralph.log")
 
 
-def kind(case: Case) -> Answer:
+def kind(case: Case) -> CheckResult:
     """The project is one that the loop can run in."""
     try:
         seen = layout.require(case.folder)
     except BridgeError as error:
-        return told(error)
+        return failed_with(error)
     note = {"frankbria": "frankbria's layout, with our drivers: ", "bare": "a prompt only, with our drivers: "}
     return passed(note.get(seen.flavour, "") + ", ".join(seen.evidence[:6]))
 
 
-def writable(case: Case) -> Answer:
+def writable(case: Case) -> CheckResult:
     """Every file of the loop is replaced by a new one, which takes the right to write in the folder."""
     folder = case.folder
     for place in (folder.path, folder.logs):
@@ -86,7 +86,7 @@ def writable(case: Case) -> Answer:
     return passed() if folder.path.exists() else failed(f"there is no {folder.shown}", "`bmalph init`")
 
 
-def controller(case: Case) -> Answer:
+def controller(case: Case) -> CheckResult:
     """`bmalph run` starts this script; our own `run` needs none."""
     if case.look.flavour != "bmalph":
         return passed("not needed here")
@@ -100,18 +100,18 @@ def controller(case: Case) -> Answer:
     return passed(f"the original, version {version[1]}" if version else "the original")
 
 
-def settings(case: Case) -> Answer:
+def settings(case: Case) -> CheckResult:
     """Every setting can be used, and every line of the file is understood."""
     try:
         found = resolve(case.folder, env=case.env, rc=case.rc)
     except BridgeError as error:
-        return told(error)
+        return failed_with(error)
     if found.notices:
         return warned("\n".join(found.notices), "correct these lines")
     return passed(case.rc.shown if case.rc.exists else "no file: defaults and environment")
 
 
-def prompt(case: Case) -> Answer:
+def prompt(case: Case) -> CheckResult:
     """There is something to say to the agent."""
     name = case.settings.prompt_file
     path = case.folder.project / name
@@ -126,7 +126,7 @@ def prompt(case: Case) -> Answer:
     return passed(f"{name}, {size} bytes")
 
 
-def plan(case: Case) -> Answer:
+def plan(case: Case) -> CheckResult:
     """There are tasks, and some are open."""
     path = layout.fix_plan(case.folder)
     if path is None:
@@ -142,11 +142,11 @@ def plan(case: Case) -> Answer:
     return passed(f"{found.done} of {found.total} tasks done")
 
 
-def tracked(case: Case) -> Answer:
+def tracked(case: Case) -> CheckResult:
     """State that git tracks changes with every loop and looks like progress (trap T6)."""
     status, text = ask(["git", "ls-files", "-z", "--", str(case.folder.path)], case)
     if status != 0:
-        raise NotLookedAt("there is no git repository")
+        raise Skipped("there is no git repository")
     base = case.folder.name_of(case.folder.path)
     wanted = re.compile("|".join(re.escape(name).replace(r"\*", ".*") for name in STATE_FILES))
     names = (name for name in text.split("\0") if f"/{base}/" in f"/{name}")
@@ -166,9 +166,9 @@ def samples(folder: Folder) -> list[str]:
     return [f"{folder.shown}/{name}" for name in _SAMPLES]
 
 
-def ignored(case: Case) -> Answer:
+def ignored(case: Case) -> CheckResult:
     """An agent's `git add -A` would commit what isn't ignored (trap T6)."""
-    missing = machine.unignored(case, samples(case.folder))
+    missing = checks.unignored(case, samples(case.folder))
     if not missing:
         return passed()
     patterns = shlex.join(f"{case.folder.shown}/{name}" for name in STATE_FILES)
@@ -181,7 +181,7 @@ def ignore(case: Case) -> str:
     if not folder.path.is_relative_to(folder.project):  # RALPH_DIR leads elsewhere
         return ""
     inside = folder.path.relative_to(folder.project)
-    return machine.ignore(case, samples(folder), [f"{inside}/{name}" for name in STATE_FILES])
+    return checks.ignore(case, samples(folder), [f"{inside}/{name}" for name in STATE_FILES])
 
 
 def make_folders(case: Case) -> str:

@@ -11,7 +11,7 @@ from bridge.loop import lock, runs
 from bridge.process import table
 from bridge.records import read_object
 from bridge.setups.bmalph.files import breaker, crash, sessions, small, status
-from bridge.setups.diagnosis import Answer, failed, machine, passed, warned
+from bridge.setups.diagnosis import CheckResult, checks, failed, passed, warned
 from bridge.setups.projects import at_work, other_folders
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ __all__ = [
 _KNOWN = frozenset(status.State.__args__)  # type: ignore[attr-defined]
 
 
-def status_file(case: Case) -> Answer:
+def status_file(case: Case) -> CheckResult:
     """The dashboard of bmalph and others can read ``status.json``."""
     path = case.folder / "status.json"
     if not path.exists():
@@ -47,7 +47,7 @@ def status_file(case: Case) -> Answer:
     return passed(f"loop {count}, {state}")
 
 
-def circuit(case: Case) -> Answer:
+def circuit(case: Case) -> CheckResult:
     """An open breaker ends a run before the agent is called."""
     path = case.folder / breaker.FILE
     if not path.exists():
@@ -69,7 +69,7 @@ def circuit(case: Case) -> Answer:
     return failed(f"OPEN - {reason}; {left / 60:.0f} min of its cooldown are left", hint)
 
 
-def session(case: Case) -> Answer:
+def session(case: Case) -> CheckResult:
     """A session that is too old is not resumed."""
     record = read_object(case.folder / ".ralph_session")
     if record is None:
@@ -88,7 +88,7 @@ def session(case: Case) -> Answer:
     return warned(told, "the next run starts a new session") if hours >= most else passed(told)
 
 
-def api_calls(case: Case) -> Answer:
+def api_calls(case: Case) -> CheckResult:
     """Calls are left in this clock hour."""
     used, most = small.calls_made(case.folder, time.time()), case.settings.max_calls_per_hour
     told = f"{used}/{most}"
@@ -97,7 +97,7 @@ def api_calls(case: Case) -> Answer:
     return warned(f"{told} (approaching limit)", "raise MAX_CALLS_PER_HOUR") if used >= 0.9 * most else passed(told)
 
 
-def leftovers(case: Case) -> Answer:
+def leftovers(case: Case) -> CheckResult:
     """What a crash has left would end the next run of the original at once (trap T7)."""
     found = crash.stale_files(case.folder)
     if not found:
@@ -122,7 +122,7 @@ def clear_leftovers(case: Case) -> str:
     return f"what a crashed run had left is cleared: {', '.join(found)}"
 
 
-def second_loop(case: Case) -> Answer:
+def second_loop(case: Case) -> CheckResult:
     """Two loops in one project overwrite each other's state (trap T16)."""
     mine = lock.holder(case.folder.path)
     others = table.running_in(case.folder.project, "ralph_loop.sh")
@@ -134,17 +134,17 @@ def second_loop(case: Case) -> Answer:
     return passed("no loop is at work")
 
 
-def orphans(case: Case) -> Answer:
+def orphans(case: Case) -> CheckResult:
     """Agents that go on working after their loop has gone (trap T2)."""
-    return machine.orphans(case, case.folder.path)
+    return checks.orphans(case, case.folder.path)
 
 
 def end_orphans(case: Case) -> str:
     """End them, where they are certainly a loop's and no loop is at work."""
-    return machine.end_orphans(case, case.folder.path)
+    return checks.end_orphans(case, case.folder.path)
 
 
-def lock_file(case: Case) -> Answer:
+def lock_file(case: Case) -> CheckResult:
     """The lock can be taken."""
     try:
         return passed("held by a loop" if lock.is_locked(case.folder.path) else "free")

@@ -1,0 +1,232 @@
+"""Checks that every setup shares: the machine, the repository, other loops; a script and the CLI that it starts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
+from bridge.git import ignore as ignoring
+from bridge.loop import runs
+from bridge.loop.lock import one_loop
+from bridge.process import leftovers, table
+from bridge.setups import unserved as others
+from bridge.setups.diagnosis import Case, CheckResult, Skipped, ask, failed, failed_with, passed, warned
+from bridge.setups.projects import at_work, other_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+_VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
+_MOST = 5
+_LEAST_FREE = 100 * 1024 * 1024
+_LITTLE_FREE = 1024 * 1024 * 1024
+
+
+# -- the machine and the project -------------------------------------------------------------------------
+
+
+def bash(case: Case) -> CheckResult:
+    """Bash is what drivers run in; 3.2 is enough."""
+    found = shutil.which("bash", path=case.env.get("PATH"))
+    if found is None:
+        return failed("not on PATH", "install bash 3.2 or newer")
+    _, text = ask([found, "--version"], case)
+    version = re.search(r"version (\d+)\.(\d+)[\d.]*", text)
+    if version is None:
+        return failed(f"{found} does not say its version", "put a bash first on PATH")
+    if (int(version[1]), int(version[2])) < (3, 2):
+        return failed(f"{found} {version[0]}", "install bash 3.2 or newer")
+    return passed(f"{version[0].removeprefix('version ')}, {found}")
+
+
+def jq(case: Case) -> CheckResult:
+    """Drivers may call jq; the loop itself does not need it."""
+    found = shutil.which("jq", path=case.env.get("PATH"))
+    if found is None:
+        return warned(
+            "not on PATH: ralph-bridge has its own, but scripts that call it, and the original loop, do not",
+            "install jq (apt-get install jq, brew install jq)",
+        )
+    return passed(found)
+
+
+def git(case: Case) -> CheckResult:
+    """Progress is measured by git, from a first commit on."""
+    if shutil.which("git", path=case.env.get("PATH")) is None:
+        return failed("git is not on PATH", "install git")
+    status, text = ask(["git", "rev-parse", "--is-inside-work-tree"], case)
+    if status != 0 or text != "true":
+        reason = "a safe.directory is missing" if "safe.directory" in text else "not a git repository"
+        return failed(
+            reason, "git init, then a first commit" if reason[0] == "n" else text.splitlines()[-1].strip()
+        )
+    status, _ = ask(["git", "rev-parse", "--verify", "-q", "HEAD"], case)
+    if status != 0:
+        return failed("no commits found", "git add -A && git commit -m 'first commit'")
+    _, branch = ask(["git", "rev-parse", "--abbrev-ref", "HEAD"], case)
+    return passed(f"branch: {branch}")
+
+
+def disk(case: Case) -> CheckResult:
+    """A full disk loses the state of a loop."""
+    seen = os.statvfs(case.project)
+    free = seen.f_bavail * seen.f_frsize
+    room = f"{free / 1024**3:.1f} GB free"
+    if free < _LEAST_FREE:
+        return failed(room, "make room: at least 100 MB")
+    if seen.f_files and not seen.f_favail:
+        return failed("no inodes left", "delete files that nobody needs")
+    return warned(room, "a long loop may need more") if free < _LITTLE_FREE else passed(room)
+
+
+def unserved(case: Case) -> CheckResult:
+    """A loop refuses to start where something is asked for that it would have to pass over."""
+    try:
+        others.refuse(case.project, case.env)
+    except BridgeError as error:
+        return failed_with(error)
+    return passed()
+
+
+def unignored(case: Case, names: Sequence[str]) -> list[str]:
+    """Name those of a loop's files (samples, relative to the project) that an agent's ``git add -A`` would commit.
+
+    Raises:
+        Skipped: there is no repository, or no git.
+    """
+    found = ignoring.unignored(case.project, names, case.env)
+    if found is None:
+        raise Skipped("there is no git repository")
+    return found
+
+
+def ignore(case: Case, names: Sequence[str], patterns: Iterable[str]) -> str:
+    """Have git ignore a loop's files (`names` are samples) by `patterns`, where it doesn't; say so.
+
+    Raises:
+        Skipped: there is no repository, or no git.
+        bridge.errors.ProjectUnusable: ``.gitignore`` can't be read or written.
+    """
+    added = ignoring.ignore(case.project, patterns) if unignored(case, names) else []
+    return f"added to {ignoring.FILE}: {', '.join(added)}" if added else ""
+
+
+def orphans(case: Case, folder: Path) -> CheckResult:
+    """Agents that go on working after their loop has gone; `folder` holds the loop's state."""
+    if at_work(case.project) is not None:
+        return passed("a loop is at work")
+    found = set(leftovers.marked(case.project)) - table.ancestors()
+    run = runs.read_run(folder)
+    if run is not None and run.agent is not None and table.alive(run.agent):
+        found.add(run.agent.pid)
+    if not found:
+        return passed()
+    listed = "; ".join(f"{pid} {table.command_of(pid)[:60]}".strip() for pid in sorted(found)[:5])
+    return failed(f"without a loop: {listed}", f"end them: kill {' '.join(map(str, sorted(found)))}")
+
+
+def end_orphans(case: Case, folder: Path) -> str:
+    """End those that carry the mark of a loop in this project, with its lock held: then they belong to none."""
+    if not leftovers.marked(case.project) or not folder.is_dir() or at_work(case.project) is not None:
+        return ""
+    try:
+        with one_loop(folder, case.project, others=other_folders(folder, case.project)):
+            groups = leftovers.end(case.project)
+    except ProjectBusy:
+        return ""
+    return f"ended agents without a loop: {groups} process group{'s' * (groups > 1)}" if groups else ""
+
+
+# -- a script, and its CLI -------------------------------------------------------------------------------
+
+
+def contract(script: Path, name: str) -> CheckResult:
+    """The script meets the contract; `name` is its path as people in the project would write it."""
+    from bridge.verify.engine import verify
+    from bridge.verify.model import ScriptFinished, Severity
+
+    errors: list[str] = []
+    warnings: list[str] = []
+    for event in verify([script], timeout=40):
+        if isinstance(event, ScriptFinished):
+            for finding in event.findings:
+                target = {Severity.ERROR: errors, Severity.WARNING: warnings}.get(finding.severity)
+                if target is not None:
+                    target.append(f"{finding.code}: {finding.message}")
+    hint = f"ralph-bridge verify {name}"
+    if errors:
+        return failed("\n".join(errors[:_MOST]), hint)
+    return warned("\n".join(warnings[:_MOST]), hint) if warnings else passed(name)
+
+
+def find(binary: str, case: Case) -> str | None:
+    """Return the path of the CLI where a loop in the project would find it, or None."""
+    path = os.path.join(case.project, binary) if "/" in binary else binary
+    return shutil.which(path, path=case.env.get("PATH"))
+
+
+def installed(binary: str, case: Case) -> CheckResult:
+    """The CLI is installed where a loop looks for it."""
+    found = find(binary, case)
+    return failed(f"{binary} is not on PATH", _install(binary, case)) if found is None else passed(found)
+
+
+def new_enough(binary: str, least: str | None, case: Case) -> CheckResult:
+    """The CLI is as new as its script needs it, as far as both say.
+
+    Raises:
+        Skipped: it is not installed.
+    """
+    found = find(binary, case)
+    if found is None:
+        raise Skipped(f"{binary} is not on PATH")
+    status, text = ask([found, "--version"], case, timeout=10)
+    by_hand = f"run {binary} --version by hand"
+    if status is None:
+        return warned(f"{binary} --version takes more than 10 s", by_hand)
+    seen = _VERSION.search(text)
+    if status != 0 or seen is None:
+        line = text.splitlines()[0][:100] if text else "nothing"
+        return warned(f"{binary} --version says {line!r} (status {status})", by_hand)
+    if least is None or (wanted := _VERSION.search(least)) is None:
+        return passed(seen[0])
+    if _numbers(seen) < _numbers(wanted):
+        return failed(f"{seen[0]}, older than {least}", f"update {binary}")
+    return passed(f"{seen[0]} (at least {least})")
+
+
+def options(script: Path, name: str, binary: str, case: Case) -> CheckResult:
+    """The CLI knows every option that the script passes: the short form of ``ralph-bridge drift``.
+
+    Raises:
+        Skipped: the CLI is not installed.
+    """
+    from bridge.drift import DriftStatus, examine_options
+
+    if find(binary, case) is None:
+        raise Skipped("the CLI is not on PATH")
+    findings = examine_options(script, env=case.env)
+    wrong = [each.detail for each in findings if each.status is DriftStatus.FAILED]
+    if wrong:
+        return failed("\n".join(wrong[:_MOST]), f"ralph-bridge drift --run {name}")
+    return passed("; ".join(each.detail for each in findings))
+
+
+def _install(binary: str, case: Case) -> str:
+    from bridge.process.argv import resolve
+
+    try:
+        resolve([binary], cwd=case.project, env=case.env)
+    except ProgramNotFound as error:
+        return str(error).partition("next: ")[2]
+    except BridgeError:
+        pass
+    return f"install {binary}"
+
+
+def _numbers(match: re.Match[str]) -> tuple[int, int, int]:
+    return int(match[1]), int(match[2]), int(match[3] or 0)
