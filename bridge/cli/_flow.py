@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TextIO
 
-__all__ = ["Flow", "Page", "Row", "columns", "cut", "erase", "flows", "rows_to_write", "steers"]
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;:]*m)")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")

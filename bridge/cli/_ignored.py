@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["note_unignored"]
-
 
 def note_unignored(project: Path, folder: str, names: Sequence[str]) -> None:
     """Say in one line that an agent's ``git add -A`` would commit the loop's state; nothing where there is no git.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.opening import Opened, Wanted
 
-__all__ = ["run_here", "stand_in"]
-
 
 def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> int:
     """``ralph-bridge run`` in a bmalph project: 0 complete, 1 ended incomplete.

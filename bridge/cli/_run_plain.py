@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bridge.setups.plain.opening import Opened
     from bridge.setups.plain.settings import PlainSettings
 
-__all__ = ["run_agent_script", "run_plain"]
-
 
 def run_plain(
     folder: Path,

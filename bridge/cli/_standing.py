@@ -10,7 +10,6 @@ from bridge.cli._terminal import duration, tame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["lines", "rows", "words"]
 
 Rows = list[tuple[str, str]]
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bridge.cli._terminal import Style
     from bridge.loop.events import LoopEnded, LoopEvent
 
-__all__ = ["SoFar", "agent_tool", "driver_tool", "first_line", "last_line"]
-
 
 def driver_tool(name: str, script: Path) -> str:
     """Name a driver: what people call its CLI, and the script."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.model import Setup
 
-__all__ = ["adopt", "eject", "stand_in"]
-
 
 @click.command()
 @project_option

@@ -7,20 +7,18 @@ import click
 from bridge.cli._options import project_folder, project_option
 from bridge.cli._terminal import guarded, tame, write
 
-__all__ = ["reset"]
-
 
 @click.command()
 @project_option
 def reset(*, project: str) -> int:
-    """Close an open circuit breaker, and drop what else keeps the next loop from starting.
+    """Close an open circuit breaker, and clear whatever else blocks the next start.
 
-    Of every kind of setup: the breaker of a bmalph loop becomes CLOSED and its session is reset, as
+    This works in every kind of setup: the breaker of a bmalph loop becomes CLOSED and its session is reset, as
     ralph_loop.sh --reset-circuit does it; that of a wiggum loop becomes HALF, as with `wiggum reset`.
-    Exit signals that an earlier run has left are dropped. Each thing done is a line; plans, logs and
+    Exit signals that an earlier run has left are dropped. Each step is shown on a line of its own; plans, logs and
     the count of this hour's calls stay.
 
-    Exit status: 0, also when there is nothing to reset; 4 while a loop is at work here, whose pid is named.
+    Exit codes: 0, also when there is nothing to reset; 4 while a loop is at work here, whose pid is named.
     """
     with guarded():
         from bridge.setups.resetting import reset as clear

@@ -17,8 +17,6 @@ from bridge.setups.projects import choose, is_bare
 if TYPE_CHECKING:
     from bridge.setups.model import Setup
 
-__all__ = ["run"]
-
 
 _DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue", "allowed_tools")
 _BMALPH_ONLY = ("calls",)
@@ -35,52 +33,56 @@ _NOT_OF_AGENTS = ("no_continue", "allowed_tools")
 @click.command()
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @setup_option
-@click.option("--driver", metavar="NAME|PATH", help="Driver script, or the name of one.  [default: claude-code]")
-@click.option("--prompt", metavar="FILE", help="Prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
+@click.option("--driver", metavar="NAME|PATH", help="The driver to use, by path or name.  [default: claude-code]")
+@click.option("--prompt", metavar="FILE", help="The prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
 @project_option
 @click.option(
     "--max-iterations",
     type=click.IntRange(1),
-    help="Then give up.  [default: 50; none in a bmalph setup]",
+    help="Stop after this many iterations.  [default: 50; no limit in a bmalph setup]",
 )
 @click.option(
     "--max-minutes",
     type=click.FloatRange(0, min_open=True),
     metavar="MINUTES",
-    help="Then give up, and end the run that is under way.",
+    help="Stop after this many minutes, and end the turn that is under way.",
 )
-@click.option("--calls", metavar="N", help="Runs that may succeed per clock hour (bmalph setup).")
-@click.option("--live/--no-live", default=True, help="Show output while it comes.  [default: where supported]")
-@click.option("--completion-promise", metavar="TEXT", help="Also end when the assistant promises TEXT.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="For each run.")
+@click.option("--calls", metavar="N", help="Limit successful turns per clock hour (bmalph setup).")
+@click.option("--live/--no-live", default=True, help="Show output as it comes.  [default: where supported]")
+@click.option("--completion-promise", metavar="TEXT", help="Also stop when the assistant promises TEXT.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Time limit for each turn."
+)
 @click.option(
     "--retry-delay",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="After a failed run, doubled with each one in a row.  [default: 5; 30 in a bmalph setup]",
+    help="Pause after a failed turn; doubled after each further one.  [default: 5; 30 in a bmalph setup]",
 )
 @click.option(
     "--max-failures",
     type=click.IntRange(0),
     metavar="N",
-    help="Give up after so many failed runs in a row; 0: never.",
+    help="Stop after this many failed turns in a row; 0: never.",
 )
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
-@click.option("--allowed-tools", metavar="LIST", help='Tools that the agent may use: "Read, Bash(make *)".')
+@click.option(
+    "--allowed-tools", metavar="LIST", help='The tools that the agent may use, such as "Read, Bash(make *)".'
+)
 @click.option(
     "--agent",
     metavar="NAME|PATH",
-    help="Agent script, in a driver's stead.  [default in a ralph-loop setup: its AGENT]",
+    help="The agent to use instead of a driver, by path or name.  [default in a ralph-loop setup: its AGENT]",
 )
-@click.option("--process", is_flag=True, help="With plan: from the process specifications.")
-@click.option("--strict-compat", is_flag=True, help="With the original controller's warts that show.")
+@click.option("--process", is_flag=True, help="With plan: plan from the process specifications.")
+@click.option("--strict-compat", is_flag=True, help="Keep the visible quirks of the original controller.")
 @click.option("--no-lift", is_flag=True, help="Let bash run every filter of the agent.")
 @click.option("--sandbox", metavar="PROVIDER", hidden=True)  # frankbria's options, to be refused with the reason
 @click.option("--github-issue", metavar="REF", hidden=True)
 @click.option("--agent-provider", metavar="NAME", hidden=True)
-@click.option("--dry-run", is_flag=True, help="Print the command (or the prompt) that would run, and stop.")
+@click.option("--dry-run", is_flag=True, help="Print the command (or the prompt) that would be run, and stop.")
 @settings_option
-@click.option("-q", "--quiet", is_flag=True, help="No line per step; the assistant's text stays.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only the assistant's text, and no lines about the steps.")
 @click.pass_context
 def run(context: click.Context, /, *, setup_name: str | None, project: str | None, **given: Any) -> int:
     """Run the coding CLI again and again until the work is done.
@@ -92,7 +94,7 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
     In a ralph-loop setup WORDS are those of its controller: plan [N], build [N], align-specs [N],
     prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.
 
-    Exit status: 0 complete, 1 ended incomplete, 2 usage or configuration, 4 the environment is not
+    Exit codes: 0 complete, 1 ended incomplete, 2 usage or configuration, 4 the environment is not
     ready, 130 and 143 after Ctrl-C and TERM. In a ralph-loop setup that of its controller: 0 complete
     or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """

@@ -16,19 +16,17 @@ from bridge.cli._terminal import Style, duration, guarded, print_json, show
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["status", "status_lines"]
-
 
 @click.command()
 @loop_option
 @project_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def status(*, setup_name: str | None, project: str | None, as_json: bool) -> int:
     """Show where this project's loop stands: at work, waiting and until when, ended and why, or killed.
 
     Of several loops it is the one at work, else the one that ran last. Files are read, nothing is written.
 
-    Exit status: 0, also when no loop has run yet; 2 when there is no such folder.
+    Exit codes: 0, also when no loop has run yet; 2 when there is no such folder.
     """
     with guarded():
         from bridge.setups.overview import overview

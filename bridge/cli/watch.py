@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bridge.loop.follow import Follower
     from bridge.setups.overview import Loop
 
-__all__ = ["watch"]
 
 _PATIENCE = 5.0
 
@@ -30,21 +29,21 @@ _PATIENCE = 5.0
 @click.command()
 @loop_option
 @project_option
-@click.option("--once", is_flag=True, help="Show how things are, and stop.")
+@click.option("--once", is_flag=True, help="Show the present state, and stop.")
 @click.option(
     "--interval",
     type=click.FloatRange(0.05),
     metavar="SECONDS",
     default=1.0,
     show_default=True,
-    help="Between two looks.",
+    help="Time between two updates.",
 )
 def watch(*, setup_name: str | None, project: str | None, once: bool, interval: float) -> int:
     """Watch the loop that is running in this project: its status, and what the agent says.
 
     It ends when the loop ends; Ctrl-C ends the watching, not the loop. Files are read, nothing is written.
 
-    Exit status: 0; 1 when no loop is running here (with --once: when none has run); 2 when there is no such folder.
+    Exit codes: 0; 1 when no loop is running here (with --once: when none has run); 2 when there is no such folder.
     """
     with guarded("no longer watching; the loop goes on"):
         folder = project_folder(project)

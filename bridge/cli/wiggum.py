@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.files import Layout
 
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-_local = click.option("--local", is_flag=True, help="In settings.local.json, which isn't shared.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_local = click.option("--local", is_flag=True, help="Use settings.local.json, which isn't shared.")
 _reaction = click.Choice(["off", "warn", "stop"])
 
 
@@ -47,51 +47,64 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--completion-promise",
                 metavar="TEXT",
-                help="Ends the loop.  [default: $RALPH_COMPLETION_PROMISE, else COMPLETE]",
+                help="The promise that ends the loop.  [default: $RALPH_COMPLETION_PROMISE, else COMPLETE]",
             ),
             click.option(
                 "--max-iterations",
                 type=click.IntRange(1),
-                help="Turns of the agent.  [default: $RALPH_MAX_ITERATIONS, else 50]",
+                help="Stop after this many turns of the agent.  [default: $RALPH_MAX_ITERATIONS, else 50]",
             ),
             click.option(
                 "--max-minutes",
                 type=click.FloatRange(0, min_open=True),
-                help="Ends the loop and the turn that is under way; in a session, at its next stop.",
+                help="Stop after this many minutes, and end the turn under way; a session stops at its next stop.",
             ),
-            click.option("--driver", metavar="NAME|PATH", help="Driver script.  [default: claude-code]"),
-            click.option("--agent", metavar="NAME|PATH", help="Agent script, in a driver's stead."),
-            click.option("--live/--no-live", default=True, help="Show output while it comes."),
-            click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Per turn."),
+            click.option(
+                "--driver", metavar="NAME|PATH", help="The driver to use, by path or name.  [default: claude-code]"
+            ),
+            click.option("--agent", metavar="NAME|PATH", help="The agent to use instead of a driver."),
+            click.option("--live/--no-live", default=True, help="Show output as it comes."),
+            click.option(
+                "--timeout",
+                type=click.FloatRange(0, min_open=True),
+                metavar="MINUTES",
+                help="Time limit for each turn.",
+            ),
             click.option(
                 "--retry-delay",
                 type=click.FloatRange(0),
                 metavar="SECONDS",
-                help="Pause after a failed turn; doubled with each in a row, up to 30 s.  [default: 0.5]",
+                help="Pause after a failed turn; doubled after each further one, up to 30 s.  [default: 0.5]",
             ),
-            click.option("--resume", is_flag=True, help="Go on with the state that is there."),
-            click.option("--fresh", is_flag=True, help="Begin anew; state, plan and progress are kept aside."),
-            click.option("--force", is_flag=True, help="Write the templates anew; old ones are kept aside."),
+            click.option("--resume", is_flag=True, help="Continue from the existing state."),
+            click.option("--fresh", is_flag=True, help="Start over; state, plan and progress are kept aside."),
+            click.option("--force", is_flag=True, help="Write the templates again; old ones are kept aside."),
             click.option(
                 "--no-change",
                 "no_change",
                 type=click.IntRange(0),
-                help="Idle turns that open the breaker.  [default: 3]",
+                help="Number of turns without changes that open the breaker.  [default: 3]",
             ),
-            click.option("--same-error", type=click.IntRange(0), help="Equal errors that open it.  [default: 5]"),
-            click.option("--output-decline", type=_reaction, help="When answers get 70% shorter.  [default: warn]"),
-            click.option("--stuck", type=_reaction, help="When the agent says so.  [default: warn]"),
+            click.option(
+                "--same-error", type=click.IntRange(0), help="Number of equal errors that open it.  [default: 5]"
+            ),
+            click.option(
+                "--output-decline", type=_reaction, help="What to do when answers get 70% shorter.  [default: warn]"
+            ),
+            click.option(
+                "--stuck", type=_reaction, help="What to do when the agent says that it is stuck.  [default: warn]"
+            ),
             click.option(
                 "--cooldown",
                 type=click.FloatRange(0),
                 metavar="MINUTES",
-                help="Until an open breaker may be tried again.  [default: 30]",
+                help="Time until an open breaker may be tried again.  [default: 30]",
             ),
             click.option(
                 "--checkpoints/--no-checkpoints", default=None, help="Commit each turn's work.  [default: on]"
             ),
-            click.option("--allow-empty", is_flag=True, help="A checkpoint even when nothing changed."),
-            click.option("--no-verify", is_flag=True, help="Checkpoints pass by the commit hooks."),
+            click.option("--allow-empty", is_flag=True, help="Make a checkpoint even when nothing has changed."),
+            click.option("--no-verify", is_flag=True, help="Skip the commit hooks for checkpoints."),
         )
     ):
         command = option(command)
@@ -104,16 +117,16 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @settings_option
 @project_option
 @_json
-@click.option("-q", "--quiet", is_flag=True, help="No line per step; the agent's text stays.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only the agent's text, and no lines about the steps.")
 def start(**given: Any) -> int:
-    """Start a loop, or go on with one that was left.
+    """Start a loop, or continue one that was left.
 
     PROMPT.md, fix_plan.md, progress.txt and specs/ are made where they are missing. A template of another
     task is made anew, the old one kept aside; a prompt of another task that people have written or edited is
     refused. A promise that PROMPT.md doesn't ask for is put into it. Without --completion-promise an outer
     loop also ends when a turn has ticked the last item of fix_plan.md; with it, only the promise completes it.
 
-    Exit status: 0 complete (with --mode hook: ready), 1 iterations or minutes used up, 2 usage or another
+    Exit codes: 0 complete (with --mode hook: ready), 1 iterations or minutes used up, 2 usage or another
     task's state, 4 the environment is not ready, 5 fatal, and for the circuit breaker 6 no file changes,
     7 repeated error, 8 output decline, 9 stuck; 130 stopped by hand or Ctrl-C, 143 by TERM.
     """
@@ -129,7 +142,7 @@ def start(**given: Any) -> int:
 def status(*, project: str | None, as_json: bool) -> int:
     """Show where the loop stands: iteration, items done, breaker, last action.
 
-    Exit status: 0, also when there is no loop; 2 when its state can't be read.
+    Exit codes: 0, also when there is no loop; 2 when its state can't be read.
     """
     with guarded():
         from bridge.cli.status import status_lines
@@ -149,13 +162,13 @@ def status(*, project: str | None, as_json: bool) -> int:
 @wiggum.command()
 @project_option
 @_json
-@click.option("--now", is_flag=True, help="End the turn that is under way, too.")
+@click.option("--now", is_flag=True, help="Also end the turn that is under way.")
 def stop(*, project: str | None, as_json: bool, now: bool) -> int:
     """Stop the loop: before its next turn, or at once with --now.
 
     The loop itself then ends with exit status 130 and outcome "cancelled"; its state is kept.
 
-    Exit status: 0, also when there is nothing to stop.
+    Exit codes: 0, also when there is nothing to stop.
     """
     with guarded():
         from bridge.setups.wiggum.controls import stop as ask
@@ -185,7 +198,7 @@ def reset(*, project: str) -> int:
 @wiggum.command()
 @project_option
 @_json
-@click.option("--all", "everything", is_flag=True, help="Those of earlier runs, too.")
+@click.option("--all", "everything", is_flag=True, help="Also list those of earlier runs.")
 def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
     """List the checkpoints, oldest first."""
     with guarded():
@@ -210,7 +223,7 @@ def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
 @click.argument("number", type=click.IntRange(0), metavar="N")
 @project_option
 @_json
-@click.option("--run", metavar="NAME", help="Of an earlier run; see `checkpoints --all`.")
+@click.option("--run", metavar="NAME", help="Restore from an earlier run; see `checkpoints --all`.")
 def restore(*, number: int, project: str | None, as_json: bool, run: str | None) -> int:
     """Bring the project's files back to checkpoint N.
 
@@ -235,7 +248,9 @@ def restore(*, number: int, project: str | None, as_json: bool, run: str | None)
 @wiggum.command()
 @project_option
 @_local
-@click.option("--command", metavar="TEXT", help="What starts the hook.  [default: ralph-bridge stop-hook]")
+@click.option(
+    "--command", metavar="TEXT", help="The command that starts the hook.  [default: ralph-bridge stop-hook]"
+)
 @click.option("--force", is_flag=True, help="Overwrite a /ralph command that isn't ours.")
 def install_hook(*, project: str | None, local: bool, command: str | None, force: bool) -> int:
     """Add the Stop hook to .claude/settings.json, and the /ralph command.

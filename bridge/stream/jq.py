@@ -1,8 +1,9 @@
 """A jq filter that runs in this process and prints what the ``jq`` command prints for one line.
 
-The drivers' filters are written for ``jq -j`` and ``jq -r``. Starting that command costs 15 ms, and
-one line that is not JSON ends it, and with it the run (trap T13). Here a program is compiled once
-(about 1 ms) and each line stands alone: what went wrong on it is counted, and the next line is fresh.
+It is for what imitates no hook: `verify`, `diff` and `drift` look at what a driver's program makes of each event,
+and how often it errs. What people see of a run comes from :class:`bridge.stream.filters.LiveFilter`. Starting the
+command costs 15 ms, and one line that is not JSON ends it (trap T13). Here a program is compiled once (about 1 ms)
+and each line stands alone: what went wrong on it is counted, and the next line is fresh.
 
 The engine is the PyPI binding ``jq``, which bundles libjq 1.8; the installed command may be older.
 What a filter prints is byte for byte the output of a command of that version. Rules on versions,

@@ -142,7 +142,7 @@ def test_agents_too(tmp_path: Path) -> None:
 def test_what_can_not_be_compared_is_refused(tmp_path: Path) -> None:
     driver, agent, helper, broken = (tmp_path / f"{name}.sh" for name in ("driver", "agent", "helper", "broken"))
     driver.write_text("driver_cli_binary() { echo mine; }\n")
-    agent.write_text(AGENT)
+    agent.write_text('AGENT_CLI="amp"\nagent_invoke() { :; }\n')
     helper.write_text("helper() { :; }\n")
     broken.write_text("driver_name() {\n")
     with pytest.raises(ConfigurationError, match="a driver can't be compared with an agent"):

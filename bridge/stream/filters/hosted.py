@@ -195,7 +195,9 @@ class HostedFilter:
         show = "\\builtin printf '%s\\0' "
         lists = [[*filter(None, [found.loops[0].file])], *(loop.jq.words for loop in found.loops)]
         shown = [f'( set -- {" ".join(words)}; {show}"$#" "$@" )' for words in lists]
-        shown.append(f'{show}"${{IFS+=}}${{IFS-}}" "${{SHELLOPTS-}}:${{BASHOPTS-}}" "$PWD" "${{HOME-}}"')
+        shown.append(
+            f'{show}"${{IFS+=}}${{IFS-}}" "${{SHELLOPTS-}}:${{BASHOPTS-}}" "$PWD" "${{HOME-}}" "${{PATH-}}"'
+        )
         with self._shell.start("eval", _function(found.setup + "\n".join(shown), arguments), stderr=NOWHERE) as job:
             left = b"".join(iter(job.read, b"")).decode("utf-8", "surrogateescape").split("\0")
         counted: list[list[str]] = []
@@ -205,9 +207,9 @@ class HostedFilter:
             count = int(left.pop(0))
             counted.append(left[:count])
             del left[:count]
-        if len(left) != 5:
+        if len(left) != 6:
             raise NotUnderstood("its words can't be expanded, or what it tests doesn't hold")
-        ifs, options, folder, home, _ = left
+        ifs, options, folder, home, path, _ = left
         if strange := _STRANGE.intersection(options.split(":")):
             raise NotUnderstood(f"the shell option {min(strange)}")
         if ifs not in ("", "= \t\n") and any(loop.strip for loop in found.loops):
@@ -220,14 +222,14 @@ class HostedFilter:
                 raise NotUnderstood("jq -e, and what is done when it fails")
             if program.joined and len(found.loops) > 1:
                 raise NotUnderstood("two loops, and jq -j")
-            self._try(program, home)
+            self._try(program, home, path)
         file = os.path.join(folder, counted[0][0]) if counted[0] else None
         return _Expanded(file, tuple(zip(found.loops, programs, strict=True)))
 
-    def _try(self, program: Program, home: str) -> None:
+    def _try(self, program: Program, home: str, path: str) -> None:
         """Whether this jq takes the program, in its own form and in ours."""
         words = (*program.options, program.text)
-        key = (home, *words)
+        key = (home, path, *words)
         if key not in self._tried:
             self._tried[key] = why_not(self._shell, program, home)
         if self._tried[key]:

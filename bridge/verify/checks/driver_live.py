@@ -360,6 +360,10 @@ def _matrix_of_hooks(probe: DriverProbe, known: DriverCapabilities) -> Iterator[
             hook="driver_prepare_live_command",
             hint="claude refuses stream-json without --verbose, and the filter shows partial messages",
         )
+    yield from _matrix_of_live(probe, known)
+
+
+def _matrix_of_live(probe: DriverProbe, known: DriverCapabilities) -> Iterator[Problem]:
     live = probe.live(Build())
     if known.live == "transform":
         if live is None or live[0].value == live[1]:

@@ -180,22 +180,24 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
             return
     for recording, answer in answers:
         if answer.text.strip() == recording.session:
-            # What stands behind the id is another matter with every version.
-            longer = [re.sub(rb"\}\s*\Z", b',"rb":"rb-behind"}\n', line) for line in recording.lines]
-            found = probe.call(EXTRACT, probe.scratch.file("longer.log", b"".join(longer)))
-            if not found.trouble and found.text.strip() != recording.session:
-                what = said(found.text) if found.text else "nothing"
-                yield Problem(
-                    f"where more keys follow the id it prints {what}",
-                    expected=recording.session or "",
-                    severity=WARNING,
-                )
+            yield from _extracted_with_more_keys(probe, recording)
             return
     if not mine and not any(answer.text.strip() == recording.session for recording, answer in answers):
         wrong = next((answer.text for _, answer in answers if answer.text), "")
         yield Problem(
             f"no recorded output gives its id{': ' + said(wrong) if wrong else ''}",
             severity=WARNING if wrong else INFO,
+        )
+
+
+def _extracted_with_more_keys(probe: DriverProbe, recording: Recording) -> Iterator[Problem]:
+    """What stands behind the id is another matter with every version."""
+    longer = [re.sub(rb"\}\s*\Z", b',"rb":"rb-behind"}\n', line) for line in recording.lines]
+    found = probe.call(EXTRACT, probe.scratch.file("longer.log", b"".join(longer)))
+    if not found.trouble and found.text.strip() != recording.session:
+        what = said(found.text) if found.text else "nothing"
+        yield Problem(
+            f"where more keys follow the id it prints {what}", expected=recording.session or "", severity=WARNING
         )
 
 
