@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.loop.logs import LIVE_TITLE
 from bridge.stream.events import Reader
 from bridge.turn.progress import last_sentence, may_name_tool, tool_in
 
@@ -85,6 +86,8 @@ def last_words(*logs: Path) -> str | None:
             data = file.read(_LAST)
             lines = data.decode("utf-8", "replace").split("\n")[1 if size > _LAST else 0 :]
             for line in reversed(lines):
+                if LIVE_TITLE.fullmatch(line.rstrip()):
+                    break  # the turn has said nothing yet
                 if found := last_sentence("\n".join(said(line))):
                     return found
     return None

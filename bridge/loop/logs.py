@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Level", "LiveLog", "append_line", "log_line", "rotate"]
 
 _LIVE_BYTES = 50 * 1024 * 1024
+LIVE_TITLE = re.compile(r"=== .+ - \d{4}-\d\d-\d\d \d\d:\d\d:\d\d ===")
+"""The line with which a turn begins the live log."""
 
 Level = Literal["INFO", "WARN", "ERROR", "SUCCESS", "LOOP", "DEBUG"]
 

@@ -218,7 +218,8 @@ class PlanPolicy(Generic[S, P]):
         """Say that the loop's iterations or its time are used up, or None."""
         limits = self.limits
         if limits.max_iterations is not None and state.iteration >= limits.max_iterations:
-            spent = f"all {limits.max_iterations} iterations are used up"
+            only = limits.max_iterations == 1
+            spent = f"{'the only iteration is' if only else f'all {limits.max_iterations} iterations are'} used up"
             return Decision(Verdict.INCOMPLETE, "max_iterations", spent)
         if limits.max_seconds is not None and at.elapsed >= limits.max_seconds:
             over = f"its {limits.max_seconds / 60:g} minutes are over"

@@ -9,6 +9,7 @@ import pytest
 from bridge.cli._view import Bottom
 from bridge.loop.events import IterationStarted, OutputText, RunProgress
 from bridge.loop.follow import last_words
+from bridge.loop.logs import LiveLog
 from bridge.loop.policy import LoopState
 from bridge.turn.progress import last_sentence
 
@@ -52,3 +53,13 @@ def test_of_a_run_whose_text_comes_in_pieces() -> None:
 
 def _started() -> IterationStarted:
     return IterationStarted(1, ("claude",), None, live=True, plan=None, log=Path("log"), state=LoopState())
+
+
+def test_a_turn_that_has_said_nothing_has_no_last_words(tmp_path: Path) -> None:
+    log = tmp_path / "live.log"
+    live = LiveLog(log)
+    live.begin("Turn 2")
+    assert last_words(log) is None
+    live.write(b"I read the plan.\n")
+    assert last_words(log) == "I read the plan."
+    live.close()
