@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import State
 
-
 _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
 
