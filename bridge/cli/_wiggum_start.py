@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.opening import OuterLoop
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import State
-
 
 _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
 
@@ -143,9 +143,10 @@ def _outer(layout: Layout, request: Request, given: dict[str, Any]) -> int:
         with closing(opened.events()) as events:
             try:
                 for event in events:
-                    renderer.show(event)
                     if isinstance(event, LoopEnded):
                         status = event.status
+                        event = _with_last_count(layout, event)
+                    renderer.show(event)
             except (KeyboardInterrupt, SystemExit) as error:
                 events.close()  # the agent ends before its work is looked at
                 renderer.interrupted(error)
@@ -154,6 +155,14 @@ def _outer(layout: Layout, request: Request, given: dict[str, Any]) -> int:
                     raise
                 status = decision.status
     return 1 if status is None else status
+
+
+def _with_last_count(layout: Layout, event: LoopEnded) -> LoopEnded:
+    """Count the turn that `wiggum stop --now` has ended: its work is kept."""
+    from bridge.setups.wiggum.files import latest_state
+
+    state = latest_state(layout)
+    return event if state is None else replace(event, iterations=state.iteration)
 
 
 def _first_line(opened: OuterLoop) -> str:

@@ -1,4 +1,4 @@
-"""Is there a ralph-loop setup? Told by its files; a folder called ``.ralph`` alone proves nothing.
+"""Is there a ralph-loop setup? Its files show it; a folder called ``.ralph`` alone proves nothing.
 
 Four systems own such a folder. This one has, at the project's root or in ``.ralph/``: the controller ``ralph``, a
 ``config`` that sets AGENT, and ``agents/*.sh`` of which one defines ``agent_invoke``.

@@ -1,4 +1,4 @@
-"""Where a ralph-loop setup stands, told by its plan, its lock and the last session's log. Nothing is written."""
+"""Where a ralph-loop setup stands, by its plan, its lock and the last session's log. Nothing is written."""
 
 from __future__ import annotations
 

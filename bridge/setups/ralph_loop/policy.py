@@ -64,13 +64,13 @@ class Attempt(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
-    """How full the context was: per cent of each iteration that told, and the window of the last."""
+    """How full the context was: per cent of each iteration that reported it, and the last window."""
 
     percents: tuple[int, ...] = ()
     window: str = ""
 
     def line(self) -> str:
-        """The line of the summary; empty when no iteration told."""
+        """The line of the summary; empty when no iteration reported it."""
         if not self.percents:
             return ""
         low, high = min(self.percents), max(self.percents)

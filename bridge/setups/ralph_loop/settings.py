@@ -24,7 +24,7 @@ RETRY_DELAY = 0.5
 all. The variable of that name in ``config`` or in the environment changes it."""
 
 TURN_MINUTES = 240.0
-"""Minutes that one run of the agent may take, unless told otherwise. The original knows no such limit: it is there
+"""Minutes that one run of the agent may take by default. The original knows no such limit: it is there
 for a program that hangs, which would cost the night."""
 
 _KEYS = ("MODE", "MAX_ITERATIONS", "AGENT", "PROCESS_DIR", "RETRY_DELAY", *DEFAULTS)

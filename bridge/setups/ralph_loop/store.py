@@ -26,8 +26,7 @@ from bridge.loop.events import (
 from bridge.loop.policy import Decision, Verdict
 from bridge.loop.store import Store
 from bridge.session_id import validate_session_id
-from bridge.setups.ralph_loop import policy
-from bridge.setups.ralph_loop import session_log as words
+from bridge.setups.ralph_loop import policy, session_log
 from bridge.setups.ralph_loop.plan import Slices, plan_command, slices
 from bridge.setups.ralph_loop.policy import Attempt, SessionState
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
@@ -169,11 +168,11 @@ class SessionStore(Store[SessionState, Attempt]):
             case IterationStarted():
                 job = self._session.job
                 self._iteration, self._attempt_began = event.iteration, int(time.time())
-                return self._lines(*words.begins(event.iteration, datetime.now(), job.mode, job.shown))
+                return self._lines(*session_log.begins(event.iteration, datetime.now(), job.mode, job.shown))
             case ProgramEnded():
                 return self._lines(*self._program_ended(event))
             case IterationEnded():
-                return self._lines(words.RULE, *self._follows(event))
+                return self._lines(session_log.RULE, *self._follows(event))
             case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
                 self._log.line(event.text)
             case LoopEnded():
@@ -191,10 +190,10 @@ class SessionStore(Store[SessionState, Attempt]):
     def _program_ended(self, event: ProgramEnded) -> Iterable[str]:
         self._remove_prompt()
         if event.timed_out:
-            yield words.timed_out(self._shown_limit())
+            yield session_log.timed_out(self._shown_limit())
         if event.status == 0 and not event.response:
-            yield words.NO_RESPONSE
-        yield from words.done(self._iteration, int(time.time()) - self._attempt_began)
+            yield session_log.NO_RESPONSE
+        yield from session_log.done(self._iteration, int(time.time()) - self._attempt_began)
 
     def _shown_limit(self) -> str:
         loop = self._session.loop
@@ -206,9 +205,9 @@ class SessionStore(Store[SessionState, Attempt]):
     def _follows(self, event: IterationEnded) -> Iterable[str]:
         decision, state = event.decision, event.state
         if decision.reason == "api_limit":
-            yield words.limited(decision.detail, datetime.now() + timedelta(seconds=decision.wait))
+            yield session_log.limited(decision.detail, datetime.now() + timedelta(seconds=decision.wait))
         elif decision.reason == "retry" and isinstance(state, SessionState):
-            yield words.retry(state.retries, self._session.max_retries)
+            yield session_log.retry(state.retries, self._session.max_retries)
 
     def _ended(self, event: LoopEnded) -> Iterable[LoopEvent]:
         yield from self._last_texts
@@ -224,22 +223,26 @@ class SessionStore(Store[SessionState, Attempt]):
     def _last_words(self, reason: str, plan: Slices | None) -> Iterable[str]:
         job = self._session.job
         if reason == policy.ENDED_REPLAN.reason:
-            with suppress(BridgeError):
-                command = plan_command(read(job.plan)) if job.plan.is_file() else ""
             if plan is not None and plan.waiting:
-                yield from words.blocked(plan.waiting, command or "ralph plan")
+                yield from session_log.blocked(plan.waiting, self._plan_command())
             else:
-                yield words.replan(command or "ralph plan")
+                yield session_log.replan(self._plan_command())
         elif reason == policy.ENDED_COMPLETE.reason:
             if plan is not None and plan.complete:
-                yield words.PLAN_DONE
+                yield session_log.PLAN_DONE
             if job.mode == "build" and job.process:
-                yield from words.nudge()
+                yield from session_log.nudge()
+
+    def _plan_command(self) -> str:
+        plan, command = self._session.job.plan, ""
+        with suppress(BridgeError):
+            command = plan_command(read(plan)) if plan.is_file() else ""
+        return command or "ralph plan"
 
     def _summary(self, state: object, reason: str, code: int) -> list[LoopEvent]:
         assert isinstance(state, SessionState)
         seconds = int(time.time()) - self._began
-        lines = words.summary(state, iterations=self._iteration, seconds=seconds, reason=reason, code=code)
+        lines = session_log.summary(state, iterations=self._iteration, seconds=seconds, reason=reason, code=code)
         return self._lines(*lines)
 
     # -- its end -------------------------------------------------------------------------------------

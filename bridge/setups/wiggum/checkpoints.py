@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bridge.git.tree import TreeState
     from bridge.setups.wiggum.state import Checkpointing
 
-
 _REFS = "refs/ralph/"
 Kind = Literal["commit", "agent", "snapshot"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -33,66 +32,35 @@ LOG_BYTES = 10 * 1024 * 1024
 _LOCK_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a wiggum project keeps its files."""
+    """Where a wiggum project keeps its files.
 
-    project: Path
+    Attributes:
+        state: where the loop stands.
+        plugin: the state file of the official plugin.
+        folder: the host's own: logs, archive, lock, the prompt of the turn.
+        logs: the loop's log (what it decided), and those of the turns.
+        archive: states of loops that have ended, and files that were set aside.
+        cancel: the marker that ``wiggum stop`` leaves for a running loop.
+        prompt: as people write it.
+        turn_prompt: the prompt of the current turn, filled in.
+        plan: the list of items.
+        progress: what each iteration did.
+    """
 
-    @property
-    def state(self) -> Path:
-        """Where the loop stands."""
-        return self.project / ".claude" / "ralph-state.json"
-
-    @property
-    def plugin(self) -> Path:
-        """The state file of the official plugin."""
-        return self.project / ".claude" / "ralph-loop.local.md"
-
-    @property
-    def folder(self) -> Path:
-        """The host's own: logs, archive, lock, the prompt of the turn."""
-        return self.project / ".claude" / "ralph"
-
-    @property
-    def logs(self) -> Path:
-        """The loop's log, and those of the turns."""
-        return self.folder / "logs"
-
-    @property
-    def log(self) -> Path:
-        """What the loop decided."""
-        return self.logs / "loop.log"
-
-    @property
-    def archive(self) -> Path:
-        """States of loops that have ended, and files that were set aside."""
-        return self.folder / "archive"
-
-    @property
-    def cancel(self) -> Path:
-        """The marker that ``wiggum stop`` leaves for a running loop."""
-        return self.folder / "cancel"
-
-    @property
-    def prompt(self) -> Path:
-        """The prompt, as people write it."""
-        return self.project / "PROMPT.md"
-
-    @property
-    def turn_prompt(self) -> Path:
-        """The prompt of the current turn, filled in."""
-        return self.folder / "prompt.md"
-
-    @property
-    def plan(self) -> Path:
-        """The list of items."""
-        return self.project / "fix_plan.md"
-
-    @property
-    def progress(self) -> Path:
-        """What each iteration did."""
-        return self.project / "progress.txt"
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.state = project / ".claude" / "ralph-state.json"
+        self.plugin = project / ".claude" / "ralph-loop.local.md"
+        self.folder = project / ".claude" / "ralph"
+        self.logs = self.folder / "logs"
+        self.log = self.logs / "loop.log"
+        self.archive = self.folder / "archive"
+        self.cancel = self.folder / "cancel"
+        self.prompt = project / "PROMPT.md"
+        self.turn_prompt = self.folder / "prompt.md"
+        self.plan = project / "fix_plan.md"
+        self.progress = project / "progress.txt"
 
 
 def is_own(path: str) -> bool:

@@ -18,7 +18,6 @@ from bridge.setups.wiggum import files, json_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-
 _OURS = re.compile(
     r"(?:\bralph-bridge(?:\.exe)?['\"]?|-m bridge)\s+stop-hook\b|\bimport main; main\(\).*\bstop-hook\b"
 )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.wiggum.state import State, Turn
 
-
 EXIT_CODES = {
     "complete": 0,
     "plan_complete": 0,

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.wiggum.state import State
 
-
 TEMPLATES = ("PROMPT.md", "fix_plan.md", "progress.txt")
 _PLACE = re.compile(r"\{(task_name|objective|iteration_count|last_action|remaining_count|completion_promise)\}")
 _SECTION = re.compile(r"^## Current State[ \t]*\r?\n(?P<body>.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bridge.git.work import Probe
     from bridge.setups.wiggum.files import Layout
 
-
 _OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 

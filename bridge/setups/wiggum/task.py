@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.start import Request
     from bridge.setups.wiggum.state import State
 
-
 _NAME = 120
 # A prompt that hands out the items of a plan is of no task in particular.
 _OF_ANY = re.compile(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-
 _PATIENCE = 2.0
 _SLICE = 0.05
 _SETTLED = 2

@@ -252,8 +252,9 @@ def test_two_loops_in_one_project_are_refused(project: Project) -> None:
         assert (seen["running"], seen["pid"]) == (True, first.pid)
         assert project.wiggum("reset").returncode == 4
         assert "told to end now" in project.wiggum("stop", "--now").stdout
-        first.communicate(timeout=60)
+        _, last = first.communicate(timeout=60)
     assert first.returncode == 130
+    assert "incomplete after 1 iteration" in last
     seen = project.status()
     assert (seen["running"], seen["outcome"], seen["iteration"]) == (False, "cancelled", 1)
 
