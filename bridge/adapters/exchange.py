@@ -23,6 +23,8 @@ _LINE_GAP = 0.15
 """Silence after which the next line of a block is typed although no continuation prompt was seen."""
 _IGNORED = 0.3
 """Silence after which a key that was pressed at a prompt is taken to be without effect."""
+_READING = 0.2
+"""Longest wait, in seconds, for a program that has drawn its prompt to read."""
 _QUIESCE = 10.0
 """Longest wait, in seconds, for a program to fall silent after its prompt."""
 _CLOSERS = ("", "'", '"', "]]", "*/")
@@ -224,6 +226,10 @@ class Exchange:
     def _interrupt_prompt(self, timeout: float) -> bool:
         """Press the key at a prompt, and wait until it is redrawn: keys typed before that would be lost."""
         channel, deadline = self.channel, time.monotonic() + timeout
+        settled = time.monotonic() + _READING
+        # An interrupt that comes between a prompt and the read after it takes bash's next key with it.
+        while channel.is_reading(self.terminal.state().canonical) is not True and time.monotonic() < settled:
+            channel.pump(0.005)
         channel.pump(0)
         detector, canonical = channel.new_detector(), self.terminal.state().canonical
         channel.write(self.adapter.signals.interrupt or "")
