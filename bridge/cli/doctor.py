@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.setups.diagnosis import Finding
+    from bridge.setups.diagnosis import DoctorFinding
 
 
 _STATUSES = ("passed", "warning", "failed")
@@ -57,7 +57,7 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
         return 1 if counts["failed"] else 0
 
 
-def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[Finding]:
+def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
     """Make the checks of the folder's setup; of bmalph's where nothing that a loop could run on is whole."""
     from bridge.loop.prompt import has_prompt
     from bridge.setups import first
@@ -76,7 +76,7 @@ def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[Fi
     return examine(bmalph.Case(locate(folder), os.environ), checks, fix=fix)
 
 
-def _result(finding: Finding, *, fix: bool) -> dict[str, object]:
+def _result(finding: DoctorFinding, *, fix: bool) -> dict[str, object]:
     record: dict[str, object] = {
         "id": finding.id,
         "label": finding.label,
@@ -105,7 +105,7 @@ def _words(counts: dict[str, int]) -> str:
     return f"{told}, {counts['failed']} failed" if counts["failed"] else f"{told}, nothing failed"
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: DoctorFinding) -> None:
     style = Style(sys.stdout)
     detail = tame(finding.detail, keep="\n").split("\n")
     line = f"{sign(finding.status, style)} {finding.label}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from bridge.loop.runs import Pause, Run
+    from bridge.loop.runs import Pause, RunRecord
 
 
 class ActiveRun:
@@ -55,10 +55,10 @@ class ActiveRun:
         self._now = now
         self._held = ExitStack()
         self._renew: Callable[[], None] = lambda: None
-        self._run: Run | None = None
+        self._run: RunRecord | None = None
         self._reason = ""
         self._over = False
-        self.before: Run | None = None
+        self.before: RunRecord | None = None
         """The run before this one."""
         self.notices: tuple[str, ...] = ()
         """What people should be told of it."""
@@ -156,7 +156,7 @@ def _reason_of(error: BaseException | None) -> str:
     return f"error: {str(error).splitlines()[0]}" if isinstance(error, BridgeError) and str(error) else ""
 
 
-def _taken_over(before: Run | None) -> tuple[str, ...]:
+def _taken_over(before: RunRecord | None) -> tuple[str, ...]:
     if before is None or before.end is not None:
         return ()
     since = timestamps.local(before.since)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from bridge.loop.runs import Run
+    from bridge.loop.runs import RunRecord
 
 __all__ = ["FILE", "holder", "is_locked", "one_loop"]
 
@@ -97,7 +97,7 @@ def is_locked(folder: Path) -> bool:
         raise ProjectUnusable(_unusable(path, error.strerror or str(error))) from error
 
 
-def holder(folder: Path) -> Run | None:
+def holder(folder: Path) -> RunRecord | None:
     """Return the run that is at work here, None when there is none (or it has not said yet who it is)."""
     run = read_run(folder)
     return run if run is not None and run.end is None and run.alive and is_locked(folder) else None

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["FILE", "Pause", "Run", "begin_run", "end_leftovers", "identify", "read_run", "sweep", "write_run"]
-
 FILE = ".ralph_bridge.json"
 
 
@@ -42,7 +40,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunRecord:
     """One run of the loop.
 
     Attributes:
@@ -77,12 +75,12 @@ class Run:
         return alive(Identity(self.pid, self.started, self.boot))
 
 
-def read_run(folder: Path) -> Run | None:
+def read_run(folder: Path) -> RunRecord | None:
     """Return the last run, None when there is none or its record is not to be understood."""
     record = read_object(folder / FILE) or {}
     agent, pause = record.get("agent"), record.get("pause")
     with suppress(TypeError, ValueError, KeyError, OverflowError):
-        return Run(
+        return RunRecord(
             run_id=str(record["run_id"]),
             pid=int(record["pid"]),
             started=str(record["started"]),
@@ -101,7 +99,7 @@ def read_run(folder: Path) -> Run | None:
     return None
 
 
-def begin_run(folder: Path, *, command: Sequence[str], now: float, tool: str = "") -> Run:
+def begin_run(folder: Path, *, command: Sequence[str], now: float, tool: str = "") -> RunRecord:
     """Begin a run, with the project's lock held, and write its record.
 
     Args:
@@ -112,12 +110,12 @@ def begin_run(folder: Path, *, command: Sequence[str], now: float, tool: str = "
     """
     me = identify()
     shown = " ".join(command)
-    run = Run(f"{int(now)}-{secrets.token_hex(4)}", me.pid, me.started, me.boot, now, shown[:500], tool=tool)
+    run = RunRecord(f"{int(now)}-{secrets.token_hex(4)}", me.pid, me.started, me.boot, now, shown[:500], tool=tool)
     write_run(folder, run, now=now)
     return run
 
 
-def write_run(folder: Path, run: Run, *, now: float, **changes: Any) -> Run:
+def write_run(folder: Path, run: RunRecord, *, now: float, **changes: Any) -> RunRecord:
     """Write the record, with these fields changed; return it."""
     run = replace(run, **changes)
     record: dict[str, Any] = {
@@ -133,7 +131,7 @@ def write_run(folder: Path, run: Run, *, now: float, **changes: Any) -> Run:
     return run
 
 
-def end_leftovers(project: Path, before: Run | None) -> tuple[str, ...]:
+def end_leftovers(project: Path, before: RunRecord | None) -> tuple[str, ...]:
     """End what the tool of a run that did not end in order has left; one that did has seen to its own.
 
     Args:

@@ -10,7 +10,7 @@ from bridge.loop.runs import read_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.runs import Run
+    from bridge.loop.runs import RunRecord
 
 __all__ = ["Standing", "standing"]
 
@@ -27,7 +27,7 @@ class Standing(NamedTuple):
     """
 
     word: Word
-    run: Run | None
+    run: RunRecord | None
 
     @property
     def running(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.errors import BridgeError
-from bridge.setups.diagnosis import Check, CheckResult, checks, failed, warned
+from bridge.setups.diagnosis import CheckResult, DoctorCheck, checks, failed, warned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,12 +65,12 @@ def _installed(case: Case) -> list[str]:
     return sorted(found, key=lambda name: (name != "claude-code", name))
 
 
-CHECKS: Mapping[str, Check[Case]] = {
-    "bash-available": Check("bash available", checks.bash),
-    "git-repo": Check("git repository with commits", _git, 60),
-    "jq-available": Check("jq available", checks.jq),
-    "disk-space": Check("disk space", checks.disk),
-    "unserved": Check("nothing is asked for that no loop here does", checks.unserved),
-    "ralph-project": Check("a project that the loop can run in", _way, 60),
+CHECKS: Mapping[str, DoctorCheck[Case]] = {
+    "bash-available": DoctorCheck("bash available", checks.bash),
+    "git-repo": DoctorCheck("git repository with commits", _git, 60),
+    "jq-available": DoctorCheck("jq available", checks.jq),
+    "disk-space": DoctorCheck("disk space", checks.disk),
+    "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
+    "ralph-project": DoctorCheck("a project that the loop can run in", _way, 60),
 }
 """By their stable ids, called as in the other setups."""

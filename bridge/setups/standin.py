@@ -53,7 +53,7 @@ _START = (
 )
 
 
-class State(Enum):
+class StandInState(Enum):
     """What lies where a controller belongs."""
 
     ORIGINAL = "the setup's own"
@@ -66,7 +66,7 @@ def kept(controller: Path) -> Path:
     return controller.with_name(controller.name + ".original")
 
 
-def state_of(controller: Path) -> State:
+def state_of(controller: Path) -> StandInState:
     """Look at what is there now.
 
     Raises:
@@ -79,9 +79,9 @@ def state_of(controller: Path) -> State:
         rest = rest.partition(b"\n")[2]
     mark, _, body = rest.partition(b"\n")
     if not mark.startswith(_MARK):
-        return State.EDITED if _MARK in data else State.ORIGINAL
+        return StandInState.EDITED if _MARK in data else StandInState.ORIGINAL
     whole = shebang == b"#!/bin/sh" and mark[len(_MARK) :] == _checksum(body)
-    return State.STAND_IN if whole else State.EDITED
+    return StandInState.STAND_IN if whole else StandInState.EDITED
 
 
 def adopt(controller: Path, setup: str, *, keep: bytes = b"") -> Adopted:
@@ -97,11 +97,11 @@ def adopt(controller: Path, setup: str, *, keep: bytes = b"") -> Adopted:
         bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     state, original = state_of(controller), kept(controller)
-    text = _text(controller, setup, _kept_line(controller if state is State.ORIGINAL else original, keep))
-    if state is State.EDITED:
+    text = _text(controller, setup, _kept_line(controller if state is StandInState.ORIGINAL else original, keep))
+    if state is StandInState.EDITED:
         raise ConfigurationError(_edited(controller))
     with usable("the controller"):
-        if state is State.STAND_IN:
+        if state is StandInState.STAND_IN:
             if not os.path.lexists(original):
                 raise ConfigurationError(_original_gone(controller))
             fresh = controller.read_bytes() != text  # another installation of ours is to serve it now
@@ -124,9 +124,9 @@ def eject(controller: Path) -> Adopted:
     """
     state, original = state_of(controller), kept(controller)
     there = os.path.lexists(original)
-    if state is State.EDITED:
+    if state is StandInState.EDITED:
         raise ConfigurationError(_edited(controller))
-    if state is State.ORIGINAL:
+    if state is StandInState.ORIGINAL:
         if there:
             raise ConfigurationError(
                 f"{controller} is not our stand-in any more: it was replaced since, as an update does\n"

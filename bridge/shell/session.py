@@ -50,7 +50,7 @@ _NO_RETURN = "\\builtin trap - RETURN\n"
 _PIPE_BUF = 4096  # more can't be written to a pipe in one piece
 
 
-class Session:
+class BashSession:
     """A bash that is there whenever it is needed. `Shell` says what people may do with it."""
 
     def __init__(self, start: Start, *, timeout: float | None, options: Sequence[str]) -> None:
@@ -361,7 +361,7 @@ class Session:
         )
 
 
-_living: weakref.WeakSet[Session] = weakref.WeakSet()
+_living: weakref.WeakSet[BashSession] = weakref.WeakSet()
 
 
 def _forked() -> None:

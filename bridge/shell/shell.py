@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import HookExited, HookFailed, HookNotFound, ReadonlyVariable, UnsetVariable, ValueNotAccepted
 from bridge.shell import protocol, script, values
 from bridge.shell.environment import Start
-from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, Session, find_bash
+from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, BashSession, find_bash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ class _Step(NamedTuple):
     errexit: bool = False
 
 
-class Shell(Session):
+class Shell(BashSession):
     """One living bash: source scripts into it, call their functions, read and set their globals.
 
     Hooks run in the main shell, so what they set stays. Calls from several threads wait for each other.

@@ -11,7 +11,7 @@ import pytest
 
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.setups import standin
-from bridge.setups.standin import State
+from bridge.setups.standin import StandInState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def controller(tmp_path: Path) -> Path:
 def test_adopt_twice_and_back(controller: Path) -> None:
     before = controller.stat()
     first = standin.adopt(controller, "some-setup")
-    assert (first.changed, first.set_aside, standin.state_of(controller)) == (True, None, State.STAND_IN)
+    assert (first.changed, first.set_aside, standin.state_of(controller)) == (True, None, StandInState.STAND_IN)
     assert not standin.adopt(controller, "some-setup").changed
     assert standin.eject(controller).changed
     assert not standin.eject(controller).changed
@@ -44,7 +44,7 @@ def test_a_controller_that_is_a_link_is_one_again(controller: Path) -> None:
     assert standin.kept(link).read_bytes() == controller.read_bytes()
     standin.eject(link)
     assert os.readlink(link) == controller.name
-    assert standin.state_of(controller) is State.ORIGINAL
+    assert standin.state_of(controller) is StandInState.ORIGINAL
 
 
 def test_an_adopt_that_was_interrupted_is_finished_by_the_next(controller: Path) -> None:
@@ -68,7 +68,7 @@ def test_another_installation_takes_over(controller: Path, monkeypatch: pytest.M
 def test_edited_ones_are_left_alone(controller: Path, change: bytes) -> None:
     standin.adopt(controller, "some-setup")
     controller.write_bytes(controller.read_bytes() + change)
-    assert standin.state_of(controller) is State.EDITED
+    assert standin.state_of(controller) is StandInState.EDITED
     with pytest.raises(ConfigurationError, match="somebody has changed"):
         standin.adopt(controller, "some-setup")
     with pytest.raises(ConfigurationError, match="somebody has changed"):

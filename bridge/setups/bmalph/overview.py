@@ -57,7 +57,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
     }
 
 
-def _holder(run: runs.Run | None, others: list[int]) -> dict[str, Any] | None:
+def _holder(run: runs.RunRecord | None, others: list[int]) -> dict[str, Any] | None:
     if run is not None:
         return {"pid": run.pid, "since": timestamps.iso(run.since), "command": run.command}
     if others:

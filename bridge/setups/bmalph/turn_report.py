@@ -74,7 +74,8 @@ def lines_about(folder: Folder, event: IterationEnded) -> Iterator[tuple[Level, 
         yield "WARN", f"Permission denied for {', '.join(commands) or 'a tool'}"
     else:
         ran_out = " (it ran out of time, with work done)" if outcome.productive else ""
-        files = f"{outcome.files_changed} files changed"
+        changed = outcome.files_changed
+        files = f"{changed} file{'s' * (changed != 1)} changed"
         yield "SUCCESS", f"Completed Loop #{event.iteration}: {files} in {event.seconds:.0f} s{ran_out}"
     analysis = outcome.analysis
     if failure is None and analysis is not None and analysis.has_progress_tracking_mismatch:

@@ -67,7 +67,7 @@ def failed_with(error: BridgeError, hint: str = "") -> CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Check(Generic[C_contra]):
+class DoctorCheck(Generic[C_contra]):
     """One check.
 
     Attributes:
@@ -84,7 +84,7 @@ class Check(Generic[C_contra]):
     fix: Callable[[C_contra], str] | None = None
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """What one check found.
 
     Attributes:
@@ -103,7 +103,7 @@ class Finding(NamedTuple):
     fixable: bool = False
 
 
-def examine(case: C, checks: Mapping[str, Check[C]], *, fix: bool = False) -> Iterator[Finding]:
+def examine(case: C, checks: Mapping[str, DoctorCheck[C]], *, fix: bool = False) -> Iterator[DoctorFinding]:
     """Make every check, one after the other.
 
     Args:
@@ -120,10 +120,10 @@ def examine(case: C, checks: Mapping[str, Check[C]], *, fix: bool = False) -> It
             elif done.detail:
                 fixed = done.detail
                 answer = _bounded(check, lambda check=check: _guarded(check.run, case))  # type: ignore[misc]
-        yield Finding(name, check.label, *answer, fixed, check.fix is not None and bool(answer.hint))
+        yield DoctorFinding(name, check.label, *answer, fixed, check.fix is not None and bool(answer.hint))
 
 
-def _bounded(check: Check[C], look: Callable[[], CheckResult]) -> CheckResult:
+def _bounded(check: DoctorCheck[C], look: Callable[[], CheckResult]) -> CheckResult:
     found: list[CheckResult] = []
     # A thread that hangs (a file on a dead network mount) is left behind; it doesn't keep the process.
     worker = threading.Thread(target=lambda: found.append(look()), daemon=True)

@@ -77,7 +77,7 @@ def run_original(setup: Setup, words: Sequence[str], *, in_place: bool) -> tuple
         bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     controller, original = setup.controller, standin.kept(setup.controller)
-    if standin.state_of(controller) is standin.State.ORIGINAL:
+    if standin.state_of(controller) is standin.StandInState.ORIGINAL:
         return _run(controller, setup, words), ""
     if not original.is_file():
         raise SessionRefused(f"Error: the original controller {original} is gone; only it can do this")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import BridgeError
 from bridge.loop.standing import standing
 from bridge.setups import standin
-from bridge.setups.diagnosis import Check, CheckResult, Skipped, checks, failed, failed_with, passed, warned
+from bridge.setups.diagnosis import CheckResult, DoctorCheck, Skipped, checks, failed, failed_with, passed, warned
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import Request
 from bridge.setups.ralph_loop.detect import NAME
@@ -97,7 +97,7 @@ def _kind(case: Case) -> CheckResult:
 
 
 def _controller(case: Case) -> CheckResult:
-    if standin.state_of(case.setup.controller) is standin.State.ORIGINAL:
+    if standin.state_of(case.setup.controller) is standin.StandInState.ORIGINAL:
         return passed("the original (`ralph-bridge adopt` stands in for it)")
     return passed("ralph-bridge stands in for it")
 
@@ -217,24 +217,24 @@ def _last(case: Case) -> CheckResult:
     return warned(seen, f"tail {case.name_of(session.log)}")
 
 
-CHECKS: Mapping[str, Check[Case]] = {
-    "bash-available": Check("bash available", checks.bash),
-    "git-repo": Check("git repository", _repository),
-    "jq-available": Check("jq available", checks.jq),
-    "disk-space": Check("disk space", checks.disk),
-    "ralph-project": Check("a project that the loop can run in", _kind),
-    "unserved": Check("nothing is asked for that no loop here does", checks.unserved),
-    "ralph-loop": Check("the controller", _controller),
-    "config": Check("config can be used, and the agent loads", _config, 60),
-    "agent-contract": Check("the agent meets the contract", _contract, 120),
-    "cli-available": Check("the agent's CLI is installed", _available, 60),
-    "cli-drift": Check("the agent's CLI knows the script's options", _options, 90),
-    "specs": Check("specifications exist", _specs, 60),
-    "prompts": Check("the prompt templates exist", _prompts),
-    "plan": Check("the plan has open tasks", _plan),
-    "gitignore": Check("git ignores the logs", _ignored, 60, _ignore),
-    "second-loop": Check("no second loop", _lock),
-    "orphaned-agents": Check("no agent without a loop", _orphans, fix=_end_orphans),
-    "last-session": Check("the last session ended in order", _last),
+CHECKS: Mapping[str, DoctorCheck[Case]] = {
+    "bash-available": DoctorCheck("bash available", checks.bash),
+    "git-repo": DoctorCheck("git repository", _repository),
+    "jq-available": DoctorCheck("jq available", checks.jq),
+    "disk-space": DoctorCheck("disk space", checks.disk),
+    "ralph-project": DoctorCheck("a project that the loop can run in", _kind),
+    "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
+    "ralph-loop": DoctorCheck("the controller", _controller),
+    "config": DoctorCheck("config can be used, and the agent loads", _config, 60),
+    "agent-contract": DoctorCheck("the agent meets the contract", _contract, 120),
+    "cli-available": DoctorCheck("the agent's CLI is installed", _available, 60),
+    "cli-drift": DoctorCheck("the agent's CLI knows the script's options", _options, 90),
+    "specs": DoctorCheck("specifications exist", _specs, 60),
+    "prompts": DoctorCheck("the prompt templates exist", _prompts),
+    "plan": DoctorCheck("the plan has open tasks", _plan),
+    "gitignore": DoctorCheck("git ignores the logs", _ignored, 60, _ignore),
+    "second-loop": DoctorCheck("no second loop", _lock),
+    "orphaned-agents": DoctorCheck("no agent without a loop", _orphans, fix=_end_orphans),
+    "last-session": DoctorCheck("the last session ended in order", _last),
 }
 """By their stable ids; those that other setups have, too, are called as there."""

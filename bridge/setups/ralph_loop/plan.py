@@ -70,7 +70,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class Plan:
+class ImplementationPlan:
     """A parsed plan."""
 
     sections: list[Section]
@@ -94,7 +94,7 @@ class Selection:
     adjacent: str
 
 
-def parse(text: str) -> Plan:
+def parse(text: str) -> ImplementationPlan:
     """Read a plan."""
     sections, task = [Section(None)], None
     for number, line in enumerate(_lines(text), 1):
@@ -111,7 +111,7 @@ def parse(text: str) -> Plan:
             task.status = _first_word(found[1])
         elif task.depends is None and _DEPENDS.match(line):
             task.depends = line
-    return Plan([section for section in sections if section.heading is not None or section.tasks])
+    return ImplementationPlan([section for section in sections if section.heading is not None or section.tasks])
 
 
 def header(text: str) -> str:
@@ -124,7 +124,7 @@ def header(text: str) -> str:
     return _joined(before)
 
 
-def overview(plan: Plan) -> str:
+def overview(plan: ImplementationPlan) -> str:
     """The plan in short: finished sections on one line each, open ones with a line or three per task."""
     cut = sum(not task.complete for task in plan.tasks) > _MANY
     shown = hidden = planned = 0
@@ -147,7 +147,7 @@ def overview(plan: Plan) -> str:
     return _joined(lines)
 
 
-def select(plan: Plan) -> Selection | None:
+def select(plan: ImplementationPlan) -> Selection | None:
     """The first planned task, all of whose dependencies are done, in the earliest section with open tasks.
 
     None when there is no such task; later sections are not looked at, they build on the earlier ones.

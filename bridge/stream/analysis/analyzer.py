@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.stream.analysis.facts import Limit, RunFacts
-    from bridge.stream.analysis.verdict import Verdict
+    from bridge.stream.analysis.verdict import StatusVerdict
     from bridge.stream.events import Details
 
 LINE_LIMIT = 32 * 1024 * 1024
@@ -119,7 +119,7 @@ def analyze_file(path: str | os.PathLike[str], facts: RunFacts) -> Analysis:
         ) from error
 
 
-def _analysis(answer: Answer, details: Details, verdict: Verdict, length: int, facts: RunFacts) -> Analysis:
+def _analysis(answer: Answer, details: Details, verdict: StatusVerdict, length: int, facts: RunFacts) -> Analysis:
     is_text = details.shape == "text"
     is_error = answer.is_error
     first = answer.error if is_error and answer.error else verdict.errors[0] if verdict.errors else ""

@@ -33,7 +33,7 @@ _NO_WORK_LEFT = "No work remaining"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StatusVerdict:
     """The part of an :class:`~bridge.stream.analysis.Analysis` that the words of the output decide."""
 
     complete: bool = False
@@ -56,7 +56,7 @@ def _block_of(answer: Answer) -> StatusBlock | None:
     return parse_status(answer.final_text[-_BLOCK_TAIL:]) or parse_status(answer.text[-_BLOCK_TAIL:])
 
 
-def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> Verdict:
+def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVerdict:
     """Judge an object, an array or a stream of events.
 
     A result of today's claude is judged as an object, also at the end of its stream: bmalph reduces live
@@ -85,7 +85,7 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> Verdict:
         1 if mapping(fields.get("metadata")).get("has_errors") is True else 0
     )
     claimed = said.tasks_completed
-    return Verdict(
+    return StatusVerdict(
         complete=complete,
         exit_signal=exit_signal,
         explicit_exit=explicit,
@@ -102,7 +102,7 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> Verdict:
     )
 
 
-def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> Verdict:
+def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> StatusVerdict:
     """Judge plain text.
 
     Args:
@@ -123,9 +123,9 @@ def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> Ve
     )
 
 
-def _by_block(block: StatusBlock) -> Verdict:
+def _by_block(block: StatusBlock) -> StatusVerdict:
     done = block.exit_signal if block.exit_signal is not None else block.status == "COMPLETE"
-    return Verdict(
+    return StatusVerdict(
         complete=done,
         exit_signal=done,
         explicit_exit=block.exit_signal,
@@ -136,7 +136,7 @@ def _by_block(block: StatusBlock) -> Verdict:
     )
 
 
-def _by_words(scan: Scan, length: int, facts: RunFacts) -> Verdict:
+def _by_words(scan: Scan, length: int, facts: RunFacts) -> StatusVerdict:
     complete = no_work = False
     points = 0
     if facts.ended_well:
@@ -148,7 +148,7 @@ def _by_words(scan: Scan, length: int, facts: RunFacts) -> Verdict:
     exit_signal = done or points >= _ENOUGH
     if facts.files_changed > 0:
         points += 20
-    return Verdict(
+    return StatusVerdict(
         complete=done,
         exit_signal=exit_signal,
         tests_only=scan.testing,

@@ -17,7 +17,7 @@ from bridge.setups.bmalph.doctor import CHECKS, Case
 from bridge.setups.bmalph.files import small, status
 from bridge.setups.bmalph.files.status import Status
 from bridge.setups.bmalph.rules.exits import ExitSignals
-from bridge.setups.diagnosis import Check, CheckResult, examine, passed
+from bridge.setups.diagnosis import CheckResult, DoctorCheck, examine, passed
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -85,9 +85,9 @@ def test_one_check_never_costs_another_its_turn(project: Project) -> None:
 
     reader, writer = os.pipe()
     checks = {
-        "broken": Check("a", broken),
-        "endless": Check("b", endless, timeout=0.05),
-        "fine": Check("c", lambda _case: passed("here")),
+        "broken": DoctorCheck("a", broken),
+        "endless": DoctorCheck("b", endless, timeout=0.05),
+        "fine": DoctorCheck("c", lambda _case: passed("here")),
     }
     found = list(examine(Case(project.folder, {}), checks))
     os.close(writer)

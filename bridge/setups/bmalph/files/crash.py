@@ -24,7 +24,7 @@ from bridge.setups.bmalph.files import status
 from bridge.setups.bmalph.files.small import clear_exit_signals, read_exit_signals
 
 if TYPE_CHECKING:
-    from bridge.loop.runs import Run
+    from bridge.loop.runs import RunRecord
     from bridge.setups.bmalph.layout import Folder
 
 __all__ = ["sort_out", "stale_files"]
@@ -32,7 +32,7 @@ __all__ = ["sort_out", "stale_files"]
 _HEARTBEAT = (".heartbeat_marker", ".write_heartbeat_pid", ".write_heartbeat_seen", ".write_heartbeat_triggered")
 
 
-def sort_out(folder: Folder, before: Run | None, now: float) -> tuple[str, ...]:
+def sort_out(folder: Folder, before: RunRecord | None, now: float) -> tuple[str, ...]:
     """Sort what is left of the run before, with the project's lock held; return what people should be told."""
     told = _sort(folder, before, now) if before is None or before.end is None else ()
     for name in _HEARTBEAT:
@@ -54,7 +54,7 @@ def stale_files(folder: Folder) -> list[str]:
     return found
 
 
-def _sort(folder: Folder, before: Run | None, now: float) -> tuple[str, ...]:
+def _sort(folder: Folder, before: RunRecord | None, now: float) -> tuple[str, ...]:
     told: tuple[str, ...] = ()
     who = (
         "a run that did not end in order" if before is None else f"run {before.run_id}, which did not end in order"
