@@ -14,6 +14,7 @@ from bridge.log import logger
 from bridge.loop import runs
 from bridge.loop.lock import one_loop
 from bridge.process import leftovers
+from bridge.process.table import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -103,7 +104,7 @@ class ActiveRun:
 
     def program(self, pid: int | None) -> None:
         """Note the tool's process (None: it has ended), so that whoever comes after a crash can end it."""
-        self._write(agent=None if pid is None else runs.identify(pid))
+        self._write(agent=None if pid is None else identify(pid))
 
     def turn(self, number: int) -> None:
         """A turn begins."""

@@ -20,8 +20,6 @@ from bridge.errors import ConfigurationError
 from bridge.files import usable
 from bridge.setups.model import Adopted
 
-__all__ = ["State", "adopt", "eject", "kept", "put", "state_of"]
-
 _MARK = b"# ralph-bridge stand-in, sha256 of what follows: "
 
 # `sh`, because nothing here needs more. The recorded paths are those of whoever adopted; PATH serves everybody else
