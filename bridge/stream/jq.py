@@ -1,9 +1,11 @@
-"""A jq filter that runs in this process and prints what the ``jq`` command prints for one line.
+"""A jq filter without the command: it prints what ``jq`` prints for one line, in a process of ours.
 
 It is for what imitates no hook: `verify`, `diff` and `drift` look at what a driver's program makes of each event,
 and how often it errs. What people see of a run comes from :class:`bridge.stream.filters.LiveFilter`. Starting the
 command costs 15 ms, and one line that is not JSON ends it (trap T13). Here a program is compiled once (about 1 ms)
-and each line stands alone: what went wrong on it is counted, and the next line is fresh.
+and each line stands alone: what went wrong on it is counted, and the next line is fresh. The binding holds the
+interpreter's lock while a program runs, so that nothing could end one that never ends (``def f: f; f``): lines are
+given to a forked child, which an alarm ends.
 
 The engine is the PyPI binding ``jq``, which bundles libjq 1.8; the installed command may be older.
 What a filter prints is byte for byte the output of a command of that version. Rules on versions,
@@ -28,13 +30,19 @@ And on this class, whatever the version:
    the line and not the stream, ``debug`` and ``stderr`` pass their input on and print nothing,
    ``$ENV`` and ``env`` are this process's environment. :attr:`Filter.host_words` names those that a
    program mentions, so that a caller can prefer the command for it.
-10. A filter that never ends can't be interrupted: the binding holds the interpreter lock.
+10. A line that takes longer than a few seconds is an error, and so is every line behind it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pickle
 import re
-from typing import TYPE_CHECKING, Any
+import signal
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bridge.errors import ConfigurationError
 from bridge.stream.jsontext import pretty, readable
@@ -66,6 +74,7 @@ class Filter:
         raw: print strings without quotes (``-r``; ``-j`` implies it).
         join: print no newline after a value (``-j``). False prints one (``-r``).
         compact: print arrays and objects on one line (``-c``) and not indented by two blanks.
+        seconds: that a line may take.
 
     Raises:
         ConfigurationError: the program does not compile.
@@ -75,13 +84,17 @@ class Filter:
         last_error: text of the latest, or None.
     """
 
-    def __init__(self, program: str, *, raw: bool = True, join: bool = True, compact: bool = False) -> None:
+    def __init__(
+        self, program: str, *, raw: bool = True, join: bool = True, compact: bool = False, seconds: float = 5.0
+    ) -> None:
         self.program = program
         self.errors = 0
         self.last_error: str | None = None
-        self._compact = compact
-        self._end = "" if join else "\n"
-        self._engine = _compile(program, _WRAPPED if raw or join else _QUOTED)
+        engine = _compile(program, _WRAPPED if raw or join else _QUOTED)
+        self._printer = _Printer(engine, compact=compact, end="" if join else "\n")
+        self._seconds = seconds
+        self._child: _Child | None = None
+        self._over = False
 
     @property
     def host_words(self) -> frozenset[str]:
@@ -102,20 +115,17 @@ class Filter:
         text = readable(line)
         if not text.strip(_BLANKS):
             return b""
-        out: list[str] = []
-        try:
-            for value in self._engine.input_text(text):
-                if isinstance(value, str):
-                    out.append(value)
-                elif len(value) == 1:
-                    out.append(value[0] if self._compact else pretty(value[0]))
-                else:
-                    self._failed(value[0])
-                    continue
-                out.append(self._end)
-        except ValueError as error:  # a parse error, or a break without its label
-            self._failed(str(error))
-        return "".join(out).encode()
+        if self._child is None and not self._over:
+            self._child = _Child(self._printer, self._seconds)
+        answer = None if self._child is None else self._child.ask(text)
+        if answer is None:
+            self._child, self._over = None, True
+            answer = b"", [f"it did not end within {self._seconds:g} s"]
+        printed, failures = answer
+        for message in failures:
+            self.errors += 1
+            self.last_error = message
+        return printed
 
     def stream(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Apply the filter to each line, giving the output of those that print something."""
@@ -124,9 +134,97 @@ class Filter:
             if printed:
                 yield printed
 
-    def _failed(self, message: object) -> None:
-        self.errors += 1
-        self.last_error = message if isinstance(message, str) else f"{message!r} (not a string)"
+
+class _Printer:
+    """What the command prints for a text, and the errors that it would report."""
+
+    def __init__(self, engine: Any, *, compact: bool, end: str) -> None:
+        self._engine = engine
+        self._compact = compact
+        self._end = end
+
+    def printed(self, text: str) -> tuple[bytes, list[str]]:
+        out: list[str] = []
+        failures: list[str] = []
+        try:
+            for value in self._engine.input_text(text):
+                if isinstance(value, str):
+                    out.append(value)
+                elif len(value) == 1:
+                    out.append(value[0] if self._compact else pretty(value[0]))
+                else:
+                    failures.append(_message(value[0]))
+                    continue
+                out.append(self._end)
+        except ValueError as error:  # a parse error, or a break without its label
+            failures.append(_message(str(error)))
+        return "".join(out).encode(), failures
+
+
+def _message(said: object) -> str:
+    return said if isinstance(said, str) else f"{said!r} (not a string)"
+
+
+class _Child:
+    """A fork of this process that prints for one text after the other, until one takes too long."""
+
+    def __init__(self, printer: _Printer, seconds: float) -> None:
+        theirs, mine = os.pipe()
+        answers, replies = os.pipe()
+        with warnings.catch_warnings():
+            # Python warns of forks beside threads: this child takes no lock, and runs nothing but jq.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            _serve(printer, seconds, theirs, replies, (mine, answers))
+        os.close(theirs)
+        os.close(replies)
+        self._to, self._from = os.fdopen(mine, "wb"), os.fdopen(answers, "rb")
+        self._end = weakref.finalize(self, _end, pid, self._to, self._from)
+
+    def ask(self, text: str) -> tuple[bytes, list[str]] | None:
+        """Give what is printed; None: the child has ended, because that took too long."""
+        try:
+            pickle.dump(text, self._to)
+            self._to.flush()
+            answer: tuple[bytes, list[str]] = pickle.load(self._from)  # noqa: S301 - of our own fork
+            return answer
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            self._end()
+            return None
+
+
+def _serve(printer: _Printer, seconds: float, texts: int, replies: int, others: tuple[int, ...]) -> None:
+    """What the child does; never returns."""
+    status = 1
+    try:
+        for each in others:
+            os.close(each)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends it, whatever it is doing
+        with os.fdopen(texts, "rb") as incoming, os.fdopen(replies, "wb") as outgoing:
+            while True:
+                text = pickle.load(incoming)  # noqa: S301 - of our own parent
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                answer = printer.printed(text)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                pickle.dump(answer, outgoing)
+                outgoing.flush()
+    except EOFError:
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _end(pid: int, *pipes: BinaryIO) -> None:
+    for pipe in pipes:
+        with contextlib.suppress(OSError):
+            pipe.close()
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def _compile(program: str, wrapper: str) -> Any:

@@ -18,6 +18,7 @@ from bridge.errors import ConfigurationError
 from bridge.stream.jq import Filter
 from bridge.stream.jsontext import pretty
 from tests import jqs
+from tests.machine import cases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ pieces = dumped | st.sampled_from(
 lines = st.lists(pieces, max_size=4).map(b" ".join)
 
 
-@settings(max_examples=50)
+@settings(max_examples=cases(60))
 @given(program=st.sampled_from(PROGRAMS), line=lines)
 def test_prints_what_the_command_prints(program: str, line: bytes) -> None:
     check(program, line)
@@ -148,7 +149,7 @@ UTF8 += [
 ]
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(90))
 @given(st.lists(st.sampled_from(UTF8), max_size=6).map(b"".join))
 def test_reads_broken_strings_as_the_command_does(inner: bytes) -> None:
     # A NUL inside a string ends the reading; the 1.6 that Debian has mended goes on behind it.
@@ -290,3 +291,12 @@ def test_deep_values_are_printed() -> None:
 
 def test_bytes_that_are_no_text_cost_no_square() -> None:
     assert Filter(".a | length").apply(b'{"a":"' + b"\xff" * 500_000 + b'"}') == b"500000"
+
+
+def test_a_program_that_never_ends_is_an_error_on_each_line() -> None:
+    endless = Filter('if .x then (def f: f; f) else "fine" end', seconds=0.2)
+    assert endless.apply(b"{}") == b"fine"
+    assert endless.apply(b'{"x": 1}') == b""
+    assert (endless.errors, endless.last_error) == (1, "it did not end within 0.2 s")
+    assert endless.apply(b"{}") == b""
+    assert endless.errors == 2
