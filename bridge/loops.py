@@ -240,8 +240,7 @@ def _folder(project: str | os.PathLike[str]) -> Path:
 
 
 def _kind(folder: Path, setup: str | None, asked: _Asked) -> tuple[str, Setup | None]:
-    from bridge.loop.prompt import has_prompt
-    from bridge.setups.projects import choose, is_bare
+    from bridge.setups.projects import choose, has_prompt, is_bare
     from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.files import Layout
 
@@ -301,9 +300,9 @@ def _open(
 
 
 def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.loop.prompt import find_prompt
     from bridge.setups.plain.opening import open_agent_loop, open_loop
     from bridge.setups.plain.settings import AGENT_PROMISE, PlainSettings
+    from bridge.setups.projects import find_prompt
 
     wanted: dict[str, Any] = {}
     if asked.max_iterations is not None:

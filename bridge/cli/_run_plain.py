@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.events import LoopEvent
-    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import LoopSettings
     from bridge.setups.plain.opening import Opened
     from bridge.setups.plain.settings import PlainSettings
 

@@ -59,11 +59,11 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
 
 def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
     """Make the checks of the folder's setup; of bmalph's where nothing that a loop could run on is whole."""
-    from bridge.loop.prompt import has_prompt
     from bridge.setups import first
     from bridge.setups.bmalph import doctor as bmalph
     from bridge.setups.bmalph.layout import locate
     from bridge.setups.diagnosis import examine
+    from bridge.setups.projects import has_prompt
     from bridge.setups.ralph_loop import doctor as ralph_loop
 
     setup = choose(folder, setup_name)

@@ -185,9 +185,9 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
 
 def _without_setup(context: click.Context, folder: Path, asked: _Asked, agent: str | None, *, lift: bool) -> int:
     from bridge.cli._run_plain import run_agent_script, run_plain
-    from bridge.loop.prompt import find_prompt
     from bridge.resources import as_given
     from bridge.setups.plain.settings import AGENT_PROMISE, TURN_MINUTES, PlainSettings
+    from bridge.setups.projects import find_prompt
 
     refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
     if asked.words:

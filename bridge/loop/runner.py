@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from bridge.loop.active import ActiveRun
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Policy
-    from bridge.loop.settings import LoopSettings
-    from bridge.loop.store import Clock, Store
+    from bridge.loop.store import Clock, LoopSettings, Store
     from bridge.loop.turn_records import Result
     from bridge.turn.tool import Tool, TurnRequest, TurnResult
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from bridge.loop.policy import LoopState
+from bridge.git.repository import ALL_WORK
+from bridge.loop.policy import Limits, LoopState, Pauses
+from bridge.turn.tool import TurnSettings
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from pathlib import Path
 
-    from bridge.git.repository import Changes, Repository
+    from bridge.git.repository import Changes, Files, Repository
     from bridge.git.tree import TreeState
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Decision
     from bridge.turn.tool import Command, Tool, TurnRequest, TurnResult
+
 
 S = TypeVar("S", bound=LoopState)
 O = TypeVar("O", bound="Outcome")  # noqa: E741
@@ -159,3 +162,24 @@ class WallClock:
     def wait(self, seconds: float) -> None:
         """Sleep; a signal's exception ends the sleep."""
         time.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSettings(TurnSettings):
+    """How to run a loop.
+
+    Attributes:
+        prompt: the prompt file, as the tool gets to see it.
+        limits: when to give up.
+        pauses: how long to wait before a turn is repeated.
+        promise: the completion promise to look for, or None.
+        timeout: seconds that one turn may take, or None.
+        files: which of the project's files are no work.
+    """
+
+    prompt: str = ".ralph/PROMPT.md"
+    limits: Limits = field(default_factory=Limits)
+    pauses: Pauses = field(default_factory=Pauses)
+    promise: str | None = None
+    timeout: float | None = None
+    files: Files = ALL_WORK

@@ -15,7 +15,7 @@ import pytest
 from bridge.errors import ArgumentTooLong, ProgramNotFound
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.policy import Limits, Verdict
-from bridge.loop.settings import LoopSettings
+from bridge.loop.store import LoopSettings
 from bridge.setups.plain.opening import run_plain
 from bridge.turn.driver import DriverTool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.loop.policy import Limits, Pauses
-from bridge.loop.settings import LoopSettings
+from bridge.loop.store import LoopSettings
 from bridge.process.program import Graces
 from bridge.setups.bmalph.files.small import read_line
 from bridge.setups.bmalph.layout import own_files

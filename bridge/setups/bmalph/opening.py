@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from bridge import resources
 from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.git.repository import Repository
-from bridge.loop.prompt import require_words
 from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.resources import os_text
 from bridge.setups.bmalph import layout, rc
 from bridge.setups.bmalph.settings import Given, resolve
 from bridge.setups.bmalph.tools import OPTION, about_tools
+from bridge.setups.projects import require_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
-    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import LoopSettings
     from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.settings import Settings
 

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
-    from bridge.loop.settings import LoopSettings
-    from bridge.loop.store import Turn
+    from bridge.loop.store import LoopSettings, Turn
     from bridge.setups.bmalph.files.logs import Level
     from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.settings import Settings

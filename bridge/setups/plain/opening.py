@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.outcome import Outcome
-    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import LoopSettings
     from bridge.setups.plain.settings import PlainSettings
     from bridge.turn.tool import Tool
 

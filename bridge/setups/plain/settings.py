@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.git.repository import Files
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
-from bridge.loop.settings import LoopSettings
+from bridge.loop.store import LoopSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

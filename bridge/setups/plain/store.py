@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.active import ActiveRun
     from bridge.loop.logs import Level
-    from bridge.loop.settings import LoopSettings
-    from bridge.loop.store import Turn
+    from bridge.loop.store import LoopSettings, Turn
 
 _LOG_BYTES = 10 * 1024 * 1024
 _TURN_LOG = re.compile(r"driver_(?:output|stderr)_(.*)\.log(?:\.gz)?")

@@ -15,7 +15,7 @@ from bridge.loop.events import HookText, LoopEnded
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
-from bridge.loop.settings import LoopSettings
+from bridge.loop.store import LoopSettings
 from bridge.setups.projects import other_folders
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse

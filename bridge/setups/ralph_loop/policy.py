@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.loop.backoff import back_off, limit_wait
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import GO_ON, Decision, LoopState, Verdict
+from bridge.loop.policy import GO_ON, Decision, LoopState, Verdict, back_off, limit_wait
 
 if TYPE_CHECKING:
     from bridge.loop.plan import Plan

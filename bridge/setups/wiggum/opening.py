@@ -15,7 +15,7 @@ from bridge.loop.active import ActiveRun
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
-from bridge.loop.settings import LoopSettings
+from bridge.loop.store import LoopSettings
 from bridge.resources import os_text
 from bridge.setups.projects import other_folders
 from bridge.setups.wiggum.files import FILES, usable

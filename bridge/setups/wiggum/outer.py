@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bridge.loop.backoff import back_off, limit_wait
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import GO_ON, Decision, LoopState, Pauses, Verdict
+from bridge.loop.policy import GO_ON, Decision, LoopState, Pauses, Verdict, back_off, limit_wait
 from bridge.setups.wiggum.policy import closed, decide, minutes_over
 from bridge.setups.wiggum.state import State
 

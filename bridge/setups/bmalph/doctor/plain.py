@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from bridge.loop.prompt import find_prompt
 from bridge.setups.diagnosis import CheckResult, checks, passed, warned
 from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.plain.store import PlainFiles
+from bridge.setups.projects import find_prompt
 
 if TYPE_CHECKING:
     from bridge.setups.bmalph.doctor.model import Case
