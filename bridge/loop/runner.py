@@ -8,6 +8,7 @@ differs from setup to setup is asked of a policy (:mod:`bridge.loop.policy`) and
 from __future__ import annotations
 
 import os
+from collections import deque
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -108,6 +109,7 @@ class _Loop(Generic[S, O]):
         self.sessions = self.helped = self.turned = False
         self.tally = Tally()
         self.under_way: TurnRecord | None = None
+        self.begun = 0
         self.began = clock.monotonic()
 
     def run(self) -> Generator[LoopEvent, None, None]:
@@ -124,12 +126,22 @@ class _Loop(Generic[S, O]):
                     if ending is None:
                         raise
                     decision = ending
-                yield from self._end_leftovers()
-                end = self._ended(decision)
-                yield from self.store.record(end)
+                end = yield from self._finish(decision)
             finally:
                 self.store.close()
         yield end
+
+    def _finish(self, decision: Decision) -> Generator[LoopEvent, None, LoopEnded]:
+        """End what is left running, put down the end: also where a signal comes meanwhile."""
+        try:
+            yield from self._end_leftovers()
+        except BaseException:
+            with suppress(BridgeError):
+                deque(self.store.record(self._ended(decision)), maxlen=0)
+            raise
+        end = self._ended(decision)
+        yield from self.store.record(end)
+        return end
 
     def _ended(self, decision: Decision) -> LoopEnded:
         self.active.over(decision.reason)
@@ -150,19 +162,19 @@ class _Loop(Generic[S, O]):
         turn = None
         with suppress(BridgeError):
             if self.under_way is not None:
-                if not told:  # it is told of as a loop that has ended: in this iteration
-                    self.state = replace(self.state, iteration=self.under_way.turn)
                 turn = self._keep(interrupted(self.under_way, reason, self.clock.now().timestamp()))
         self.under_way = None
-        if not told:
+        if not told:  # it is told of as a loop that has ended: in the iteration that was begun last
+            self.state = replace(self.state, iteration=max(self.state.iteration, self.begun))
             return
         if action == "interrupted":
             self.active.over(reason)
-        with suppress(BridgeError):
-            for _ in self._end_leftovers():
-                pass
-        with suppress(BridgeError):
-            self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn))
+        try:
+            with suppress(BridgeError):
+                deque(self._end_leftovers(), maxlen=0)
+        finally:  # a second signal may have come
+            with suppress(BridgeError):
+                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn))
 
     def _end_leftovers(self) -> Generator[LoopEvent, None, None]:
         if groups := self.active.end_leftovers():
@@ -209,6 +221,10 @@ class _Loop(Generic[S, O]):
             tree,
         )
         outcome = self.store.take_in(self.state, turn)
+        if result.left is not None:
+            self._keep(self._record(turn, outcome, self.clock.monotonic() - began), outcome)
+            self.under_way = None
+            raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
         outcome = self.store.check(outcome, turn)
@@ -262,6 +278,7 @@ class _Loop(Generic[S, O]):
     ) -> IterationStarted:
         output = request.logs.for_people
         self.active.turn(request.number)
+        self.begun = request.number
         self.under_way = begun(request.number, self.clock.now().timestamp(), output, self.settings.project)
         head = tree.head if tree else ""
         return IterationStarted(

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.errors import HookTimeout, ProgramNotFound
+from bridge.errors import HookExited, HookTimeout, ProgramNotFound
 from bridge.files import usable
 from bridge.process.leftovers import MARK
 from bridge.shell.protocol import quote
@@ -101,7 +101,7 @@ class AgentTool:
         """Run the hooks of one turn, with the program between them.
 
         Raises:
-            bridge.errors.HookExited: a hook called ``exit``, which ends the loop.
+            bridge.errors.HookExited: the hook before it called ``exit``, which ends the loop.
             bridge.errors.BridgeError: the program can't be started, in the first turn; a file can't be written.
         """
         agent, logs = self.agent, request.logs
@@ -129,7 +129,11 @@ class AgentTool:
         response = agent.extract_response(logs.output).rstrip("\n") if end.status == 0 else ""
         yield ProgramEnded(end.status, response, end.timed_out)
         agent.shell["agent_rc"] = end.status or int(not response)
-        yield from self._hook("agent_post_iteration", request)
+        left: BaseException | None = None
+        try:
+            yield from self._hook("agent_post_iteration", request)
+        except (HookExited, KeyboardInterrupt, SystemExit) as error:  # the turn itself is over
+            left = error
         return TurnResult(
             end.status,
             AgentOutput(logs.output, response if end.status == 0 else None),
@@ -137,6 +141,7 @@ class AgentTool:
             stderr=stderr_tail(logs.stderr),
             response=response,
             shown=end.shown or self._as_controller,
+            left=left,
         )
 
     def _program(self, request: TurnRequest) -> Generator[Event, None, AgentEnd]:

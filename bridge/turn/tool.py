@@ -155,6 +155,8 @@ class TurnResult:
         response: an agent's own words, as its script finds them; None: the output has to tell.
         result: the last line of a live stream that is a result, or None.
         shown: some of its text was shown already.
+        left: what ended the loop when all this was known: an agent's last hook called ``exit``, or a signal came
+            while it ran.
     """
 
     status: int
@@ -165,6 +167,7 @@ class TurnResult:
     response: str | None = None
     result: bytes | None = None
     shown: bool = False
+    left: BaseException | None = None
 
 
 # -- what happens meanwhile --------------------------------------------------------------------------

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ArgumentTooLong, ProgramNotFound
+from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.policy import Limits, Verdict
+from bridge.loop.runs import read_run
 from bridge.loop.store import LoopSettings
 from bridge.setups.plain.opening import run_plain
 from bridge.turn.driver import DriverTool
@@ -394,6 +396,44 @@ def test_leaving_early_is_written_down(project: Path) -> None:
         assert any(isinstance(event, OutputText) for event in events)
     record = state_of(project)
     assert (record["status"], record["last_action"]) == ("stopped", "interrupted")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes when what the tool has left running is being ended, once."""
+    came: list[int] = []
+
+    def end(self: ActiveRun) -> int:
+        if not came:
+            came.append(1)
+            raise KeyboardInterrupt
+        return 0
+
+    monkeypatch.setattr(ActiveRun, "end_leftovers", end)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_end_is_written_down_where_a_signal_comes_before_the_leftovers_are_gone(project: Path) -> None:
+    script(project, status("true") + STOP)
+    with pytest.raises(KeyboardInterrupt):
+        loop(project, FakeDriver())
+    record = state_of(project)
+    assert (record["status"], record["exit_reason"]) == ("completed", "project_complete")
+    run = read_run(project / ".ralph")
+    assert run is not None
+    assert run.end == "project_complete"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_interruption_is_written_down_where_a_second_signal_comes(project: Path) -> None:
+    script(project, text("one") + "run:import time; time.sleep(60)\n")
+    settings = LoopSettings(project=project)
+    events = run_plain(DriverTool(FakeDriver(), settings), settings)
+    assert any(isinstance(event, OutputText) for event in events)
+    with pytest.raises(KeyboardInterrupt):
+        events.throw(SystemExit(143))
+    record = state_of(project)
+    assert (record["status"], record["exit_reason"]) == ("stopped", "SIGTERM")
 
 
 def test_an_error_is_written_down(project: Path) -> None:

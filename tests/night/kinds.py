@@ -19,9 +19,10 @@ from tests.command import MAIN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["KINDS", "Kind", "Loop", "Night", "lives", "night", "until"]
+__all__ = ["KINDS", "SESSION", "Kind", "Loop", "Night", "lives", "night", "until"]
 
 ROOT = Path(__file__).resolve().parents[2]
+SESSION = "5f0c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 PATIENCE = 30.0
 """Seconds that a condition may take to come true on a busy machine."""
 
@@ -75,7 +76,7 @@ echo $$ > "$kept/turn.$turn/pid"
 echo "$EPOCHREALTIME" > "$kept/turn.$turn/began"
 say() {
     printf '{"type":"result","subtype":"success","is_error":%s,"result":"%s","session_id":"%s"%s}\n' \
-        "${2:-false}" "$1" 5f0c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6 \
+        "${2:-false}" "$1" @SESSION@ \
         ',"total_cost_usd":0.25,"usage":{"input_tokens":3,"output_tokens":4}'
 }
 work() { echo "turn $turn" >> work.txt; say "Worked on item $turn."; }
@@ -339,7 +340,9 @@ def night(kind: Kind, folder: Path) -> Iterator[Night]:
     made = Night(kind, folder / "project")
     for each in (made.path, made.kept / "steps"):
         each.mkdir(parents=True)
-    made.write("bin/claude", _CLI.replace("@KEPT@", shlex.quote(str(made.kept))), 0o755)
+    made.write(
+        "bin/claude", _CLI.replace("@KEPT@", shlex.quote(str(made.kept))).replace("@SESSION@", SESSION), 0o755
+    )
     made.write(".gitignore", "bin/\n.ralph/logs/\n")
     made.install(kind)
     made.turns()

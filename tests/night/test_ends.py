@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge import timestamps
 from bridge.loop.standing import standing
+from tests.night.kinds import SESSION
 
 if TYPE_CHECKING:
     from tests.night.kinds import Night
@@ -42,3 +43,4 @@ def test_b6_one_record_for_each_turn(night: Night) -> None:
         assert (each["status"], each["error"] is None) == (0 if good else 1, good)
         if good:
             assert (each["input_tokens"], each["output_tokens"], each["cost_usd"]) == (3, 4, 0.25)
+            assert each["session"] == SESSION

@@ -13,6 +13,7 @@ from bridge.loop.events import LeftoversEnded, LoopEnded, LoopEvent, LoopInterru
 from bridge.loop.logs import rotate
 from bridge.loop.outcome import build_outcome
 from bridge.loop.store import Store
+from bridge.session_id import validate_session_id
 from bridge.setups.wiggum import controls, files, turns
 from bridge.setups.wiggum.outer import OuterOutcome, OuterState, ending
 from bridge.setups.wiggum.prompt import turn_prompt
@@ -72,6 +73,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
     def begin_turn(self, state: OuterState, _plan: Plan | None, _session: str | None) -> TurnRequest:
         """Write the prompt and the state."""
         layout, number = self._layout, state.iteration + 1
+        self._number = number
         if not state.limits:
             files.log(layout, f"iteration {number} begins")
         text = files.read_text(layout.prompt)
@@ -82,7 +84,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
             layout.folder.mkdir(parents=True, exist_ok=True)
             write_atomic(layout.turn_prompt, turn_prompt(text, state.saved, number))
         files.save(layout, state.saved)
-        self._number, self._under_way = number, state
+        self._under_way = state
         session_log = self.logs / "session.log"
         if self._for_agent:
             with files.usable():
@@ -119,7 +121,8 @@ class OuterStore(Store[OuterState, OuterOutcome]):
         errors = logged_errors(turn.request.logs.output)
         reply = turns.AgentReply(text, failure, seen.timed_out or seen.silent, errors)
         facts = turns.take_in(self._layout, self._probe, state.saved, reply)
-        return replace(seen, facts=facts)
+        session = validate_session_id(analysis.session_id) if analysis else None
+        return replace(seen, facts=facts, session_id=session)
 
     def keep(self, state: OuterState, outcome: OuterOutcome, decision: Decision) -> Iterable[str]:
         """Keep the turn's work, then the state that counts it."""
@@ -143,7 +146,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
             case Notice():
                 files.log(layout, f"iteration {number}: {event.text}", "WARN")
             case LeftoversEnded():
-                files.log(layout, f"what the agent had left running was ended: {event.groups} process groups")
+                files.log(layout, str(event))
             case LoopInterrupted():
                 self._interrupted(event.error)
             case LoopEnded() if layout.state.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from contextlib import contextmanager
@@ -132,6 +133,10 @@ class Ralph(Project):
         """The only log there is."""
         (path,) = (self.home / "logs").glob("session-*.log")
         return path.read_text()
+
+    def turns(self) -> list[dict[str, object]]:
+        """The records of the turns."""
+        return [json.loads(line) for line in (self.home / "logs/turns.jsonl").read_text().splitlines()]
 
     def reason(self) -> str:
         """The line of the log that says why the session ended."""

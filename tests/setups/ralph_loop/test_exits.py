@@ -96,6 +96,9 @@ def test_exit_n_of_a_hook(ralph: Ralph, hook: str) -> None:
     assert done.returncode == 42
     assert "leaving\n" in done.stdout
     assert ralph.reason() == f"Exit: {hook} called exit (code 42)"
+    # Behind the program, its turn is over and known; before it, there was none.
+    ran = hook == "agent_post_iteration"
+    assert [each["result"] for each in ralph.turns()] == ["success" if ran else "interrupted"]
     assert ralph.run("run", "plan", "--strict-compat").returncode == 42
 
 
@@ -132,6 +135,27 @@ def test_exit_130_143_129_signals_end_the_agent_first(
     assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
     assert ralph.reason() == f"Exit: {words} (code {status})"
     assert f"Exit: {words} (code {status})" in out
+
+
+def test_a_turn_is_recorded_whose_last_hook_is_interrupted(ralph: Ralph) -> None:
+    ralph.agent("agent_post_iteration() { echo x > up; sleep 300; }")
+    os.mkfifo(ralph.folder / "up")
+    process = ralph.start("run", "plan", "3")
+    (ralph.folder / "up").read_text()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert [each["result"] for each in ralph.turns()] == ["success"]
+    assert "incomplete after 1 iteration, 0 failed" in err
+    assert ralph.reason() == "Exit: interrupted by SIGINT (code 130)"
+
+
+def test_an_iteration_is_counted_that_is_ended_before_it_is_repeated(ralph: Ralph) -> None:
+    ralph.answer("any", "exit 7")
+    with ralph.terminal("run", "plan", "3", "--retry-delay", "300") as child:
+        child.expect("retry 1/3")
+        child.sendintr()
+        child.expect("after 1 iteration, 1 failed")
 
 
 # -- A.4: errors before the loop -----------------------------------------------------------------------

@@ -178,6 +178,14 @@ def test_an_agent_whose_program_is_missing_has_no_turn(project: Project) -> None
     assert (project.state["iteration"], project.state["turn"]) == (0, None)
 
 
+def test_a_prompt_that_a_turn_has_removed_is_told_of_with_the_next_turn_s_number(project: Project) -> None:
+    project.write("bin/my.sh", "AGENT_CLI=rm\nagent_invoke() { rm PROMPT.md; echo done; }\n"
+        "agent_extract_response() { cat; }\nagent_format_display() { cat; }\n")  # fmt: skip
+    told = project.wiggum("start", "--agent", "bin/my.sh", "--max-iterations", "3").stderr
+    assert "PROMPT.md is missing" in told
+    assert "iteration 2 could not begin" in (project.path / ".claude/ralph/logs/loop.log").read_text()
+
+
 # -- in a session ------------------------------------------------------------------------------------
 
 
