@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
+from bridge.verify.probe.far import spoilt_json
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
@@ -137,11 +138,13 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
         )
         return
     followed = any(os.path.basename(a) == base for a in argv[1:] if text not in a)
+    received = probe.received(Build())
+    followed = followed or (received.known and os.path.basename(received.direct[0]) == base)
     if not followed and len(argv) > 2 and re.fullmatch(r"-\w*c", argv[1]):
         followed = re.search(rf"(?<![\w-]){re.escape(base)}(?![\w-])", argv[2]) is not None
     if not argv[0] or argv[0].startswith("-") or not followed or text in argv[0]:
         yield Problem(f"it begins with {said(argv[0])}", expected=f"{probe.cli()}, or a wrapper followed by it")
-    elif os.path.basename(argv[0]) in _HARMLESS and not probe.arrives(argv, text, Build().prompt):
+    elif os.path.basename(argv[0]) in _HARMLESS and not _starts_with_prompt(probe):
         yield Problem(
             f"{said(shlex.join(argv[:3]))} does not start {probe.cli()}, or not with the prompt",
             hint="in `sh -c CODE`, what follows is $0, $1 and so on",
@@ -150,8 +153,16 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"the wrapper {said(argv[0])} is not installed here", severity=INFO)
 
 
+def _starts_with_prompt(probe: DriverProbe) -> bool:
+    received, case = probe.received(Build()), Build()
+    if not received.known:
+        return False
+    return bool(received.count(prompt_text(probe, case))) or any(case.prompt in value for value in received.direct)
+
+
 STDIN_MARKERS = ("-", "--stdin", "/dev/stdin", "@-")
 CONTEXT = "Loop #2. Remaining tasks: 3."
+_NO_UTF8 = "bytes that are no UTF-8"
 CONTEXTS = {
     "blanks": "Loop #2.  Two  blanks,\ta tab",
     "quotes": "it's \"quoted\" and 'quoted'",
@@ -161,7 +172,7 @@ CONTEXTS = {
     "globs": "all.* * [a-z]* ? {a,b} ~",
     "a dash in front": "-p --resume is how it starts",
     "operators": "a; b && c | d > rb-evaluated & # e",
-    "bytes that are no UTF-8": "caf\udce9 \udcff\udcfe",
+    _NO_UTF8: "caf\udce9 \udcff\udcfe",
     "commas and equals signs": "a=b,c=d json --output-format text",
     "many words": "Loop #3. " + "- [ ] one of many tasks that are left\n" * 40 + "the end",
 }
@@ -175,10 +186,11 @@ def _names_file(argument: str, path: str) -> bool:
     return any(form in argument for form in forms)
 
 
-def occurrences(probe: DriverProbe, case: Build, argv: list[str]) -> int:
-    """How often the prompt is in a command: its content, or an argument that is its path."""
-    text = prompt_text(probe, case)
-    content = sum(argument.count(text) for argument in argv)
+def occurrences(probe: DriverProbe, case: Build) -> int:
+    """How often the prompt arrives with a command: its content, or an argument that is its path."""
+    received = probe.received(case)
+    argv = list(received.direct)
+    content = received.count(prompt_text(probe, case))
     if content:
         return content + sum(a == case.prompt or a.endswith((f"={case.prompt}", f"@{case.prompt}")) for a in argv)
     return sum(_names_file(argument, case.prompt) for argument in argv)
@@ -197,7 +209,7 @@ def prompt_is_there(subject: Subject) -> Iterator[Problem]:
         argv = probe.argv(case)
         if not argv:
             continue
-        found = occurrences(probe, case, argv)
+        found = occurrences(probe, case)
         if not found and any(a in STDIN_MARKERS or a.endswith("=-") for a in argv[1:]):
             yield Problem("the prompt is not in the command: the CLI is told to read it from stdin", severity=INFO)
             return
@@ -218,8 +230,11 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
     """
     probe = subject.driver
     argv = probe.argv(Build())
-    if not argv or occurrences(probe, Build(), argv) == 0:
+    if not argv or occurrences(probe, Build()) == 0:
         return  # said by RB105
+    if any(spoilt_json(value) for value in probe.received(Build()).direct):
+        yield Problem("the prompt is put into JSON as it is", hint="let jq quote it: jq -n --arg p ...")
+        return
     cases = {
         ".ralph/PROMPT hard.md": "quotes and substitutions",
         ".ralph/PROMPT dash.md": "a dash in front",
@@ -237,7 +252,7 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
         if built is None:
             why = said(answer.stderr) if answer.stderr else f"status {answer.status}"
             yield Problem(f"no command is built for a prompt with {what}: {why}")
-        elif not occurrences(probe, case, built):
+        elif not occurrences(probe, case):
             # Some take carriage returns away on purpose.
             severity = INFO if "carriage" in what else None
             message = f"a prompt with {what} does not arrive in one piece"
@@ -256,8 +271,9 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
     base, plain = probe.argv(Build()), probe.argv(Build(context=CONTEXT))
     if not base or not plain:
         return
-    stdin = any(a in STDIN_MARKERS or a.endswith("=-") for a in plain[1:]) and not occurrences(probe, Build(), base)
-    if not any(CONTEXT in argument for argument in plain):
+    stdin = any(a in STDIN_MARKERS or a.endswith("=-") for a in plain[1:]) and not occurrences(probe, Build())
+    arrived = probe.received(Build(context=CONTEXT)).count(CONTEXT)
+    if not arrived:
         if any("Remaining" in argument for argument in plain) and CONTEXT in " ".join(plain):
             yield Problem("the context is split at its blanks", hint="quote it")
         else:
@@ -267,22 +283,21 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
         re.match(r"--?[A-Za-z][\w-]*[ \t]", a) for a in base
     ):
         yield Problem("the context and its option are one argument", hint="two elements")
-    if sum(argument.count(CONTEXT) for argument in plain) > 1:
+    if arrived > 1:
         yield Problem("the context is in the command more than once")
-    together = probe.argv(
-        Build(context=CONTEXT, session=probe.session() or SESSION, resume="true", tools="Read,Write")
-    )
-    if together is not None and not any(CONTEXT in argument for argument in together):
+    case = Build(context=CONTEXT, session=probe.session() or SESSION, resume="true", tools="Read,Write")
+    if probe.argv(case) is not None and not probe.received(case).count(CONTEXT):
         yield Problem("the context does not arrive when a session is resumed")
     broken = []
     for what, context in CONTEXTS.items():
-        argv = probe.argv(Build(context=context))
-        if argv is None or not any(context in argument for argument in argv):
+        if not probe.received(Build(context=context)).count(context):
             broken.append(what)
     if broken:
         yield Problem(
             f"a context does not arrive in one piece when it holds {', '.join(broken)}",
             hint='expand it within double quotes: "$loop_context"',
+            # Not everything takes such bytes: a JSON text, for one, can't hold them.
+            severity=INFO if broken == [_NO_UTF8] else None,
         )
 
 

@@ -260,20 +260,16 @@ def unusual_host(subject: Subject) -> Iterator[Problem]:
     if not argv or _unstable(probe):
         return
     hosts = {
-        "set -u": ("set -u", "set +u"),
-        "nullglob": ("shopt -s nullglob", "shopt -u nullglob"),
-        "IFS=,": ("IFS=,", "IFS=$' \\t\\n'"),
-        "set -f": ("set -f", "set +f"),
-        "HOME not set": ("__rb_home=$HOME; unset HOME", "HOME=$__rb_home; unset __rb_home"),
-        "LC_ALL=C": (
-            "__rb_lc=${LC_ALL-}; LC_ALL=C",
-            "LC_ALL=$__rb_lc; [[ -n $LC_ALL ]] || unset LC_ALL; unset __rb_lc",
-        ),
+        "set -u": "set -u",
+        "nullglob": "shopt -s nullglob",
+        "IFS=,": "IFS=,",
+        "set -f": "set -f",
+        "HOME not set": "unset HOME",
+        "LC_ALL=C": "LC_ALL=C",
     }
-    for name, (on, off) in hosts.items():
-        answer = probe.build(Build(context=CONTEXT, host=on))
-        probe.evaluate(off)
-        if answer.value != argv or not answer.ok:
+    for name, code in hosts.items():
+        answer = probe.build_apart(Build(context=CONTEXT), code)
+        if not answer.trouble and (answer.value != argv or not answer.ok):
             why = f": {said(answer.stderr)}" if answer.stderr else ""
             yield Problem(f"with {name} the command differs, or there is none{why}")
 

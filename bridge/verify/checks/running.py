@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.model import ERROR, INFO, WARNING, Severity
-from bridge.verify.probe import TROUBLE, AgentProbe, ProbeFailed
+from bridge.verify.probe import TROUBLE, AgentProbe, Build, DriverProbe, ProbeFailed
 from bridge.verify.probe.driver import loop_functions
+from bridge.verify.probe.scratch import FILES
 from bridge.verify.recordings import recordings
 from bridge.verify.registry import BOTH, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.probe.base import StrictRun, Watched
+    from bridge.verify.probe.base import Probe, StrictRun, Watched
     from bridge.verify.probe.scratch import FileChange
     from bridge.verify.subject import Subject
 
@@ -141,6 +142,13 @@ def _severity(moved: FileChange) -> Severity:
     return INFO if moved.folder == "home" else WARNING
 
 
+def _is_message(probe: Probe, hook: str, moved: FileChange) -> bool:
+    """The command names this file of the driver's own: the prompt and its context go to the CLI in it."""
+    if hook != "driver_build_command" or not isinstance(probe, DriverProbe) or moved.name in FILES:
+        return False
+    return any(moved.name in value for value in probe.argv(Build()) or [])
+
+
 @behaviour("RB063", "Sourcing it makes no files", BOTH, severity=WARNING)
 def loading_makes_no_files(subject: Subject) -> Iterator[Problem]:
     """A script is sourced by whoever wants to know something about it, in any project and as often as they like.
@@ -175,7 +183,8 @@ def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
         probe.run_all()
     reported: set[tuple[str, str]] = set()
     for hook, moved in probe.file_changes:
-        loops_own = moved.how == "made" and moved.folder == "project" and moved.name.startswith(".ralph/")
+        own = moved.how == "made" or _is_message(probe, hook, moved)
+        loops_own = own and moved.folder == "project" and moved.name.startswith(".ralph/")
         if hook == "source" or loops_own or (hook, moved.how) in reported:
             continue
         reported.add((hook, moved.how))
@@ -184,7 +193,7 @@ def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
             hook=hook,
             expected="files as they were",
             hint="remove temporary files in the function that made them" if moved.how == "made" else "",
-            severity=_severity(moved),
+            severity=WARNING if _is_message(probe, hook, moved) else _severity(moved),
         )
     for hook in READERS:
         if probe.own(hook):

@@ -90,6 +90,15 @@ class Extraction(NamedTuple):
     comparison: Comparison
 
 
+def _words(text: str) -> list[str]:
+    """The lines without what isn't UTF-8, of which encodings make one mark or several."""
+    return [re.sub(r"[\ufffd\udc80-\udcff]+", "", line).rstrip() for line in text.strip().splitlines()]
+
+
+def _first_text(recording: Recording) -> int:
+    return 1 + max(i for i, line in enumerate(recording.lines) if says(line, recording.texts[0]))
+
+
 class AgentProbe(Probe):
     """An agent under observation."""
 
@@ -268,6 +277,11 @@ class AgentProbe(Probe):
         """agent_extract_response on a file with this content."""
         return self.call("agent_extract_response", self.scratch.file(name, data))
 
+    def unwraps(self, data: bytes) -> bool:
+        """Whether agent_extract_response gives just what the scripted CLI has printed, from what was made of it."""
+        result = self.extract(data, "wrapped.log")
+        return not result.trouble and _words(result.stdout) == _words((FIRST + SECOND).decode(errors="replace"))
+
     def _extract(self, recording: Recording) -> Extraction:
         result = self.extract(b"".join(recording.lines))
         return Extraction(recording, result, compare(result.stdout, recording))
@@ -339,7 +353,7 @@ class AgentProbe(Probe):
         if recording is None or not self.has("agent_format_display"):
             return None
         files = self.scratch.files()
-        cut = 1 + max(i for i, line in enumerate(recording.lines) if says(line, recording.texts[0]))
+        cut = _first_text(recording)
         out = bytearray()
 
         def shows(text: str) -> bool:
@@ -359,6 +373,16 @@ class AgentProbe(Probe):
                 end_session(process)
         self.note_files("agent_format_display", files)
         return Display(early, shows(recording.texts[0]), shows(recording.texts[-1]), process.returncode)
+
+    @once
+    def shows_first_text(self) -> bool:
+        """Whether agent_format_display shows the first text when there is nothing but what leads to it."""
+        recording = self.recording()
+        if recording is None:
+            return False
+        lines = b"".join(recording.lines[: _first_text(recording)])
+        ran = self.call("agent_format_display", stdin=lines)
+        return plain(recording.texts[0]) in plain(_COLOURS.sub("", ran.stdout))
 
     @once
     def display_clean(self) -> Display | None:

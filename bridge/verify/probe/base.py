@@ -196,7 +196,9 @@ class Probe:
     def _guess_cli(self) -> None:
         """Give a scripted CLI to the programs that the script looks for."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
-            for name in _ASKED_FOR.findall(file.read()):
+            text = file.read()
+            self.scratch.places.mention(set(re.findall(r"[a-z][a-z0-9-]*", text)))
+            for name in _ASKED_FOR.findall(text):
                 if not self.scratch.is_system_program(name):
                     self.scratch.add_cli(name)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
-from bridge.process.ask import TOO_LONG
+from bridge.process.ask import ask
 from bridge.shell.protocol import quote
 from bridge.verify.probe.base import DEADLINE, HookResult, Probe, once
-from bridge.verify.probe.scratch import PROMPT_FILE
+from bridge.verify.probe.far import WRAPPERS, decoded
+from bridge.verify.probe.scratch import FILES, PROMPT_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +65,25 @@ class Build(NamedTuple):
         )
 
 
+class Received(NamedTuple):
+    """What the program at the far end of a command is given.
+
+    direct: its arguments and its stdin. beside: its environment, and the files that its arguments name.
+    known: whether it was started; otherwise `direct` is the command itself.
+    """
+
+    direct: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    known: bool = True
+
+    def count(self, text: str) -> int:
+        """How often a text arrives there, as it is or in a form from which it can be had back."""
+        for values in (self.direct, self.beside):
+            if found := sum(value.count(text) for value in values):
+                return found
+        return sum(value.count(text) for value in decoded((*self.direct, *self.beside)))
+
+
 class LiveCommand(NamedTuple):
     """One call of ``driver_prepare_live_command``.
 
@@ -87,6 +107,7 @@ class DriverProbe(Probe):
         super().__init__(script, bash, budget, deadline)
         self._answers: dict[str, HookResult] = {}
         self._built: dict[Build, HookResult] = {}
+        self._received: dict[Build, Received] = {}
 
     def prepare(self, shell: Shell) -> None:
         """The default stubs of the contract, the loop's functions, and the settings as a host has them."""
@@ -193,6 +214,9 @@ class DriverProbe(Probe):
         if case not in self._built:
             self.cli()  # see answer
             self._built[case] = self.build_again(case, "\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()\n")
+            argv = self.argv(case)
+            if argv is not None:  # at once: the next build may write the same files
+                self._received[case] = self._follow(case, argv)
         return self._built[case]
 
     def build_again(self, case: Build, first: str = "") -> HookResult:
@@ -202,31 +226,72 @@ class DriverProbe(Probe):
         arguments = (case.prompt, case.context, case.session, *case.extra)
         return self.call("driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host)
 
+    def build_apart(self, case: Build, host: str) -> HookResult:
+        """Build in a subshell, in which `host` is run first: what ends that leaves the living shell alone."""
+        self.cli()  # see answer
+        words = " ".join(quote(word) for word in ("driver_build_command", case.prompt, case.context, case.session))
+        code = f"""{case.settings()}
+(
+CLAUDE_CMD_ARGS=()
+{host}
+{words} >/dev/null && \\builtin printf '%s\\0' ${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}}
+)"""
+        result = self.call("eval", code)
+        return result._replace(hook="driver_build_command", value=result.stdout.split("\0")[:-1])
+
     def argv(self, case: Build) -> list[str] | None:
         """The command of this case; None when none was built."""
         answer = self.build(case)
         return list(answer.value) if answer.ok and isinstance(answer.value, list) and answer.value else None
 
-    def arrives(self, argv: list[str], text: str, path: str) -> bool:
-        """Run this command with the scripted CLI: whether the CLI is started with the prompt, in whatever way."""
-        control = self.scratch.control
-        (control / "first").write_bytes(b"")
-        if shutil.which(argv[0], path=self.scratch.path) is None:
-            return True  # not to be told here
-        with self.scratch.gate() as let_through:
-            let_through()
-            ran = self.run(argv)
-            if ran.status == TOO_LONG:
-                return True
-            given = [(control / name).read_bytes() for name in ("argv", "stdin") if (control / name).exists()]
-            return any(text.encode(errors="surrogateescape") in data or path.encode() in data for data in given)
+    def received(self, case: Build) -> Received:
+        """What arrives at the far end of the command of this case; nothing when none was built."""
+        self.build(case)
+        return self._received.get(case, Received((), known=False))
+
+    def _follow(self, case: Build, argv: list[str]) -> Received:
+        direct, known, environment = argv, False, list[str]()
+        if os.path.basename(argv[0]) in WRAPPERS:
+            given = self._far_end(argv)
+            if given:
+                direct, environment, known = given[0], given[1], True
+            elif case != Build() and self.received(Build()).known:
+                return Received(())  # there it was started
+        beside = [*environment, *filter(None, (self._content(value, case.prompt) for value in direct))]
+        return Received(tuple(direct), tuple(beside), known)
+
+    def _content(self, value: str, prompt: str) -> str | None:
+        """Of a file that an argument names: not of the prompt's own."""
+        name = re.sub(r"^(--?[\w-]+=)?@?", "", value)
+        if not name or len(name) > 1000 or "\n" in name or "\0" in name:
+            return None
+        path = self.scratch.project / name
+        if name == prompt or not path.is_file() or not str(path.resolve()).startswith(str(self.scratch.root)):
+            return None
+        return path.read_bytes()[: 1 << 20].decode("utf-8", "surrogateescape")
+
+    def _far_end(self, argv: list[str]) -> tuple[list[str], list[str]] | None:
+        """Run a command with stand-ins for all that it starts: arguments and stdin of the last, its environment."""
+        places = self.scratch.places
+        places.for_command([*self._words_of_the_command(), self.cli()])
+        argv = [os.path.basename(argv[0]), *argv[1:]]
+        environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
+        environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
+        self.limit()
+        ask(argv, cwd=self.scratch.project, env=environment, patience=self.patience)
+        return places.take()
+
+    @once
+    def _words_of_the_command(self) -> list[str]:
+        built = self.build_again(Build(), "CLAUDE_CMD_ARGS=()\n")
+        text = FILES[PROMPT_FILE].rstrip("\n")
+        return [value for value in built.value or [] if text not in value or len(value) > len(text) + 2]
 
     @once
     def session(self) -> str | None:
         """A session id of a shape that this driver passes on; None when it passes none."""
         for candidate in (SESSION, *OTHER_SESSIONS):
-            argv = self.argv(Build(session=candidate, resume="true"))
-            if argv is not None and any(candidate in argument for argument in argv):
+            if self.received(Build(session=candidate, resume="true")).count(candidate):
                 return candidate
         return None
 

@@ -19,6 +19,7 @@ from bridge.process.processes import send
 from bridge.process.table import environments
 from bridge.shell.environment import provide
 from bridge.stream.jq_provided import COMMANDS
+from bridge.verify.probe.far import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,6 +96,11 @@ class Scratch:
         self._provided = provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided")
         if self._provided:
             self._system.append(f"{self.root}/provided")
+        shell = shutil.which("bash", path=os.pathsep.join(self._system)) or "/bin/bash"
+        system = os.pathsep.join(self._system)
+        self.places = Places(self.root / "outside", self.root / "far", self.control, shell, system)
+        self.places.lay_out()
+        self._system.insert(0, str(self.places.outside))
 
     def close(self) -> None:
         """Remove all of it."""

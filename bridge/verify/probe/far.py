@@ -1,0 +1,223 @@
+"""What arrives at the far end of a command: the argv, stdin and environment of the program that it is all for.
+
+Stand-ins for what starts another program, here or elsewhere (ssh, docker, npx, sudo ...), are on PATH in front of
+the real ones, so that none of these is ever started.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+_SHELLS = ("bash", "sh", "dash", "zsh", "ksh", "env")
+_STARTERS = (
+    *("ssh", "autossh", "mosh", "sudo", "doas", "su", "runuser", "docker", "podman", "nerdctl", "docker-compose"),
+    *("kubectl", "oc", "devcontainer", "mise", "nix", "direnv", "limactl", "vagrant"),
+    *("npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv"),
+)
+_OUTSIDE = (
+    *("git", "scp", "sftp", "rsync", "curl", "wget", "nc", "ncat", "telnet", "ftp", "gh", "glab", "aws", "gcloud"),
+    *("az", "helm", "pip", "pip3", "brew", "apt", "apt-get", "open", "xdg-open", "osascript", "systemctl", "mail"),
+)
+REPLACED = (*_STARTERS, *_OUTSIDE)
+"""Programs that never run: they reach outside of the machine, or start what does."""
+
+_LOCAL = (
+    "timeout",
+    "gtimeout",
+    "nice",
+    "ionice",
+    "nohup",
+    "stdbuf",
+    "setsid",
+    "xargs",
+    "command",
+    "time",
+    "script",
+)
+WRAPPERS = frozenset((*_SHELLS, *_STARTERS, *_LOCAL))
+"""Programs that start another one, which they are given."""
+
+_PLAIN = frozenset(
+    (
+        *("cat", "cd", "echo", "printf", "base64", "jq", "sed", "tr", "awk", "head", "tail", "tee", "test", "true"),
+        *("false", "sleep", "mkdir", "rm", "dirname", "basename", "pwd", "date", "grep", "cut", "sort", "wc", "od"),
+        *("mktemp", "export", "exec", "eval", "source", "set", "unset", "read", "if", "then", "fi", "while", "do"),
+        *("done", "for", "case", "esac", "in", "local", "return", "exit", "python3", "perl", "trap", "umask"),
+        *_LOCAL,
+    )
+)
+
+_RECORD = r"""#!@BASH@
+shopt -u expand_aliases
+n=$(($(cat '@CONTROL@/far.count' 2>/dev/null || echo 0) + 1))
+echo "$n" >'@CONTROL@/far.count'
+{
+    printf '%s\0' "$#" "$@"
+    IFS= read -r -d '' text || :
+    printf '%s\0' "$text"
+    for name in $(compgen -e); do
+        case $name in PATH | BASH_ENV | PWD | OLDPWD | SHLVL | _) ;; *) printf '%s\0' "${!name}" ;; esac
+    done
+} >"@CONTROL@/far.$n"
+exit 0
+"""
+_PROGRAM = '#!@BASH@\nexec \'@CONTROL@/record\' "${0##*/}" "$@"\n'
+# Folders and files of the far side aren't here; and what a shell there would find may be missing here.
+_BASH_ENV = """cd() { :; }
+pushd() { :; }
+source() { :; }
+command_not_found_handle() { '@CONTROL@/record' "$@"; }
+"""
+
+
+class Places(NamedTuple):
+    """Where stand-ins live. outside: for what reaches outside. far: for all else that a command may start."""
+
+    outside: Path
+    far: Path
+    control: Path
+    bash: str
+    system: str
+
+    def lay_out(self) -> None:
+        """Make the stand-ins for programs that must not run."""
+        self.outside.mkdir()
+        program = self.outside / ".stand-in"
+        self._write(program, files(__package__).joinpath("far.sh").read_text())
+        for name in REPLACED:
+            if shutil.which(name, path=self.system):
+                os.link(program, self.outside / name)
+
+    def mention(self, names: Iterable[str]) -> None:
+        """A script knows these: the ones that may not run have a stand-in, installed here or not."""
+        for name in names:
+            if name in REPLACED and not (self.outside / name).exists():
+                os.link(self.outside / ".stand-in", self.outside / name)
+
+    def for_command(self, argv: Sequence[str]) -> None:
+        """Make the rest for commands of this kind: shells, starters, and recorders for the words in it."""
+        if not self.far.exists():
+            self.far.mkdir()
+            self._write(self.control / "record", _RECORD)
+            self._write(self.control / "far.bash", _BASH_ENV)
+            self._write(self.control / "program", _PROGRAM)
+            for name in (*_SHELLS, *REPLACED):
+                os.link(self.outside / ".stand-in", self.far / name)
+        for word in re.findall(r"(?<![\w./+-])[A-Za-z][\w.+-]*", " ".join(argv)):
+            if word not in _PLAIN and not (self.far / word).exists():
+                os.link(self.control / "program", self.far / word)
+
+    def _write(self, path: Path, text: str) -> None:
+        for key, value in (("@BASH@", self.bash), ("@CONTROL@", str(self.control)), ("@SYSTEM@", self.system)):
+            text = text.replace(key, value)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def take(self) -> tuple[list[str], list[str]] | None:
+        """Arguments and stdin of what was started at the far end since the last time, and its environment."""
+        given, environment = list[str](), list[str]()
+        for path in sorted(self.control.glob("far.[0-9]*")):
+            values = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")
+            count = int(values[0])
+            given += values[1 : count + 2]
+            environment += values[count + 2 :]
+            path.unlink()
+        (self.control / "far.count").unlink(missing_ok=True)
+        return (given, environment) if given else None
+
+
+def decoded(values: Iterable[str]) -> list[str]:
+    """What the far end can have back of these: what is JSON, base64, quoted for a shell, or percent-encoded."""
+    found: dict[str, None] = {}
+    for value in values:
+        inner = [text for text in _decode(value) if text != value]
+        found.update(dict.fromkeys(inner))
+        for text in inner:
+            found.update(dict.fromkeys(more for more in _decode(text) if more != text))
+    return list(found)
+
+
+def _decode(value: str) -> Iterator[str]:
+    yield from _strings_of_json(value)
+    yield from _base64(value)
+    if re.search(r"[\\']", value):
+        with contextlib.suppress(ValueError):
+            yield from shlex.split(_ANSI_C.sub(_plain_quotes, value))
+    if re.search(r"%[0-9A-Fa-f]{2}", value):
+        yield unquote(value, errors="surrogateescape")
+
+
+_ANSI_C = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "E": "\x1b", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def _plain_quotes(found: re.Match[str]) -> str:
+    """``$'...'``, as ``%q`` of bash writes it, in quotes that every shell knows."""
+
+    def byte(escape: re.Match[str]) -> bytes:
+        text = escape[1]
+        return bytes((int(text, 8) & 255,)) if text.isdigit() else _ESCAPES.get(text, text).encode()
+
+    parts = re.split(r"(\\(?:[0-7]{1,3}|.))", found[1], flags=re.DOTALL)
+    whole = b"".join(
+        byte(escape) if (escape := re.fullmatch(r"\\([0-7]{1,3}|.)", part, re.DOTALL)) else _bytes(part)
+        for part in parts
+    )
+    return shlex.quote(whole.decode("utf-8", "surrogateescape"))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def spoilt_json(value: str) -> bool:
+    """Whether this was meant as a JSON object, and is none."""
+    text = re.sub(r"^--?[\w-]+=", "", value).strip()
+    if not re.match(r'\{\s*"[\w-]+"\s*:', text) or not text.endswith("}"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _strings_of_json(value: str) -> Iterator[str]:
+    start = re.search(r"[{\[\"]", value)
+    if start is None:
+        return
+    try:
+        left = [json.JSONDecoder().raw_decode(value[start.start() :])[0]]
+    except (ValueError, RecursionError):
+        return
+    while left:
+        node = left.pop()
+        if isinstance(node, str):
+            yield node
+        elif isinstance(node, dict):
+            left += node.values()
+        elif isinstance(node, list):
+            left += node
+
+
+def _base64(value: str) -> Iterator[str]:
+    for word in re.findall(r"[A-Za-z0-9+/_-]{16,}={0,2}", value.replace("\n", "")):
+        if len(word) % 4 == 0:
+            try:
+                yield base64.b64decode(word.translate({45: 43, 95: 47}), validate=True).decode()
+            except (binascii.Error, ValueError):
+                continue

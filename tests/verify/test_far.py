@@ -1,0 +1,163 @@
+"""What arrives at the far end of a command, and that nothing of the machine is started to find out."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.verify.probe.far import REPLACED, decoded
+
+from .mutants import sound_scripts
+from .standin import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARRIVAL = ["RB104", "RB105", "RB106", "RB107", "RB108", "RB109"]
+DRIVER = """driver_name() { echo far; }
+driver_display_name() { echo Far; }
+driver_cli_binary() { echo CLI; }
+driver_valid_tools() { VALID_TOOL_PATTERNS=(a b); }
+driver_supports_sessions() { return 1; }
+driver_build_command() {
+    local p q
+    if [[ ! -f "$1" ]]; then echo "no prompt" >&2; return 1; fi
+    p=${2:+$2$'\\n\\n'}$(<"$1")
+    printf -v q %q "$p"
+    CLAUDE_CMD_ARGS=(BUILT)
+}
+"""
+SOUND = {
+    "ssh": 'ssh -p 22 me@box "cd /srv && agent -p $q"',
+    "ssh in wrappers": 'timeout 60 nice -n 5 env A=b ssh box "exec agent -p $q"',
+    "docker run": 'docker run --rm -i -v "$PWD:/w" -w /w some/image:1 agent -p "$p"',
+    "docker run of an image that is the agent": 'docker run --rm -e KEY -it some/agent -p "$p"',
+    "docker exec of a shell": 'docker exec -i box bash -lc "agent -p $q"',
+    "podman with an environment": 'podman run -e "PROMPT=$p" image agent --from-env',
+    "npx": 'npx -y @some/agent@latest -p "$p"',
+    "npx with a package": 'npx --yes --package @some/agent agent -p "$p"',
+    "uvx": 'uvx --from some-agent agent -p "$p"',
+    "pnpm dlx": 'pnpm dlx @some/agent -p "$p"',
+    "sudo": 'sudo -n -u worker -- agent -p "$p"',
+    "kubectl": 'kubectl exec -i pod -- agent -p "$p"',
+    "a shell": """bash -c 'agent -p "$1"' agent "$p\"""",
+    "a shell with the prompt as its name": """sh -c 'agent -p "$0"' "$p\"""",
+    "setsid and stdbuf": 'setsid -w stdbuf -oL agent -p "$p"',
+    "JSON": 'agent --request "$(jq -n --arg p "$p" \'{prompt: $p}\')"',
+    "base64": 'agent --b64 "$(printf %s "$p" | base64 | tr -d "\\n")"',
+    "quoted": 'agent --shell "agent -p $q"',
+}
+BROKEN = {
+    "ssh without quotes for the far side": 'ssh box agent -p "$p"',
+    "ssh with double quotes for the far side": 'ssh box "agent -p \\"$p\\""',
+    "ssh without the prompt": "ssh box agent -p",
+    "docker exec of a shell without quotes": 'docker exec box bash -c "agent -p $p"',
+    "docker run without the prompt": "docker run --rm some/image agent -p",
+    "npx with half of the prompt": 'npx -y @some/agent -p "${p%%[[:space:]]*}"',
+    "a shell that takes a word only": """bash -c 'agent -p $1' agent "$p\"""",
+    "JSON by hand": 'agent --request "{\\"prompt\\": \\"$p\\"}"',
+}
+KNOWN = "agent"
+
+
+def _write(folder: Path, built: str) -> Path:
+    path = folder / "far.sh"
+    cli = built.split()[0] if built.split()[0] in ("ssh", "docker", "npx", "podman") else KNOWN
+    path.write_text(DRIVER.replace("CLI", cli).replace("BUILT", built))
+    return path
+
+
+@pytest.mark.parametrize("what", SOUND)
+def test_what_can_be_had_back_has_arrived(what: str, tmp_path: Path) -> None:
+    ran = verify(_write(tmp_path, SOUND[what]), ARRIVAL)
+    assert [finding.message for finding in ran.alarms] == []
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_the_far_side_takes_apart_has_not(what: str, tmp_path: Path) -> None:
+    ran = verify(_write(tmp_path, BROKEN[what]), ARRIVAL)
+    assert {"RB105", "RB106", "RB107"} & ran.codes
+
+
+def test_decoding() -> None:
+    text = 'it\'s "a" text\nof two lines ✓, with %s and $(x)'
+    for value in (
+        json.dumps({"a": [1, {"b": text}]}),
+        f"--request={json.dumps(text)}",
+        base64.b64encode(text.encode()).decode(),
+        base64.urlsafe_b64encode(text.encode()).decode(),
+        json.dumps({"p": base64.b64encode(text.encode()).decode()}),
+    ):
+        assert text in decoded([value]), value
+    assert text not in decoded([text[:-1], text[1:], "[" * 5000])
+
+
+def test_nothing_that_reaches_outside_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, programs = tmp_path / "started", tmp_path / "bin"
+    programs.mkdir()
+    for name in REPLACED:
+        (programs / name).write_text(f'#!/bin/sh\necho "$0 $*" >>"{log}"\n')
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    calls = "; ".join(f"{name} run box true >/dev/null 2>&1" for name in REPLACED)
+    for number, built in enumerate(SOUND[what] for what in ("ssh", "docker run", "npx", "sudo", "kubectl")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = _write(folder, built)
+        path.write_text(
+            path.read_text() + f"driver_check_available() {{ {calls}; command -v {KNOWN} >/dev/null; }}\n"
+        )
+        verify(path, [*ARRIVAL, "RB076"])
+    assert not log.exists(), log.read_text()
+
+
+def test_a_variable_without_default_is_one_verdict(tmp_path: Path) -> None:
+    path = tmp_path / "far.sh"
+    text = DRIVER.replace("CLI", "agent").replace("local p q", 'local p q; [ -n "$MY_MODEL" ] && q=x')
+    path.write_text(text.replace("BUILT", 'agent -p "$p"'))
+    found = [finding for finding in verify(path).findings if finding.code in ("RB120", "RB124")]
+    assert [finding.message.partition(" the ")[0] for finding in found] == ["with set -u"]
+
+
+@pytest.mark.parametrize(
+    "line", ["p=1 q= CLAUDE_CMD_ARGS=(agent) ", 'CLAUDE_CMD_ARGS=(agent) p=$(<"$1") q=', "q=() CLAUDE_CMD_ARGS=()"]
+)
+def test_an_array_is_reset_wherever_on_the_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "far.sh"
+    path.write_text(
+        DRIVER.replace("CLI", "agent").replace("CLAUDE_CMD_ARGS=(BUILT)", f'{line}; CLAUDE_CMD_ARGS+=("$p")')
+    )
+    assert verify(path, ["RB024"]).codes == set()
+
+
+AGENT = """AGENT_CLI=plain
+agent_invoke() { plain run <"$1" MADE; }
+agent_extract_response() { agent_format_display <"$1"; }
+agent_format_display() { local l; while read -r l; do jq -r '.text // empty' <<<"$l" 2>/dev/null || :; done; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "codes"),
+    [
+        ("| jq -Rc --unbuffered '{text: .}'; return ${PIPESTATUS[0]}", set()),
+        ("| while IFS= read -r l; do jq -cn --arg t \"$l\" '{text: $t}'; done; return ${PIPESTATUS[0]}", set()),
+        ("| sed 1d | jq -Rc '{text: .}'; return ${PIPESTATUS[0]}", {"RB174"}),
+        ('; echo \'{"text": "done"}\'', {"RB174"}),
+    ],
+)
+def test_plain_text_may_be_wrapped_in_events(made: str, codes: set[str], tmp_path: Path) -> None:
+    path = tmp_path / "plain.sh"
+    path.write_text(AGENT.replace("MADE", made))
+    assert verify(path, ["RB174"]).codes == codes
+
+
+STRANGERS = [path for path in sound_scripts() if path.stem in ("acme", "aider-file", "kiro", "qwen-docker", "corp")]
+
+
+@pytest.mark.parametrize("path", STRANGERS, ids=lambda path: path.stem)
+def test_a_stranger_s_driver_is_sound(path: Path) -> None:
+    assert [f"{finding.code} {finding.message}" for finding in verify(path).alarms] == []
