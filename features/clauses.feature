@@ -154,6 +154,7 @@ Feature: The numbered clauses of the contract of drivers
       | RB122 | No session from a driver without sessions |
       | RB123 | An empty value leaves no option           |
       | RB124 | Building leaves the loop's stdin alone    |
+      | RB125 | Options have their place and their value  |
 
   Scenario Outline: Live output: <clause>
     When the script is verified

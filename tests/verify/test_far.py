@@ -133,6 +133,35 @@ def test_an_array_is_reset_wherever_on_the_line(line: str, tmp_path: Path) -> No
     assert verify(path, ["RB024"]).codes == set()
 
 
+IN_PLACE = {
+    'agent --yolo -- "$p" --resume "$3"': "'--resume' is behind --, where it is no option",
+    'agent --output-format --yolo -p "$p" ${3:+--resume "$3"}': "--output-format has no value",
+    'agent run ${3:+"$3"} -p "$p"': "the session id is there without an option, behind 'run'",
+    'ssh box "agent -p -- $q --resume $3"': "'--resume' is behind --, where it is no option",
+    'agent run ${3:+--resume "$3"} -- "$p"': "",
+    'agent threads continue ${3:+"$3"} -x "$p"': "",
+    'npm exec --yes -- agent --yolo ${3:+--resume "$3"} -p "$p"': "",
+    'company-run -- agent --yolo ${3:+--resume "$3"} -p "$p"': "",
+    'agent --output-format json --model "$2" ${3:+--resume="$3"} "$p"': "",
+}
+
+
+@pytest.mark.parametrize("built", IN_PLACE)
+def test_options_stand_where_they_count(built: str, tmp_path: Path) -> None:
+    path = _write(tmp_path, built)
+    path.write_text(path.read_text().replace("return 1; }", "return 0; }"))
+    assert [finding.message for finding in verify(path, ["RB125"]).findings] == [IN_PLACE[built]] * bool(
+        IN_PLACE[built]
+    )
+
+
+@pytest.mark.parametrize("program", [".[0].text", '.text + 1 | ltrimstr("x") | error'])
+def test_a_filter_that_fails_on_every_event_is_an_error(program: str, tmp_path: Path) -> None:
+    path = _write(tmp_path, 'agent -p "$p"')
+    path.write_text(path.read_text() + f"driver_stream_filter() {{ echo '{program}'; }}\n")
+    assert "an error for every event" in verify(path, ["RB137"]).alarms[0].message
+
+
 AGENT = """AGENT_CLI=plain
 agent_invoke() { plain run <"$1" MADE; }
 agent_extract_response() { agent_format_display <"$1"; }

@@ -276,6 +276,9 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
         before = program.errors
         shown = b"".join(program.stream(lines)).decode(errors="replace")
         failed = program.errors - before
+        if object_like and failed >= len(lines) and _fails_on_all(program):
+            yield Problem(f"jq reports an error for every event: {said(program.last_error or '')}")
+            return
         if shown.strip() and not identity:
             yield Problem(
                 f"for events that it can't know it shows {said(shown)}",
@@ -289,6 +292,15 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
                 severity=WARNING if object_like else INFO,
             )
             return
+
+
+def _fails_on_all(program: Filter) -> bool:
+    for recording in recordings().values():
+        before = program.errors
+        shown = b"".join(program.stream(recording.lines))
+        if shown.strip() or program.errors - before < len(recording.lines):
+            return False
+    return True
 
 
 @behaviour("RB138", "The filter works line by line", DRIVER, hook=FILTER)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
-from bridge.verify.checks.driver_command import CONTEXT, HOOK, beyond
+from bridge.verify.checks.driver_command import CONTEXT, HOOK, beyond, prompt_text
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import ALLOWED, Build, DriverProbe
+from bridge.verify.probe.far import WRAPPERS
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
 if TYPE_CHECKING:
@@ -272,6 +275,51 @@ def unusual_host(subject: Subject) -> Iterator[Problem]:
         if not answer.trouble and (answer.value != argv or not answer.ok):
             why = f": {said(answer.stderr)}" if answer.stderr else ""
             yield Problem(f"with {name} the command differs, or there is none{why}")
+
+
+_NEED_A_VALUE = re.compile(
+    r"--(output-format|model|session-id|permission-mode|approval-mode|max-turns|message-file|append-system-prompt)"
+)
+
+
+@behaviour("RB125", "Options have their place and their value", DRIVER, hook=HOOK)
+def options_in_place(subject: Subject) -> Iterator[Problem]:
+    """``--`` ends the options: what stands behind it is text for the agent, whatever it looks like. An option that
+    takes a value takes the next word for it, even if that is an option; and an id without its option is text.
+
+    Bad:  CLAUDE_CMD_ARGS=("my-cli" "--" "$prompt" "--resume" "$session_id")
+    Good: CLAUDE_CMD_ARGS=("my-cli" "--resume" "$session_id" "--" "$prompt")
+    """
+    probe = subject.driver
+    base, session = Build(), probe.session()
+    for case in (base, Build(context=CONTEXT, session=session or "", resume="true")):
+        received = probe.received(case)
+        argv = list(received.direct[:-1] if received.known else received.direct)  # without its stdin
+        if not argv or (not received.known and os.path.basename(argv[0]) in WRAPPERS):
+            continue
+        for option, following in pairwise([*argv, "--"]):
+            if _NEED_A_VALUE.fullmatch(option) and re.match(r"--([a-z]|$)", following):
+                yield Problem(f"{option} has no value", hint=f"it takes {said(following)} for it")
+                return
+        if (late := _late_option(argv, prompt_text(probe, case))) is not None:
+            yield Problem(f"{said(late)} is behind --, where it is no option", hint="put it in front")
+            return
+    resumed = probe.argv(Build(session=session or "", resume="true")) or []
+    if session is not None and beyond(resumed, probe.argv(base) or []) == [session]:
+        before = resumed[resumed.index(session) - 1]
+        if not re.search(r"res|sess|cont|thread|conv|chat|id\b|^-\w$", before):
+            yield Problem(f"the session id is there without an option, behind {said(before)}")
+
+
+def _late_option(argv: list[str], text: str) -> str | None:
+    """An option behind ``--`` when the prompt is there as well, not the command line of another program."""
+    if "--" not in argv:
+        return None
+    behind = argv[argv.index("--") + 1 :]
+    at = next((i for i, value in enumerate(behind) if text in value), None)
+    if at is None or (at > 0 and not behind[0].startswith("-")):
+        return None
+    return next((v for v in behind if re.fullmatch(r"--[a-z][\w-]*(=\S*)?", v)), None)
 
 
 @behaviour("RB123", "An empty value leaves no option", DRIVER, hook=HOOK, severity=WARNING)
