@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Self
 
 from bridge import timestamps
@@ -136,7 +136,9 @@ class ActiveRun:
         try:
             self.end_leftovers()
             if self._reason:
-                self._write(end=self._reason, agent=None, pause=None)
+                # A disk that is full has ended the loop: that is the error to tell of, and not the second one.
+                with nullcontext() if error is None else suppress(BridgeError):
+                    self._write(end=self._reason, agent=None, pause=None)
         finally:
             self._held.close()
 

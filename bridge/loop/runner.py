@@ -122,7 +122,7 @@ class _Loop(Generic[S, O]):
                     decision = yield from self._iterations()
                 except BaseException as error:
                     ending = None if isinstance(error, GeneratorExit) else self.store.ended_by(error)
-                    self._interrupted(error, told=ending is None)
+                    self._interrupted(error, ending)
                     if ending is None:
                         raise
                     decision = ending
@@ -156,15 +156,17 @@ class _Loop(Generic[S, O]):
             decision.status,
         )
 
-    def _interrupted(self, error: BaseException, *, told: bool) -> None:
+    def _interrupted(self, error: BaseException, ending: Decision | None) -> None:
         """Put down that the loop ends in the middle; what can't be written now is no reason to hide why."""
         action, reason = interruption(error)
+        if ending is not None and isinstance(error, Exception):
+            reason = ending.reason
         turn = None
         with suppress(BridgeError):
             if self.under_way is not None:
                 turn = self._keep(interrupted(self.under_way, reason, self.clock.now().timestamp()))
         self.under_way = None
-        if not told:  # it is told of as a loop that has ended: in the iteration that was begun last
+        if ending is not None:  # it is told of as a loop that has ended: in the iteration that was begun last
             self.state = replace(self.state, iteration=max(self.state.iteration, self.begun))
             return
         if action == "interrupted":

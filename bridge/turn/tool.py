@@ -298,7 +298,7 @@ def first_line(error: BaseException) -> str:
 def stderr_tail(path: Path | None) -> bytes:
     """Return the end of what a turn wrote to stderr; the agent may have tidied it away."""
     if path is not None:
-        with suppress(FileNotFoundError), open(path, "rb") as file:
+        with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _STDERR_TAIL))
             return file.read()
     return b""

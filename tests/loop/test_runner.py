@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from contextlib import closing
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.errors import ArgumentTooLong, ProgramNotFound
+from bridge.errors import ArgumentTooLong, ProgramNotFound, ProjectUnusable
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.policy import Limits, Verdict
@@ -434,6 +435,24 @@ def test_an_interruption_is_written_down_where_a_second_signal_comes(project: Pa
         events.throw(SystemExit(143))
     record = state_of(project)
     assert (record["status"], record["exit_reason"]) == ("stopped", "SIGTERM")
+
+
+def test_a_turn_that_puts_a_file_where_the_logs_were_is_no_bug_of_ours(project: Path) -> None:
+    spoil = "run:import shutil; shutil.rmtree('.ralph/logs'); open('.ralph/logs', 'w').close()\n"
+    script(project, text("one") + spoil + STOP)
+    with pytest.raises(ProjectUnusable, match="logs"):
+        loop(project, FakeDriver(sessions=False))
+
+
+def test_the_error_that_ended_it_is_told_where_the_end_can_t_be_written(project: Path) -> None:
+    class NoCli(FakeDriver):
+        def build_command(self, *_: str) -> list[str]:
+            shutil.rmtree(project / ".ralph")
+            (project / ".ralph").touch()
+            return ["no-such-cli"]
+
+    with pytest.raises(ProgramNotFound, match="no-such-cli"):
+        loop(project, NoCli(live=False))
 
 
 def test_an_error_is_written_down(project: Path) -> None:

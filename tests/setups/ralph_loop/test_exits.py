@@ -98,7 +98,8 @@ def test_exit_n_of_a_hook(ralph: Ralph, hook: str) -> None:
     assert ralph.reason() == f"Exit: {hook} called exit (code 42)"
     # Behind the program, its turn is over and known; before it, there was none.
     ran = hook == "agent_post_iteration"
-    assert [each["result"] for each in ralph.turns()] == ["success" if ran else "interrupted"]
+    (turn,) = ralph.turns()
+    assert (turn["result"], turn["error"]) == (("success", None) if ran else ("interrupted", f"{hook} called exit"))
     assert ralph.run("run", "plan", "--strict-compat").returncode == 42
 
 
