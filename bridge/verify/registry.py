@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Judge = Callable[[Subject], Iterator["Problem"]]
 
 DRIVER, AGENT, BOTH = ("driver",), ("agent",), ("driver", "agent")
+NOT_JUDGED = "not judged"
+"""Begins the note of a check that could not tell: nothing is wrong with the script for that."""
 _ROOMS = (
     "script", "sourcing", "hooks", "running", "driver_answers", "driver_command", "driver_settings",
     "driver_sessions", "driver_live", "agent_text", "agent_runs",

@@ -162,6 +162,19 @@ def test_a_filter_that_fails_on_every_event_is_an_error(program: str, tmp_path: 
     assert "an error for every event" in verify(path, ["RB137"]).alarms[0].message
 
 
+def test_what_could_not_be_judged_is_said(tmp_path: Path) -> None:
+    path = _write(tmp_path, 'docker compose --profile agents up agent "$p"')
+    text = "driver_stream_filter() { echo 'select(.kind? == 7) | .words'; }\n"
+    text += "driver_extract_session_id_from_output() { sed -n 's/^run=//p' \"$1\"; }\n"
+    path.write_text(path.read_text() + text)
+    found = {f.code: f.message for f in verify(path, ["RB105", "RB135", "RB150"]).findings}
+    assert found == {
+        "RB105": "not judged: 'docker' was not seen to start the CLI",
+        "RB135": "not judged: no recorded events match it",
+        "RB150": "not judged: no recorded output gives its id",
+    }
+
+
 AGENT = """AGENT_CLI=plain
 agent_invoke() { plain run <"$1" MADE; }
 agent_extract_response() { agent_format_display <"$1"; }

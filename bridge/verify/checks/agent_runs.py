@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe.agent import FIRST, SECOND, STATUS
 from bridge.verify.recordings import BAD_LINES, compare
-from bridge.verify.registry import AGENT, Problem, behaviour, said
+from bridge.verify.registry import AGENT, NOT_JUDGED, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +208,7 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
         return
     understands = len(verdict.missing) < len(recording.texts) or probe.understands_a_line()
     if not probe.knows_cli() and not verdict.broken and not understands:
-        yield Problem("no recorded output matches it", severity=INFO)
+        yield Problem(f"{NOT_JUDGED}: no recorded output matches it", severity=INFO)
         return
     if recording.texts[-1] not in verdict.missing + verdict.broken and verdict.nothing_else:
         # The last message is what signals are looked for in.

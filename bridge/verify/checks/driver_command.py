@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
-from bridge.verify.probe.far import spoilt_json
+from bridge.verify.probe.far import WRAPPERS, spoilt_json
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
-from bridge.verify.registry import DRIVER, Problem, behaviour, said
+from bridge.verify.registry import DRIVER, NOT_JUDGED, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,6 +205,9 @@ def prompt_is_there(subject: Subject) -> Iterator[Problem]:
     Good: CLAUDE_CMD_ARGS=("my-cli" "--json" "-p" "$prompt")
     """
     probe = subject.driver
+    built = probe.argv(Build())
+    if built and os.path.basename(built[0]) in WRAPPERS and not probe.received(Build()).known:
+        yield Problem(f"{NOT_JUDGED}: {said(built[0])} was not seen to start the CLI", severity=INFO)
     for case in (Build(), Build(context=CONTEXT, session=probe.session() or "", resume="true")):
         argv = probe.argv(case)
         if not argv:

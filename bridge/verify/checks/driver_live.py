@@ -10,7 +10,7 @@ from bridge.verify.checks.driver_sessions import EXTRACT, FALLBACK
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import Build, DriverProbe
 from bridge.verify.recordings import Comparison, Recording, compare, recordings, recordings_of
-from bridge.verify.registry import DRIVER, Problem, behaviour, said
+from bridge.verify.registry import DRIVER, NOT_JUDGED, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -200,8 +200,9 @@ def filter_shows_text(subject: Subject) -> Iterator[Problem]:
         verdicts = [_run(program, recording) for recording in recordings().values()]
         if not any(verdict.shows for verdict in verdicts):
             broken = any(verdict.broken and not verdict.missing for verdict in verdicts)
+            unknown = f"{NOT_JUDGED}: no recorded events match it"
             yield Problem(
-                "the text is shown with its line breaks changed" if broken else "no recorded events match it",
+                "the text is shown with its line breaks changed" if broken else unknown,
                 severity=WARNING if broken else INFO,
             )
         return

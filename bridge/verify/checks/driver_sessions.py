@@ -10,7 +10,7 @@ from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import SESSION, Build
 from bridge.verify.probe.driver import OTHER_SESSIONS
 from bridge.verify.recordings import Recording, recordings, recordings_of
-from bridge.verify.registry import DRIVER, Problem, behaviour, said
+from bridge.verify.registry import DRIVER, NOT_JUDGED, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,7 +185,9 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
     if not mine and not any(answer.text.strip() == recording.session for recording, answer in answers):
         wrong = next((answer.text for _, answer in answers if answer.text), "")
         yield Problem(
-            f"no recorded output gives its id{': ' + said(wrong) if wrong else ''}",
+            f"no recorded output gives its id: {said(wrong)}"
+            if _is_id(wrong)
+            else f"{NOT_JUDGED}: no recorded output gives its id",
             severity=WARNING if _is_id(wrong) else INFO,
         )
 
