@@ -8,7 +8,7 @@ _crush_prompt() {
 }
 driver_name() { echo crush-env; }
 driver_display_name() { echo Crush; }
-driver_cli_binary() { crush-env
+driver_cli_binary() { echo crush; }
 driver_min_version() { echo 0.10.0; }
 driver_check_available() { command -v crush >/dev/null; }
 driver_valid_tools() {
