@@ -61,6 +61,7 @@ class TurnRequest:
         attempt: how often this iteration was tried before.
         first: no turn of this loop has run yet: what can't be started is an error and not a failed turn.
         timeout: seconds that it may take; None: any number.
+        broken: why it can't be done, which makes it a failed turn; or ''.
         variables: globals for the script of an agent.
         on_start: gets the process id of the tool when it has started, and None when it has ended.
         on_output: gets what the tool prints, as it comes: the filtered text of a live run, else its raw output.
@@ -75,6 +76,7 @@ class TurnRequest:
     attempt: int = 0
     first: bool = True
     timeout: float | None = None
+    broken: str = ""
     variables: Mapping[str, str | int] = field(default_factory=dict)
     on_start: Callable[[int | None], None] = _nothing
     on_output: Callable[[bytes], None] = _nothing
@@ -274,7 +276,7 @@ def run_turn(tool: Tool, request: TurnRequest) -> Generator[Event, None, TurnRes
         bridge.errors.ConfigurationError: the tool built no command.
         bridge.errors.BridgeError: a file can't be written, the process doesn't end.
     """
-    command = tool.prepare(request)
+    command = Command(broken=request.broken) if request.broken else tool.prepare(request)
     yield CommandBuilt(command)
     if command.broken:
         return not_started(command.broken)

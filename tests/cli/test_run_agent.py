@@ -170,6 +170,15 @@ def test_dry_run_prints_the_prompt_and_writes_nothing(agents: Project) -> None:
     assert not (agents.folder / ".ralph").exists()
 
 
+def test_a_prompt_that_is_gone_fails_the_turn(agents: Project) -> None:
+    worker(agents, "rm PROMPT.md; echo working")
+    done = agents.run("run", "--agent", "mine", "--max-iterations", "2")
+    assert done.returncode == 1
+    assert done.stdout == "> working\n"
+    assert [each["status"] for each in turns(agents)] == [0, 127]
+    assert "the prompt can't be used: No such file or directory" in done.stderr
+
+
 def test_what_is_refused(agents: Project) -> None:
     assert "exclude each other" in agents.refused("run", "--agent", "mine", "--driver", "codex")
     for words in (["--process"], ["--no-continue"], ["--allowed-tools", "Bash"]):

@@ -31,7 +31,7 @@ from bridge.loop.runs import sweep
 from bridge.loop.store import Store
 from bridge.session_id import validate_session_id
 from bridge.turn.logs import bound_logs, logs_of_turns, unused
-from bridge.turn.tool import TurnLogs, TurnRequest
+from bridge.turn.tool import TurnLogs, TurnRequest, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -127,7 +127,7 @@ class PlainStore(Store[LoopState, Outcome]):
         """Name logs that no earlier turn has used, keep all of them within their bound, write an agent's prompt."""
         number = state.iteration + 1
         context = context_for(state, plan, resumed=session is not None)
-        prompt = self._loop.prompt
+        prompt, broken = self._loop.prompt, ""
         if self._agent_prompt is not None:
             prompt = str(self._agent_prompt)
             try:
@@ -136,8 +136,8 @@ class PlainStore(Store[LoopState, Outcome]):
             except ProjectUnusable as error:
                 if number == 1:
                     raise
-                self.log("WARN", f"The last turn's prompt is used again: {error}")
-        return TurnRequest(number, prompt, self._new_logs(number), context=context, session=session)
+                broken = first_line(error)
+        return TurnRequest(number, prompt, self._new_logs(number), context=context, session=session, broken=broken)
 
     def _new_logs(self, iteration: int) -> TurnLogs:
         logs = self.logs
