@@ -1,4 +1,5 @@
 #!@BASH@
+# shellcheck disable=SC2239  # the host puts the path of its bash there
 # In the place of a program that would reach outside of this machine, or that starts another: what it would
 # start is started here, by a shell where the far side has one, and nothing leaves.
 control='@CONTROL@'
@@ -49,7 +50,7 @@ container() {
             --env=*) variables+=("${1#*=}"); shift ;;
             --entrypoint) entry=$2; shift 2 ;;
             --entrypoint=*) entry=${1#*=}; shift ;;
-            --*=* | --rm | --init | --privileged | --read-only | --detach | --interactive | --tty | --tmpfs=* | \
+            --*=* | --rm | --init | --privileged | --read-only | --detach | --interactive | --tty | \
                 --no-healthcheck | --sig-proxy | --disable-content-trust | --publish-all | --quiet | --no-deps | \
                 --no-TTY | --build | --replace | --latest | --service-ports) shift ;;
             --?*) shift 2 || shift ;;
