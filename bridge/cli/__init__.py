@@ -41,6 +41,8 @@ def main() -> None:
         from bridge.cli._failures import exit_code
 
         sys.exit(exit_code(lambda: call_hook(Call(words[0], words[1], tuple(words[2:])))))
-    from bridge.cli.app import run_app
-
+    try:
+        from bridge.cli.app import run_app
+    except KeyboardInterrupt:  # Ctrl-C while it is still being loaded
+        sys.exit(130)
     sys.exit(run_app(sys.argv[1:]))

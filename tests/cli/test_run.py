@@ -6,12 +6,16 @@ import json
 import os
 import shlex
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.conftest import Project
 
 # A claude that keeps its arguments and answers with one result; $1 of `answer` is the text.
@@ -300,3 +304,16 @@ def test_c5_every_loop_shows_the_help_for_refused_tools_once(project: Project, s
     assert "permission denied for Bash(git push)" in done.stderr
     if setup == "bmalph":
         assert f"[WARN] {HELP}" in (project.folder / ".ralph/logs/ralph.log").read_text()
+
+
+def test_ctrl_c_while_the_command_is_being_loaded_shows_no_traceback(tmp_path: Path) -> None:
+    code = """import sys
+from bridge.cli import main
+class Early:
+    def find_spec(self, name, *_):
+        if name == "bridge.cli.app":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Early())
+main()"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
