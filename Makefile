@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 DRIVER ?= claude-code
 # The cases of the properties in `make test-slow`; make prints the command, and so the seed.
 SEED   ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+# Tests wait now and then, for a deadline or for a child: one more at a time than there are cores.
+JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
 # A test with a real CLI takes up to 1 GB and waits now and then: one more at a time than there are cores, where there
 # is memory for it.
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \
@@ -20,10 +22,10 @@ demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVE
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
 
 quick: $(VENV)/.dev lint  ## before a commit: linters, then some fast tests of every room (tests/quick.txt)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
 
 test: $(VENV)/.dev lint   ## linters, then the tests (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not real" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not real" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments; properties at random (SEED=... for the same)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)

@@ -223,13 +223,17 @@ class Exchange:
             self._results.result(command, ending)
         return ending is not None
 
+    def await_read(self) -> None:
+        """Wait a moment for a program that has drawn its prompt to read, with the terminal as it wants it."""
+        settled = time.monotonic() + _READING
+        while self.channel.is_reading(self.terminal.state().canonical) is not True and time.monotonic() < settled:
+            self.channel.pump(0.005)
+
     def _interrupt_prompt(self, timeout: float) -> bool:
         """Press the key at a prompt, and wait until it is redrawn: keys typed before that would be lost."""
         channel, deadline = self.channel, time.monotonic() + timeout
-        settled = time.monotonic() + _READING
         # An interrupt that comes between a prompt and the read after it takes bash's next key with it.
-        while channel.is_reading(self.terminal.state().canonical) is not True and time.monotonic() < settled:
-            channel.pump(0.005)
+        self.await_read()
         channel.pump(0)
         detector, canonical = channel.new_detector(), self.terminal.state().canonical
         channel.write(self.adapter.signals.interrupt or "")

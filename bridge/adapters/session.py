@@ -262,6 +262,9 @@ class Session:
     def eof(self) -> None:
         """Press the end-of-file key; does nothing when the adapter has none."""
         if self.adapter.signals.eof:
+            if self._channel.pending is None:
+                # One that is pressed while the terminal isn't the program's yet means nothing to it later.
+                self._exchange.await_read()
             self.send(self.adapter.signals.eof)
 
     def suspend(self, *, timeout: float = _GRACE) -> bool:
