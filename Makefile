@@ -54,8 +54,9 @@ lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev -o requirements-dev.lock pyproject.toml
 
-plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md
+plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md, and that of the checks into docs/checks.md
 	$(BIN)/python -m tests.test_layering
+	$(BIN)/python -m tests.verify.test_severity
 
 contract: $(VENV)/.dev    ## write the contracts as JSON, from their YAML
 	$(BIN)/python -m tests.contract.test_json

@@ -7,14 +7,17 @@ import re
 import stat
 import tempfile
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bridge.errors import ProjectUnusable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+T = TypeVar("T")
+
+_TRIES = 20
 
 LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 """Names of what :func:`write_atomic` leaves when it is killed."""
@@ -90,6 +93,26 @@ def _mode(path: str) -> int:
         mask = os.umask(0o077)
         os.umask(mask)
         return 0o666 & ~mask
+
+
+def in_folder(folder: Path, act: Callable[[], T]) -> T:
+    """Do what needs a folder, which is made if need be: a tool may be tidying it away at this very moment.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    for _ in range(_TRIES):
+        with suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return act()
+    return act()
+
+
+def leads_to(path: str | os.PathLike[str], descriptor: int) -> bool:
+    """Whether a name still is that of a file that is open."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    return False
 
 
 @contextmanager

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
+    from bridge.loop.caps import Caps
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Setup
 
     Tell = Callable[[str], None]
 
-__all__ = ["KINDS", "Loop"]
-
-KINDS = ("plain", "bmalph", "ralph-loop", "wiggum")
+KINDS = ("plain", "bmalph", "ralph-loop", "frankbria", "wiggum")
 """What `Loop.open` takes for ``setup``."""
 
 
@@ -46,6 +45,11 @@ class _Asked:
     task: str | None = None
     max_iterations: int | None = None
     max_minutes: float | None = None
+    max_cost: float | None = None
+    max_tokens: float | None = None
+    tokens_per_hour: float | None = None
+    price_in: float | None = None
+    price_out: float | None = None
     calls: int | None = None
     max_failures: int | None = None
     timeout: float | None = None
@@ -61,6 +65,12 @@ class _Asked:
         return None if self.max_minutes is None else self.max_minutes * 60
 
     @property
+    def caps(self) -> Caps:
+        from bridge.loop.caps import VARIABLES, Caps
+
+        return Caps(**{name: getattr(self, name) for name in VARIABLES})
+
+    @property
     def turn_seconds(self) -> float | None:
         return None if self.timeout is None else self.timeout * 60
 
@@ -70,17 +80,17 @@ class _Asked:
 
 
 _ONLY = {
-    "driver": ("plain", "bmalph", "wiggum"),
+    "driver": ("plain", "bmalph", "frankbria", "wiggum"),
     "agent": ("plain", "ralph-loop", "wiggum"),
-    "prompt": ("plain", "bmalph", "ralph-loop"),
+    "prompt": ("plain", "bmalph", "ralph-loop", "frankbria"),
     "words": ("ralph-loop",),
     "task": ("wiggum",),
-    "calls": ("bmalph",),
-    "max_failures": ("plain", "bmalph"),
-    "promise": ("plain", "bmalph", "wiggum"),
-    "allowed_tools": ("plain", "bmalph"),
-    "live": ("plain", "bmalph", "wiggum"),
-    "resume": ("plain", "bmalph"),
+    "calls": ("bmalph", "frankbria"),
+    "max_failures": ("plain", "bmalph", "frankbria"),
+    "promise": ("plain", "bmalph", "frankbria", "wiggum"),
+    "allowed_tools": ("plain", "bmalph", "frankbria"),
+    "live": ("plain", "bmalph", "frankbria", "wiggum"),
+    "resume": ("plain", "bmalph", "frankbria"),
 }
 """Options that not every kind has, as on the command line."""
 
@@ -121,6 +131,11 @@ class Loop:
         task: str | None = None,
         max_iterations: int | None = None,
         max_minutes: float | None = None,
+        max_cost: float | None = None,
+        max_tokens: float | None = None,
+        tokens_per_hour: float | None = None,
+        price_in: float | None = None,
+        price_out: float | None = None,
         calls: int | None = None,
         max_failures: int | None = None,
         timeout: float | None = None,
@@ -141,20 +156,24 @@ class Loop:
             setup: one of `KINDS`; None: told by the project's files, as ``run`` does. A wiggum loop is begun by
                 ``setup="wiggum"`` or a task, and goes on by itself in a folder that is nothing else.
             driver: name or path of a driver; a path is seen from the working folder.
-            agent: the same of an agent (not in bmalph).
+            agent: the same of an agent (not in bmalph and frankbria).
             prompt: prompt file, seen from the project (not in wiggum).
             words: of the controller's command line, such as ``["build", "3"]`` (ralph-loop).
             task: what is to be done, in words (wiggum).
             max_iterations: then give up; default 50 in a plain folder, else as the setup says.
             max_minutes: then give up, the turn that is under way with it.
-            calls: runs that may succeed per clock hour (bmalph).
-            max_failures: give up after so many failed runs in a row (plain, bmalph); 0: never.
+            max_cost: start no turn when so many US dollars are spent.
+            max_tokens: start no turn when so many tokens are used, in and out.
+            tokens_per_hour: wait for the next clock hour after so many tokens.
+            price_in, price_out: US dollars per million tokens, for a CLI that tells no cost.
+            calls: runs that may succeed (bmalph), or begin (frankbria), per clock hour.
+            max_failures: give up after so many failed runs in a row (plain, bmalph, frankbria); 0: never.
             timeout: minutes that each run of the tool may take; default as the setup says.
             retry_delay: seconds after a failed run, doubled with each one in a row.
             promise: the assistant's promise that ends the loop (not in ralph-loop).
-            allowed_tools: tools that the agent may use (plain, bmalph).
+            allowed_tools: tools that the agent may use (plain, bmalph, frankbria).
             live: show output while it comes, where that is supported.
-            resume: resume the session of the run before (plain, bmalph).
+            resume: resume the session of the run before (plain, bmalph, frankbria).
             settings: globals for the script.
 
         Raises:
@@ -172,6 +191,11 @@ class Loop:
             task=task,
             max_iterations=max_iterations,
             max_minutes=max_minutes,
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            tokens_per_hour=tokens_per_hour,
+            price_in=price_in,
+            price_out=price_out,
             calls=calls,
             max_failures=max_failures,
             timeout=timeout,
@@ -296,7 +320,8 @@ def _open(
         return _wiggum(folder, asked, tell)
     if found is None:
         return _plain(folder, asked, tell)
-    return {"bmalph": _bmalph, "ralph-loop": _ralph_loop}[kind](found, asked, tell)
+    opening = {"bmalph": _bmalph, "ralph-loop": _ralph_loop, "frankbria": _frankbria}[kind]
+    return opening(found, asked, tell)
 
 
 def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
@@ -312,6 +337,7 @@ def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_O
     given = PlainSettings(
         prompt=os_text(find_prompt(folder, None if asked.prompt is None else os.fspath(asked.prompt))),
         max_seconds=asked.max_seconds,
+        caps=asked.caps,
         max_failures=asked.max_failures or 0,
         retry_seconds=asked.retry_delay,
         live=asked.live,
@@ -328,8 +354,8 @@ def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_O
 
 
 def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.bmalph.layout import locate
     from bridge.setups.bmalph.opening import Wanted, open_loop, options_of
+    from bridge.setups.dot_ralph.folder import locate
 
     wanted = Wanted(
         options=options_of(
@@ -345,6 +371,7 @@ def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_
         live=asked.live,
         max_iterations=asked.max_iterations,
         max_seconds=asked.max_seconds,
+        caps=asked.caps,
         timeout=asked.turn_seconds,
         promise=asked.promise,
         extra=asked.settings,
@@ -352,16 +379,44 @@ def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_
     return open_loop(locate(found.project), wanted, tell)
 
 
+def _frankbria(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+    from bridge.setups.dot_ralph.keys import GivenOption
+    from bridge.setups.frankbria.layout import folder_of
+    from bridge.setups.frankbria.opening import WantedRun, open_loop
+
+    given = {
+        "prompt_file": ("prompt", None if asked.prompt is None else os_text(os.fspath(asked.prompt))),
+        "max_calls_per_hour": ("calls", None if asked.calls is None else str(asked.calls)),
+        "retry_limit": ("max_failures", None if asked.max_failures is None else str(asked.max_failures)),
+        "retry_seconds": ("retry_delay", None if asked.retry_delay is None else f"{asked.retry_delay:g}"),
+        "session_continuity": ("resume", None if asked.resume else "false"),
+        "allowed_tools": ("allowed_tools", None if asked.allowed_tools is None else os_text(asked.allowed_tools)),
+    }
+    wanted = WantedRun(
+        options={field: GivenOption(name, text) for field, (name, text) in given.items() if text is not None},
+        extra=asked.globals,
+        driver=_script(asked.driver),
+        max_iterations=asked.max_iterations,
+        max_seconds=asked.max_seconds,
+        timeout=asked.turn_seconds,
+        promise=asked.promise,
+        live=asked.live,
+        caps=asked.caps,
+    )
+    return open_loop(folder_of(found.project), wanted, tell, env=os.environ)
+
+
 def _ralph_loop(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.ralph_loop.opening import open_loop, request_of
-    from bridge.setups.ralph_loop.settings import Options
+    from bridge.setups.ralph_loop.settings import RalphOptions
 
     prompt = None if asked.prompt is None else os.fspath(asked.prompt)
     request = request_of(found, asked.words, prompt=prompt, max_iterations=asked.max_iterations)
-    options = Options(
+    options = RalphOptions(
         agent=_script(asked.agent),
         settings=asked.globals,
         max_seconds=asked.max_seconds,
+        caps=asked.caps,
         turn_seconds=asked.turn_seconds,
         retry_delay=asked.retry_delay,
     )
@@ -371,10 +426,10 @@ def _ralph_loop(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManag
 def _wiggum(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.opening import ToolOptions, environment_defaults, open_outer
-    from bridge.setups.wiggum.start import Request
+    from bridge.setups.wiggum.start import StartRequest
 
     tools = {"driver": asked.driver, "agent": asked.agent}
-    request = Request(
+    request = StartRequest(
         description=None if asked.task is None else os_text(asked.task),
         promise=None if asked.promise is None else os_text(asked.promise),
         max_iterations=asked.max_iterations,
@@ -382,7 +437,7 @@ def _wiggum(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_
         max_minutes=asked.max_minutes,
         tool=next((f"{kind} {_script(script)}" for kind, script in tools.items() if script is not None), None),
     )
-    wanted: dict[str, Any] = {"live": asked.live, "settings": dict(asked.settings)}
+    wanted: dict[str, Any] = {"live": asked.live, "settings": dict(asked.settings), "caps": asked.caps}
     if asked.turn_seconds is not None:
         wanted["timeout"] = asked.turn_seconds
     if asked.retry_delay is not None:

@@ -6,8 +6,8 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.files import in_folder, write_atomic
 from bridge.files import usable as usable
-from bridge.files import write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,13 +57,15 @@ def read_number(path: Path) -> int | None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file atomically; meanwhile it lies in ``logs/``, which git ignores, if that folder is there.
+    """Write a file atomically, and its folder if need be.
+
+    Meanwhile it lies in ``logs/``, which git ignores, if that folder is there.
 
     Raises:
         ProjectUnusable: the system refuses.
     """
     with usable(path):
-        write_atomic(path, text, scratch=path.parent / "logs")
+        in_folder(path.parent, lambda: write_atomic(path, text, scratch=path.parent / "logs"))
 
 
 def write_json(path: Path, value: object, *, compact: bool = False) -> None:

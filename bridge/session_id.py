@@ -99,7 +99,7 @@ def recover(hooks: SessionHooks, output_file: str) -> Recovery:
             case "driver":
                 found = hooks.extract_session_id(output_file)
             case "generic":
-                found = extract_session_id(_lines(output_file))
+                found = extract_session_id(lines_of(output_file))
             case "fallback":
                 found = hooks.fallback_session_id(output_file)
         # As `$(...)` and `tr -d '\r'` would have it.
@@ -112,10 +112,15 @@ def recover(hooks: SessionHooks, output_file: str) -> Recovery:
     return Recovery(rejected=tuple(rejected))
 
 
-def _lines(path: str) -> Iterator[bytes]:
+def lines_of(path: str) -> Iterator[bytes]:
+    """Give the lines of an output, one that is longer than anything we'd parse in pieces.
+
+    Raises:
+        OutputNotFound: there is no such file.
+        OutputUnreadable: it may not be read.
+    """
     try:
         with open(path, "rb") as file:
-            # A line longer than anything we'd parse comes in pieces.
             while line := file.readline(HELD_LIMIT):
                 yield line
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:

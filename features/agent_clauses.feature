@@ -50,6 +50,7 @@ Feature: The numbered clauses of the contract of agents
       | RB030 | No hook ends the shell that calls it |
       | RB031 | Hooks leave the shell as it was      |
       | RB032 | Hooks use their arguments            |
+      | RB033 | jq programs compile                  |
 
   Scenario Outline: Functions of agents, as they are written: <clause>
     When the script is verified
@@ -92,23 +93,25 @@ Feature: The numbered clauses of the contract of agents
       | RB062 | Hooks return                                     |
       | RB063 | Sourcing it makes no files                       |
       | RB064 | Hooks leave files as they are                    |
+      | RB065 | Hooks leave no process behind                    |
 
   Scenario Outline: Running the program, and the response: <clause>
     When the script is verified
     Then <code> finds no error
 
     Examples:
-      | code  | clause                                  |
-      | RB170 | AGENT_CLI is one word                   |
-      | RB171 | The prompt reaches the CLI              |
-      | RB172 | The CLI's status is passed on           |
-      | RB173 | The CLI's stderr reaches people         |
-      | RB174 | The CLI's output is untouched           |
-      | RB175 | The CLI's output comes as it is printed |
-      | RB176 | The response is what the assistant says |
-      | RB177 | The response is nothing else            |
-      | RB178 | Bad lines in the output are skipped     |
-      | RB179 | A last line without a newline counts    |
+      | code  | clause                                   |
+      | RB125 | Options have their place and their value |
+      | RB170 | AGENT_CLI is one word                    |
+      | RB171 | The prompt reaches the CLI               |
+      | RB172 | The CLI's status is passed on            |
+      | RB173 | The CLI's stderr reaches people          |
+      | RB174 | The CLI's output is untouched            |
+      | RB175 | The CLI's output comes as it is printed  |
+      | RB176 | The response is what the assistant says  |
+      | RB177 | The response is nothing else             |
+      | RB178 | Bad lines in the output are skipped      |
+      | RB179 | A last line without a newline counts     |
 
   Scenario Outline: The display, and optional hooks: <clause>
     When the script is verified

@@ -52,6 +52,7 @@ Feature: The numbered clauses of the contract of drivers
       | RB030 | No hook ends the shell that calls it |
       | RB031 | Hooks leave the shell as it was      |
       | RB032 | Hooks use their arguments            |
+      | RB033 | jq programs compile                  |
 
   Scenario Outline: Sourcing, as it goes: <clause>
     When the script is verified
@@ -81,6 +82,7 @@ Feature: The numbered clauses of the contract of drivers
       | RB062 | Hooks return                                     |
       | RB063 | Sourcing it makes no files                       |
       | RB064 | Hooks leave files as they are                    |
+      | RB065 | Hooks leave no process behind                    |
 
   Scenario Outline: Hooks that answer a question: <clause>
     When the script is verified
@@ -164,13 +166,23 @@ Feature: The numbered clauses of the contract of drivers
       | code  | clause                                             |
       | RB130 | The live command is filled in                      |
       | RB131 | The live command is a copy: CLAUDE_CMD_ARGS stays  |
-      | RB132 | The live command keeps prompt, context and session |
+      | RB132 | The live command keeps what the command has        |
       | RB133 | Nothing stale from an earlier live command         |
       | RB134 | The stream filter is a jq program                  |
       | RB135 | The filter shows what the assistant says           |
       | RB136 | The filter shows nothing else                      |
       | RB137 | The filter survives events that it doesn't know    |
       | RB138 | The filter works line by line                      |
+      | RB139 | The live command prints events                     |
+
+  Scenario Outline: Hosts of other kinds: <clause>
+    When the script is verified
+    Then <code> finds no error
+
+    Examples:
+      | code  | clause                                      |
+      | RB140 | A prompt that goes to stdin arrives         |
+      | RB141 | It works on Windows, where it knows Windows |
 
   Scenario Outline: The session id: <clause>
     When the script is verified

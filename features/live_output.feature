@@ -8,7 +8,8 @@ Feature: Showing the work while it is done
     Scenario: Program, prompt, context and session are the same
       When the script is verified
       Then the live command begins with the same program (RB130)
-      And it keeps prompt, context and session (RB132)
+      And it keeps what the command has (RB132)
+      And it asks for events (RB139)
 
     Scenario: The built command stays as it was
       When the script is verified

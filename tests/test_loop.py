@@ -21,6 +21,8 @@ from bridge.log import NAME
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, RunProgress, Waiting
 from bridge.loop.policy import Verdict
 from bridge.loops import KINDS
+from bridge.setups.wiggum.controls import stop
+from bridge.setups.wiggum.files import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +43,7 @@ if [ -f hold ]; then
     exec sleep 1000
 fi
 if [ $n -ge 2 ]; then
-    sed -i 's/\[ \]/[x]/' .ralph/@fix_plan.md 2> /dev/null
+    sed -i 's/\[ \]/[x]/' .ralph/@fix_plan.md .ralph/fix_plan.md 2> /dev/null
     echo '<promise>COMPLETE</promise>'
     printf -- '---RALPH_STATUS---\nSTATUS: COMPLETE\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n'
 fi
@@ -99,11 +101,15 @@ def make(folder: Path, kind: str) -> Project:
     made = Project(folder, kind)
     made.write("bin/my-cli", CLI, 0o755)
     made.write(".gitignore", "bin/\ncalls\n.ralph/logs/\n")
-    if kind in ("plain", "bmalph"):
+    if kind in ("plain", "bmalph", "frankbria"):
         made.options["driver"] = str(made.write("mine.sh", DRIVER))
         made.write(".ralph/PROMPT.md", "Do the next task.\n")
     if kind == "bmalph":
         made.write(".ralph/@fix_plan.md", "- [ ] one\n")
+    if kind == "frankbria":
+        made.write(".ralph/fix_plan.md", "- [ ] one\n")
+        made.write(".ralph/AGENT.md", "# Build\n")
+        made.write(".ralphrc", "CLAUDE_TIMEOUT_MINUTES=15\n")
     if kind == "ralph-loop":
         made.write("specs/one.md", "# One\n")
         made.write(".ralph/ralph", "#!/bin/sh\nexit 9\n", 0o755)
@@ -250,6 +256,32 @@ def test_ctrl_c_reaches_the_program_when_everything_has_ended(project: Project) 
     assert gone(project.pid("stray"))
 
 
+STOPPED = """
+import signal, sys
+from bridge import Loop
+def leave(number, frame):
+    raise SystemExit(128 + number)
+signal.signal(signal.SIGTERM, leave)
+loop = Loop.open(sys.argv[1], **eval(sys.argv[2]))
+for event in loop:
+    pass
+print(loop.ended.reason, loop.ended.iterations)
+"""
+
+
+def test_wiggum_stop_now_counts_the_turn_that_it_ends(tmp_path: Path) -> None:
+    project = make(tmp_path / "project", "wiggum")
+    project.write("hold", "")
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED, str(project.path), repr(project.options)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        until(lambda: project.pid("tool") is not None, "the tool is at work")
+        stop(Layout(project.path), at_once=True)
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "cancelled 1\n")
+    assert gone(project.pid("stray"))
+
+
 def test_what_a_killed_program_has_left_is_ended_and_logged(
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -295,7 +327,7 @@ def test_a_wiggum_loop_goes_on_by_itself(tmp_path: Path) -> None:
         ("ralph-loop", {"words": ["frobnicate"]}, "unknown argument: frobnicate"),
         ("ralph-loop", {"words": ["help"]}, "asks for no loop"),
         ("wiggum", {"prompt": "P.md"}, "prompt does not apply to a wiggum loop"),
-        ("plain", {"setup": "nothing"}, "known: plain, bmalph, ralph-loop, wiggum"),
+        ("plain", {"setup": "nothing"}, "known: plain, bmalph, ralph-loop, frankbria, wiggum"),
         ("plain", {"setup": "ralph-loop", "driver": None}, "holds no such setup"),
         ("plain", {"prompt": "nothing.md"}, "no prompt file"),
         ("plain", {"driver": "nothing"}, "nothing"),

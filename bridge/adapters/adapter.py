@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.adapters.model import AdapterFile
-    from bridge.adapters.problems import Problem
-    from bridge.adapters.registry import Entry
+    from bridge.adapters.problems import AdapterProblem
+    from bridge.adapters.registry import LoadedAdapter
     from bridge.adapters.session import Session
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -28,7 +28,7 @@ class Adapter:
     '42'
     """
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: LoadedAdapter) -> None:
         self._entry = entry
 
     @classmethod
@@ -61,7 +61,7 @@ class Adapter:
         return self._entry.adapter
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[AdapterProblem, ...]:
         """The file's problems that did not stop it from being loaded."""
         return self._entry.problems
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bridge.adapters.ending import EndDetector, Observation
+from bridge.adapters.ending import EndDetector, Situation
 from bridge.adapters.escapes import Questions
 from bridge.adapters.modes import ModeState
 from bridge.adapters.results import out_of_band_text
@@ -15,7 +15,7 @@ from bridge.adapters.view import plain
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.adapters.escapes import Announcements, Mark
+    from bridge.adapters.escapes import Announcement, Announcements
     from bridge.adapters.model import AdapterFile
     from bridge.adapters.payload import Payload
     from bridge.adapters.prompts import PromptRules
@@ -29,7 +29,7 @@ _CHUNK = 256
 
 
 @dataclass(slots=True)
-class Command:
+class PendingCommand:
     """A command on its way.
 
     Attributes:
@@ -124,7 +124,7 @@ class Channel:
         self.raw_prompt: bool | None = None
         self.prompt_end = self.announced_at = 0
         self.input_began = not self.genuine
-        self.pending: Command | None = None
+        self.pending: PendingCommand | None = None
         self.cwd: str | None = None
         self.cwd_announcements = 0
         self.mode = ModeState()
@@ -145,7 +145,7 @@ class Channel:
         """Seconds since something came, or was written: silence before an answer means nothing."""
         return time.monotonic() - self._last_byte
 
-    def pump(self, timeout: float | None) -> tuple[bytes, list[Mark]]:
+    def pump(self, timeout: float | None) -> tuple[bytes, list[Announcement]]:
         """Wait at most `timeout` seconds for something, and take it in; clean bytes, and the announcements."""
         data, marks = self._read(timeout)
         self._transcript.add(data)
@@ -158,7 +158,7 @@ class Channel:
             self.pending.detector.feed(data, marks, cwd_key=cwd_key)
         return data, marks
 
-    def _read(self, timeout: float | None) -> tuple[bytes, list[Mark]]:
+    def _read(self, timeout: float | None) -> tuple[bytes, list[Announcement]]:
         raw = self.terminal.read(timeout)
         if raw:
             self._last_byte = time.monotonic()
@@ -171,7 +171,7 @@ class Channel:
         rest, marks = self._announcements.feed(self._questions.flush())
         return rest + self._announcements.flush(), marks
 
-    def _note(self, mark: Mark, cwd_key: str) -> None:
+    def _note(self, mark: Announcement, cwd_key: str) -> None:
         if mark.code == "P" and mark.key == cwd_key:
             self.cwd = mark.value
             self.cwd_announcements += 1
@@ -202,7 +202,7 @@ class Channel:
         """Drop what lies before `offset`."""
         self._transcript.forget(offset)
 
-    def observe(self, detector: EndDetector) -> Observation:
+    def observe(self, detector: EndDetector) -> Situation:
         """What is known besides the output, for the decision of `detector`."""
         tty = self.terminal.state()
         if self.pending is not None and tty.canonical and self.raw_prompt is None:
@@ -211,7 +211,7 @@ class Channel:
         needed = unsure and (detector.looks_like_prompt or not detector.rules.osc)
         reading = self.is_reading(tty.canonical) if needed else None
         computing = reading is False and detector.looks_like_prompt and self.terminal.is_computing()
-        return Observation(tty, self.quiet, self.raw_prompt, reading, computing)
+        return Situation(tty, self.quiet, self.raw_prompt, reading, computing)
 
     def is_reading(self, canonical: bool | None) -> bool | None:
         """Whether the program waits for input from its terminal; None where that can't be seen."""

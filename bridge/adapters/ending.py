@@ -9,7 +9,7 @@ from bridge.adapters.prompts import PromptDetector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.adapters.escapes import Mark
+    from bridge.adapters.escapes import Announcement
     from bridge.adapters.prompts import PromptMatch, PromptRules
     from bridge.adapters.terminal import TtyState
 
@@ -47,7 +47,7 @@ class NotYet(NamedTuple):
     seconds: float | None = None
 
 
-class Observation(NamedTuple):
+class Situation(NamedTuple):
     """What is known besides the output.
 
     Attributes:
@@ -71,7 +71,7 @@ class EndDetector:
 
     def __init__(self, offset: int, rules: PromptRules) -> None:
         self.offset, self.rules = offset, rules
-        self.marks: list[Mark] = []
+        self.marks: list[Announcement] = []
         self._end = offset
         self._tail = b""
         self._editor: bool | None = None  # the line editor's own announcement, by bracketed paste
@@ -88,7 +88,7 @@ class EndDetector:
         self.cwd: str | None = None
         self.last_exit: int | None = None
 
-    def feed(self, data: bytes, marks: Sequence[Mark], *, cwd_key: str = "Cwd") -> None:
+    def feed(self, data: bytes, marks: Sequence[Announcement], *, cwd_key: str = "Cwd") -> None:
         """Take what came: clean bytes, and the announcements in them."""
         self._end += len(data)
         self._echoed = self._echoed or b"\n" in data or b"\r" in data
@@ -133,7 +133,7 @@ class EndDetector:
             return True
         return bool(self._prompts) and self._prompts[0][0].is_part_of_another
 
-    def decide(self, seen: Observation) -> Ending | NotYet:
+    def decide(self, seen: Situation) -> Ending | NotYet:
         """Whether the command is over by now."""
         if self.rules.osc and (ending := self._announced()):
             return ending
@@ -165,7 +165,7 @@ class EndDetector:
                 return Ending("osc", min(mark.offset, self.line_start), start, continued=True)
         return None
 
-    def _by_pattern(self, seen: Observation) -> Ending | NotYet:
+    def _by_pattern(self, seen: Situation) -> Ending | NotYet:
         """By pattern. What looks like a prompt is one when the program waits for input there."""
         by: EndedBy = "marker" if self.rules.marker else "prompt"
         for detector, continued in self._prompts:
@@ -184,13 +184,13 @@ class EndDetector:
             return NotYet(min(wait - seen.quiet, recheck_delay(seen.quiet)))
         return self._unannounced(seen) if self.rules.osc else self._loose_prompt(by, seen)
 
-    def _unannounced(self, seen: Observation) -> Ending | NotYet:
+    def _unannounced(self, seen: Situation) -> Ending | NotYet:
         """A line editor reads unannounced: the command asks, or the announcements were switched off."""
         if not (self._echoed and _at_editor(seen)) or self._editor is False:
             return NotYet()
         return _when_quiet(Ending("input", self._end), _LONG_CONFIRM, seen)
 
-    def _confirmation(self, seen: Observation) -> float:
+    def _confirmation(self, seen: Situation) -> float:
         """Seconds of silence after which a prompt is believed."""
         if not self._echoed:
             return 2 * _CONFIRM
@@ -205,7 +205,7 @@ class EndDetector:
             return 0.0 if seen.reading else _LONG_CONFIRM
         return min(_CONFIRM if canonical is False else 2 * _CONFIRM, self.rules.settle)
 
-    def _loose_prompt(self, by: EndedBy, seen: Observation) -> Ending | NotYet:
+    def _loose_prompt(self, by: EndedBy, seen: Situation) -> Ending | NotYet:
         """A prompt after output without line end, or a program that asks."""
         silent = seen.tty.canonical and seen.tty.echo is False  # what was typed isn't echoed
         if not (self._echoed or self.rules.marker or silent) or self._editor is False:
@@ -235,11 +235,11 @@ def recheck_delay(quiet: float) -> float:
     return max(0.004, quiet / 2)
 
 
-def _when_quiet(ending: Ending, wait: float, seen: Observation) -> Ending | NotYet:
+def _when_quiet(ending: Ending, wait: float, seen: Situation) -> Ending | NotYet:
     return ending if seen.quiet >= wait else NotYet(wait - seen.quiet)
 
 
-def _at_editor(seen: Observation) -> bool:
+def _at_editor(seen: Situation) -> bool:
     """Whether the program itself is at a line editor's prompt, as far as the terminal shows."""
     return bool(seen.raw_prompt and seen.tty.canonical is False and seen.tty.own is not False)
 

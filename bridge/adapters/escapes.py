@@ -31,7 +31,7 @@ def protocol_number(prompt_start: str) -> str:
     return match[1] if match else "633"
 
 
-class Mark(NamedTuple):
+class Announcement(NamedTuple):
     """One announcement.
 
     Attributes:
@@ -62,14 +62,14 @@ class Announcements:
         self.offset = 0
         """Absolute offset of the end of the clean stream."""
 
-    def feed(self, data: bytes) -> tuple[bytes, list[Mark]]:
+    def feed(self, data: bytes) -> tuple[bytes, list[Announcement]]:
         """Take bytes; return the clean ones, and the announcements in their order."""
         if not self._incomplete and b"\x1b" not in data:
             self.offset += len(data)
             return data, []
         data = self._incomplete + data
         parts: list[bytes] = []
-        marks: list[Mark] = []
+        marks: list[Announcement] = []
         position = 0
         for match in self._sequence.finditer(data):
             self._emit(parts, data[position : match.start()])
@@ -100,7 +100,7 @@ class Announcements:
         # Too long to be one: let it pass as text, but look whether a newer one has begun.
         return start if len(data) - start <= LONGEST else len(data)
 
-    def _mark(self, payload: bytes) -> Mark | None:
+    def _mark(self, payload: bytes) -> Announcement | None:
         if self._nonce:
             payload, _, nonce = payload.rpartition(b";")
             if nonce != self._nonce:
@@ -110,11 +110,11 @@ class Announcements:
             return None
         if code in "DL":
             number = rest.partition(";")[0]
-            return Mark(code, self.offset, status=int(number) if re.fullmatch(r"-?\d{1,9}", number) else 0)
+            return Announcement(code, self.offset, status=int(number) if re.fullmatch(r"-?\d{1,9}", number) else 0)
         if code == "P":
             key, _, value = rest.partition("=")
-            return Mark(code, self.offset, key=key, value=value)
-        return Mark(code, self.offset, value=rest)
+            return Announcement(code, self.offset, key=key, value=value)
+        return Announcement(code, self.offset, value=rest)
 
 
 _QUESTION = re.compile(

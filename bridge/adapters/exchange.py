@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.adapters.channel import PAUSE, Command
+from bridge.adapters.channel import PAUSE, PendingCommand
 from bridge.adapters.ending import EndDetector, Ending, announced_start
 from bridge.adapters.modes import ModeState, default_mode, exit_of, is_default, mode_named
 from bridge.adapters.patterns import usable
@@ -40,7 +40,7 @@ class Exchange:
         self.channel, self.adapter, self.terminal = channel, channel.adapter, channel.terminal
         self._results = Results(channel)
 
-    def begin(self, command: Command) -> None:
+    def begin(self, command: PendingCommand) -> None:
         """Type a command, or the first line of it."""
         self.channel.pump(0)
         command.out_of_band = self.channel.take_out_of_band()
@@ -53,14 +53,14 @@ class Exchange:
         command.started = time.monotonic()
         self._type_next(command)
 
-    def _type_next(self, command: Command) -> None:
+    def _type_next(self, command: PendingCommand) -> None:
         line = command.lines.pop(0)
         more = bool(command.lines) or self._ends_with_enter(command)
         command.sent, command.detector = line, self.channel.new_detector(more=more)
         self.channel.input_began = not self.channel.genuine
         self.channel.type(line)
 
-    def _ends_with_enter(self, command: Command) -> bool:
+    def _ends_with_enter(self, command: PendingCommand) -> bool:
         """Whether the block's last line is an empty one, given or implied: Python's blocks end so."""
         block = command.payload.route == "lines"
         return block and (command.text.endswith("\n") or self.adapter.input.multiline_detect == "prompt_based")
@@ -99,7 +99,7 @@ class Exchange:
             else:
                 return self._results.result(command, self._quiesced(command, ending, deadline))
 
-    def _await(self, command: Command, deadline: float | None, *, soft: bool = False) -> Ending | None:
+    def _await(self, command: PendingCommand, deadline: float | None, *, soft: bool = False) -> Ending | None:
         """The ending of what was typed last, or None at the deadline."""
         detector, channel = command.detector, self.channel
         assert detector is not None
@@ -128,7 +128,7 @@ class Exchange:
             return True
         return bool(seen.raw_prompt and seen.tty.canonical)
 
-    def _continued(self, command: Command, ending: Ending, grace: float) -> Result | None:
+    def _continued(self, command: PendingCommand, ending: Ending, grace: float) -> Result | None:
         """The program wants more and there is no more: leave its continuation prompt."""
         self._results.keep_segment(command, ending)
         escape, tried = self.adapter.prompt.continuation_escape, command.escapes
@@ -148,7 +148,7 @@ class Exchange:
         back = self._interrupt_pending(command, grace)
         return self._results.result(command, back or ending, by="incomplete", recovered=back is not None)
 
-    def _quiesced(self, command: Command, ending: Ending, deadline: float | None) -> Ending:
+    def _quiesced(self, command: PendingCommand, ending: Ending, deadline: float | None) -> Ending:
         """``async_interleave: quiesce``: the ending once nothing has come for a while after the prompt.
 
         The last prompt shows the mode.
@@ -170,13 +170,13 @@ class Exchange:
         command.afterwards = out_of_band_text(channel.between(ending.prompt.end, last.start)[0], None)
         return ending._replace(prompt=last)
 
-    def _waits_for_more(self, command: Command) -> bool:
+    def _waits_for_more(self, command: PendingCommand) -> bool:
         """Whether the program is at a continuation prompt that the adapter gives no way out of."""
         if command.detector is None or not command.detector.wants_more:
             return False
         return self.channel.is_reading(self.terminal.state().canonical) is not False
 
-    def _timed_out(self, command: Command, *, interrupt: bool, grace: float) -> Result:
+    def _timed_out(self, command: PendingCommand, *, interrupt: bool, grace: float) -> Result:
         partial = Ending("timeout", self.channel.offset, announced_start(command.detector))
         # Nothing runs that could be interrupted, and some programs (Lua) end when they are at such a prompt.
         command.incomplete = self._waits_for_more(command)
@@ -186,7 +186,7 @@ class Exchange:
 
     # keys
 
-    def _interrupt_pending(self, command: Command, grace: float) -> Ending | None:
+    def _interrupt_pending(self, command: PendingCommand, grace: float) -> Ending | None:
         """Press the interrupt key; the ending when the program comes back to its prompt within `grace` seconds."""
         key = self.adapter.signals.interrupt
         if key is None:
@@ -306,7 +306,7 @@ class Exchange:
                     return False
                 continue
             self.channel.settle()
-            self.begin(Command(way.command, Payload("direct", way.command)))
+            self.begin(PendingCommand(way.command, Payload("direct", way.command)))
             result = self.complete(timeout, interrupt=False, grace=timeout)
             if result.ended_by in ("timeout", "exit", "input", "incomplete") or self.channel.mode == before:
                 return False

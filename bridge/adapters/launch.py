@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bridge.adapters.integration import Script
-    from bridge.adapters.model import AdapterFile, Process
+    from bridge.adapters.model import AdapterFile, ProcessSection
 
 _VARIABLE = re.compile(r"%([A-Za-z_][A-Za-z0-9_]*(?:\([xX]86\))?)%")
 _ALSO_CALLED = {"python": ("python3",), "lua": ("lua5.4", "lua5.3"), "node": ("nodejs",), "fd": ("fdfind",)}
@@ -101,7 +101,7 @@ def _runs(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
-def arguments(process: Process, values: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
+def arguments(process: ProcessSection, values: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
     """The command line.
 
     ``{init_invocation}`` is part of the template and may hold placeholders: in quotes it is one word, quotes in it
@@ -154,7 +154,7 @@ def _word(word: str, values: Mapping[str, str], env: Mapping[str, str]) -> str:
 
 
 def environment(
-    process: Process, parent: Mapping[str, str], *, extra: Mapping[str, str] | None = None
+    process: ProcessSection, parent: Mapping[str, str], *, extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The program's environment: what it inherits, no pagers, a usual terminal, then the adapter's own.
 

@@ -58,7 +58,7 @@ HOOKS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class ProcessSection:
     """The program to start, and its environment."""
 
     command_template: str = key("", "Command line with placeholders; split at blanks, no shell.", required=True)
@@ -208,7 +208,7 @@ class Interleave:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class OutputSection:
     """How output is processed."""
 
     post_prompt_settle_ms: int = key(150, "Longest wait for stragglers after a prompt.")
@@ -353,7 +353,7 @@ class Debugger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commands:
+class HelperCommands:
     """The program's own helper commands, as hints for its users."""
 
     prefix: str = key("", "Their prefix.")
@@ -420,7 +420,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class ProbeSection:
     """One expression that shows whether the adapter works."""
 
     eval: str = key("", "Command to run.", required=True)
@@ -475,16 +475,16 @@ class AdapterFile:
     family: str = key("", "Kind of program.", choices=("shell", "repl", "debugger"), vital=True)
     aliases: tuple[str, ...] = key((), "Other names for the adapter.")
     integration_script: str | None = key(None, "The integration script itself; wins over `script_resource`.")
-    process: Process = part(Process, "How the program is started.", required=True)
+    process: ProcessSection = part(ProcessSection, "How the program is started.", required=True)
     ready: Ready = part(Ready, "When it is ready.", required=True)
     init: Init = part(Init, "How it is made to announce prompts.", required=True)
     prompt: Prompt = part(Prompt, "How a prompt is recognised.", required=True)
-    output: Output = part(Output, "How output is processed.", required=True)
+    output: OutputSection = part(OutputSection, "How output is processed.", required=True)
     input: Input = part(Input, "How commands get in.", required=True)
     modes: tuple[Mode, ...] = key((), "States with their own prompts.")
-    commands: Commands = part(Commands, "The program's helper commands.")
+    commands: HelperCommands = part(HelperCommands, "The program's helper commands.")
     signals: Signals = part(Signals, "Control keys.", required=True)
     lifecycle: Lifecycle = part(Lifecycle, "Shutdown and restart.", required=True)
     capabilities: Capabilities = part(Capabilities, "What the program can do.", required=True)
-    probe: Probe | None = key(None, "Check that the adapter works.", required=True)
+    probe: ProbeSection | None = key(None, "Check that the adapter works.", required=True)
     tests: tuple[DeclaredTest, ...] = key((), "Contract tests.", required=True)

@@ -15,7 +15,7 @@ _ALWAYS_ERRORS = frozenset({"yaml", "type", "vital", "resource"})
 _STRICT_ERRORS = frozenset({"pattern", "missing", "value", "rule"})
 
 
-class Problem(NamedTuple):
+class AdapterProblem(NamedTuple):
     """One problem of an adapter file.
 
     Attributes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
 from bridge.adapters.model import AdapterFile, FieldRule
 from bridge.adapters.patterns import compiled
-from bridge.adapters.problems import Problem, did_you_mean
+from bridge.adapters.problems import AdapterProblem, did_you_mean
 from bridge.adapters.schema import keys_of, suggestion, without_none
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class LoadedFile(NamedTuple):
     """
 
     adapter: AdapterFile | None
-    problems: tuple[Problem, ...]
+    problems: tuple[AdapterProblem, ...]
     lines: Mapping[str, int]
 
 
@@ -57,7 +57,7 @@ def read_adapter(data: bytes, source: str) -> LoadedFile:
     """Read one adapter file; `source` names it in problems. Never raises for what is in the file."""
     from bridge.adapters.rules import broken_rules, ignored_fields
 
-    reader = _Reader(source)
+    reader = _AdapterReader(source)
     root = reader.document(data)
     adapter = None
     if root is not None:
@@ -76,16 +76,16 @@ def read_adapter(data: bytes, source: str) -> LoadedFile:
     return LoadedFile(adapter, problems, reader.lines)
 
 
-class _Reader:
+class _AdapterReader:
     """Walks the nodes of one document and collects the problems."""
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.problems: list[Problem] = []
+        self.problems: list[AdapterProblem] = []
         self.lines: dict[str, int] = {}
 
     def report(self, kind: Kind, path: str, message: str, *, line: int = 0, fatal: bool = False) -> None:
-        self.problems.append(Problem(self.source, line or self._line(path), path, kind, message, fatal))
+        self.problems.append(AdapterProblem(self.source, line or self._line(path), path, kind, message, fatal))
 
     def _line(self, path: str) -> int:
         """The line of a key, or of the nearest one around it."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.adapters.integration import BUILTIN, find_script
-from bridge.adapters.problems import Problem, did_you_mean
+from bridge.adapters.problems import AdapterProblem, did_you_mean
 from bridge.adapters.reading import read_adapter
 from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 Tier = Literal["builtin", "user", "project", "file"]
 
 
-class Entry(NamedTuple):
+class LoadedAdapter(NamedTuple):
     """An adapter that was loaded, its integration script, and where it comes from."""
 
     adapter: AdapterFile
     script: Script | None
     path: Path
     tier: Tier
-    problems: tuple[Problem, ...]
+    problems: tuple[AdapterProblem, ...]
 
 
 def tiers(*, env: Mapping[str, str] | None = None, folder: str | None = None) -> list[tuple[Tier, Path]]:
@@ -65,7 +65,9 @@ def lookup_name(shell: str) -> str:
     return re.sub(r"\.(exe|cmd|bat|com|yaml|yml|sh)\Z", "", name)
 
 
-def load_file(path: str | os.PathLike[str], *, tier: Tier = "file") -> tuple[Entry | None, tuple[Problem, ...]]:
+def load_file(
+    path: str | os.PathLike[str], *, tier: Tier = "file"
+) -> tuple[LoadedAdapter | None, tuple[AdapterProblem, ...]]:
     """Read one adapter file with its script; the entry is None when something stops it from being loaded.
 
     Raises:
@@ -86,9 +88,9 @@ def load_file(path: str | os.PathLike[str], *, tier: Tier = "file") -> tuple[Ent
     script, message = find_script(loaded.adapter, Path(source))
     if message:
         key = "init.script_resource"
-        problem = Problem(source, loaded.lines.get(key, 1), key, "resource", message)
+        problem = AdapterProblem(source, loaded.lines.get(key, 1), key, "resource", message)
         return None, tuple(sorted((*loaded.problems, problem), key=lambda each: each.line))
-    return Entry(loaded.adapter, script, Path(source), tier, loaded.problems), loaded.problems
+    return LoadedAdapter(loaded.adapter, script, Path(source), tier, loaded.problems), loaded.problems
 
 
 @dataclass
@@ -104,9 +106,9 @@ class Registry:
         overrides: adapters that replace one of an earlier tier.
     """
 
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, LoadedAdapter] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[AdapterProblem] = field(default_factory=list)
     failed: list[Path] = field(default_factory=list)
     collisions: list[str] = field(default_factory=list)
     overrides: list[str] = field(default_factory=list)
@@ -124,7 +126,7 @@ class Registry:
         try:
             entry, problems = load_file(path, tier=tier)
         except ConfigurationError as error:
-            self.problems.append(Problem(str(path), 1, "", "resource", str(error)))
+            self.problems.append(AdapterProblem(str(path), 1, "", "resource", str(error)))
             self.failed.append(path)
             return
         self.problems.extend(problems)
@@ -154,7 +156,7 @@ class Registry:
         del self.entries[name]
         self.names = {each: owner for each, owner in self.names.items() if owner != name}
 
-    def find(self, shell: str) -> Entry:
+    def find(self, shell: str) -> LoadedAdapter:
         """The adapter of that name or alias (the path of a program will do).
 
         Raises:
@@ -176,7 +178,7 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
 
 
-def find_entry(name: str) -> Entry:
+def find_entry(name: str) -> LoadedAdapter:
     """The adapter that `name` means: a file when it looks like one, else a name of the registry.
 
     Raises:

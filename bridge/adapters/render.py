@@ -45,7 +45,7 @@ def render(text: str, *, sgr: bool = True) -> str:
 
 def _drawn(text: str) -> Iterator[str]:
     """The rows of a text that moves about; stretches that don't are taken whole."""
-    screen = _Screen()
+    screen = _ScreenModel()
     position = 0
     while True:
         if screen.is_fresh:
@@ -85,7 +85,7 @@ def _dangling(text: str) -> bool:
     return last >= 0 and (match := _SGR.match(text, last)) is not None and match[0] not in ("\x1b[m", "\x1b[0m")
 
 
-class _Screen:
+class _ScreenModel:
     """Rows of cells; a row is a string until something is written over it."""
 
     def __init__(self) -> None:

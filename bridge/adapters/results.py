@@ -18,7 +18,7 @@ from bridge.adapters.view import plain, visible
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.adapters.channel import Channel, Command
+    from bridge.adapters.channel import Channel, PendingCommand
     from bridge.adapters.ending import EndedBy, Ending
     from bridge.adapters.model import AdapterFile, Interleave
 
@@ -165,13 +165,13 @@ class Results:
     def __init__(self, channel: Channel) -> None:
         self._channel, self._adapter = channel, channel.adapter
 
-    def keep_segment(self, command: Command, ending: Ending) -> None:
+    def keep_segment(self, command: PendingCommand, ending: Ending) -> None:
         """Clean the output of one line of a block, and keep it with the command."""
         text = self._cleaned(command, ending)
         if text:
             command.segments.append(text)
 
-    def _cleaned(self, command: Command, ending: Ending) -> str:
+    def _cleaned(self, command: PendingCommand, ending: Ending) -> str:
         assert command.detector is not None
         exact = ending.start is not None
         start = command.detector.offset if ending.start is None else ending.start
@@ -182,7 +182,7 @@ class Results:
         return clean(self._adapter, window, command.sent, exact=exact, prompt=self._channel.rules.primary)
 
     def result(
-        self, command: Command, ending: Ending, *, by: EndedBy | None = None, recovered: bool = False
+        self, command: PendingCommand, ending: Ending, *, by: EndedBy | None = None, recovered: bool = False
     ) -> Result:
         """The result of `command`, which is no longer pending if it is over.
 
@@ -223,7 +223,7 @@ class Results:
             last_exit=detector.last_exit if detector is not None else None,
         )
 
-    def _finish(self, command: Command, ending: Ending, mode: ModeState) -> None:
+    def _finish(self, command: PendingCommand, ending: Ending, mode: ModeState) -> None:
         channel, prompt = self._channel, ending.prompt
         channel.mode = mode
         channel.prompt_end = max(channel.prompt_end, prompt.end if prompt else ending.end)

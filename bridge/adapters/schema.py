@@ -19,7 +19,7 @@ _SCALARS: dict[Any, list[str]] = {
 }
 
 
-class Key(NamedTuple):
+class SchemaKey(NamedTuple):
     """A key of a section, and the dataclass field it becomes."""
 
     field: str
@@ -28,10 +28,10 @@ class Key(NamedTuple):
     default: Any
 
 
-_KEYS: dict[type, dict[str, Key]] = {}
+_KEYS: dict[type, dict[str, SchemaKey]] = {}
 
 
-def keys_of(kind: type[Any]) -> Mapping[str, Key]:
+def keys_of(kind: type[Any]) -> Mapping[str, SchemaKey]:
     """The keys of a model class, by their names in the file."""
     if kind in _KEYS:
         return _KEYS[kind]
@@ -39,7 +39,7 @@ def keys_of(kind: type[Any]) -> Mapping[str, Key]:
     found = _KEYS[kind] = {}
     for each in fields(kind):
         default = each.default if each.default is not MISSING else each.default_factory
-        found[each.name.rstrip("_")] = Key(each.name, hints[each.name], each.metadata["rule"], default)
+        found[each.name.rstrip("_")] = SchemaKey(each.name, hints[each.name], each.metadata["rule"], default)
     return found
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from bridge.adapters.brackets import refuse_incomplete
-from bridge.adapters.channel import DRAWN, Channel, Command, Transcript
+from bridge.adapters.channel import DRAWN, Channel, PendingCommand, Transcript
 from bridge.adapters.escapes import Announcements, protocol_number
 from bridge.adapters.exchange import Exchange
 from bridge.adapters.launch import SessionFolder, prepare
@@ -76,7 +76,7 @@ class Session:
     # life
 
     def _begin(self) -> None:
-        self._program = Program(self.adapter, self._script, self._options)
+        self._program = ProgramRun(self.adapter, self._script, self._options)
         self._channel, self._terminal = self._program.channel, self._program.terminal
         self._exchange = self._program.exchange
         self._closed = False
@@ -167,7 +167,7 @@ class Session:
         refuse_long(self.adapter, payload.text, limit)
         file = path if payload.body is not None else None
         restarted, self._restarted = self._restarted, False
-        exchange.begin(Command(command, payload, restarted=restarted, path=file))
+        exchange.begin(PendingCommand(command, payload, restarted=restarted, path=file))
         return self._complete(timeout, interrupt=interrupt)
 
     def _complete(self, timeout: float | None, *, interrupt: bool) -> Result:
@@ -355,7 +355,7 @@ class Session:
         return limit is not None and time.monotonic() - self._last_used > limit
 
 
-class Program:
+class ProgramRun:
     """A running program with all that it needs, from its first prompt to its end."""
 
     def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.adapters.model import DeclaredTest, SetupStep
-    from bridge.adapters.registry import Entry
+    from bridge.adapters.registry import LoadedAdapter
     from bridge.adapters.results import Result
     from bridge.adapters.session import Session
 
@@ -61,7 +61,7 @@ class AdapterReport:
 
 
 def run_tests(
-    entry: Entry,
+    entry: LoadedAdapter,
     *,
     timeout: float = 15.0,
     ready_timeout: float = 30.0,
@@ -86,7 +86,7 @@ class ExpectationNotMet(Exception):
 class _TestRun:
     session: Session
 
-    def __init__(self, entry: Entry, timeout: float, ready_timeout: float) -> None:
+    def __init__(self, entry: LoadedAdapter, timeout: float, ready_timeout: float) -> None:
         self.entry, self.adapter = entry, entry.adapter
         self.timeout, self.ready_timeout = timeout, ready_timeout
         self.folder = ""

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import say
+from bridge.cli._terminal import drop, say
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def exit_code(run: Callable[[], int]) -> int:
         say_error(str(error))
         return error.exit_code
     except BrokenPipeError:
-        _drop_stdout()
+        drop(sys.stdout)
         return 0
     except OSError as error:
         return _environment(error) or _bug(error)
@@ -51,16 +51,11 @@ def say_error(text: str) -> None:
     say(f"ralph-bridge: error: {text}")
 
 
-def _drop_stdout() -> None:
-    """Nobody takes our output any more: the interpreter must not try to flush to them when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _environment(error: OSError) -> int:
     """Exit code 4 for what the machine lacks; 0 if it is something else."""
     if error.errno in _LACKS:
         if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG) and sys.stdout is not None:
-            _drop_stdout()
+            drop(sys.stdout)
         say_error(f"{error.strerror}{f': {error.filename}' if error.filename else ''}")
         return 4
     try:

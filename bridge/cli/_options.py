@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +13,11 @@ from bridge.errors import ConfigurationError
 from bridge.setups.projects import choose, is_bare, project_above
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from bridge.setups.overview import Loop
+    from bridge.loop.caps import Caps
+    from bridge.loop.notify import Notify
+    from bridge.setups.overview import LoopPlace
 
 
 def _settings(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
@@ -38,6 +40,66 @@ settings_option = click.option(
     callback=_settings,
     help="Set a global before the call; may be repeated.",
 )
+
+
+_amount = click.FloatRange(0, min_open=True)
+CAPS = (
+    click.option("--max-cost", type=_amount, metavar="USD", help="Start no turn when this much is spent."),
+    click.option("--max-tokens", type=_amount, metavar="N", help="Start no turn when so many tokens are used."),
+    click.option(
+        "--tokens-per-hour", type=_amount, metavar="N", help="Wait for the next clock hour after so many tokens."
+    ),
+    click.option(
+        "--price-in",
+        type=click.FloatRange(0),
+        metavar="USD",
+        help="Price of a million tokens in, for a CLI that tells no cost.",
+    ),
+    click.option(
+        "--price-out", type=click.FloatRange(0), metavar="USD", help="Price of a million tokens out, likewise."
+    ),
+)
+
+
+NOTIFY = (
+    click.option(
+        "--notify",
+        multiple=True,
+        metavar="COMMAND|URL",
+        help="Whom to tell; @FILE has one per line; may be repeated.  [default: $RALPH_BRIDGE_NOTIFY]",
+    ),
+    click.option(
+        "--notify-on",
+        metavar="LIST",
+        help="What to tell: ended, limit, breaker, cap, refused.  [default: all of it]",
+    ),
+)
+
+
+def taken_notify(given: dict[str, Any]) -> Notify:
+    """Take those options out of a command's parameters.
+
+    Raises:
+        ConfigurationError: see :func:`bridge.loop.notify.read_notify`.
+    """
+    from bridge.loop.notify import read_notify
+
+    addresses, on = given.pop("notify"), given.pop("notify_on")
+    return read_notify(os.environ, addresses, on.split(",") if on else ())
+
+
+def caps_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that cap what a run may use; :func:`taken_caps` reads them."""
+    for option in reversed((*CAPS, *NOTIFY)):
+        command = option(command)
+    return command
+
+
+def taken_caps(given: dict[str, Any]) -> Caps:
+    """Take those options out of a command's parameters."""
+    from bridge.loop.caps import VARIABLES, Caps
+
+    return Caps(**{name: given.pop(name) for name in VARIABLES})
 
 
 project_option = click.option(
@@ -75,11 +137,11 @@ loop_option = click.option(
     "--setup",
     "setup_name",
     metavar="NAME",
-    help="plain, bmalph, ralph-loop or wiggum.  [default: the running loop, else the one that ran last]",
+    help="plain, bmalph, ralph-loop, frankbria or wiggum.  [default: the running loop, else the one that ran last]",
 )
 
 
-def choose_loop(folder: Path, name: str | None) -> Loop:
+def choose_loop(folder: Path, name: str | None) -> LoopPlace:
     """The loop of `folder` to look at: of that kind, or the one that is at work, or ran last.
 
     Raises:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bridge.cli._flow import Page, flows
-from bridge.cli._summary import SoFar
-from bridge.cli._terminal import Style, duration, say
+from bridge.cli._summary import SoFar, last_line
+from bridge.cli._terminal import Style, drop, duration, say
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -23,11 +25,58 @@ from bridge.loop.policy import Verdict
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
 
 
 _A_DAY = 86_400
+
+
+def drive(
+    events: Generator[LoopEvent, None, None],
+    show: Callable[[LoopEvent], None],
+    interrupted: Callable[[BaseException], None],
+) -> LoopEnded:
+    """Show what a loop tells until it is over; return its last event.
+
+    A signal is the loop's to handle, wherever it comes: it ends the tool and writes down why. So is a reader of our
+    output who leaves. Where output can't be written for another reason (the terminal is gone, the disk is full),
+    the work goes on without.
+
+    Args:
+        events: of the loop.
+        show: prints one.
+        interrupted: prints the last line of a loop that a signal has ended.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: such a signal has ended it.
+    """
+    came: BaseException | None = None
+    with closing(events):
+        while True:
+            try:
+                event = next(events) if came is None else events.throw(came)
+                came = None
+                show(event)
+                if isinstance(event, LoopEnded):
+                    return event
+            except (KeyboardInterrupt, SystemExit) as error:
+                if _has_ended(events):  # and has raised this itself
+                    interrupted(error)
+                    raise
+                came = error
+            except OSError as error:
+                if _has_ended(events):
+                    raise
+                drop(sys.stdout)
+                if isinstance(error, BrokenPipeError):
+                    came = SystemExit(128 + signal.SIGPIPE)
+
+
+def _has_ended(events: object) -> bool:
+    return getattr(events, "gi_frame", None) is None
 
 
 class Renderer:
@@ -127,7 +176,7 @@ class Renderer:
 
     def _loop_ended(self, event: LoopEnded) -> None:
         if event.verdict is not Verdict.COMPLETE or not self._quiet:
-            say(self._so_far.ended(self._style, event))
+            say(last_line(self._style, event))
 
 
 def _progress(plan: Plan | None) -> str:

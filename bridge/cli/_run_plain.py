@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bridge.cli._ignored import note_unignored
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from pathlib import Path
 
+    from bridge.agent import Agent
+    from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
     from bridge.setups.plain.opening import Opened
@@ -40,7 +41,6 @@ def run_plain(
         dry_run: print what would run, and stop.
         quiet: no line per step.
     """
-    from bridge.cli._summary import driver_tool
     from bridge.setups.plain.opening import open_loop
 
     def tell(line: str) -> None:
@@ -49,9 +49,7 @@ def run_plain(
     with open_loop(folder, given, driver, extra, tell, allowed_tools=allowed_tools) as opened:
         if dry_run:
             return _dry_run(opened)
-        script = opened.driver
-        tool = driver_tool(script.display_name(), script.script)
-        return _loop(tool, opened.loop, opened.events(), quiet=quiet)
+        return _loop(opened.driver, opened.loop, opened.events(), quiet=quiet)
 
 
 def run_agent_script(
@@ -75,15 +73,13 @@ def run_agent_script(
         dry_run: print the first prompt, and stop.
         quiet: no line per step.
     """
-    from bridge.cli._summary import agent_tool
     from bridge.setups.plain.opening import open_agent_loop
 
     with open_agent_loop(folder, given, agent, extra, lift=lift) as opened:
         if dry_run:
             write(opened.first_prompt())
             return 0
-        script = opened.agent
-        return _loop(agent_tool(script.cli, script.script), opened.loop, opened.events(), quiet=quiet)
+        return _loop(opened.agent, opened.loop, opened.events(), quiet=quiet)
 
 
 def _dry_run(opened: Opened) -> int:
@@ -103,35 +99,17 @@ def _dry_run(opened: Opened) -> int:
     return 0
 
 
-def _loop(tool: str, settings: LoopSettings, loop: Generator[LoopEvent, None, None], *, quiet: bool) -> int:
-    from bridge.cli._render import Renderer
+def _loop(
+    script: Driver | Agent, settings: LoopSettings, events: Generator[LoopEvent, None, None], *, quiet: bool
+) -> int:
+    from bridge.cli._render import Renderer, drive
     from bridge.cli._summary import first_line
-    from bridge.loop.events import LoopEnded
     from bridge.loop.policy import Verdict
     from bridge.setups.plain.settings import SAMPLES
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    limits = settings.limits
     if not quiet:
         note_unignored(settings.project, ".ralph", SAMPLES)
-        say(
-            first_line(
-                tool,
-                settings.prompt,
-                iterations=limits.max_iterations,
-                seconds=limits.max_seconds,
-                turn_seconds=settings.timeout,
-            )
-        )
-    renderer = Renderer(max_iterations=limits.max_iterations, quiet=quiet)
-    verdict = Verdict.INCOMPLETE
-    try:
-        with closing(loop) as events:
-            for event in events:
-                renderer.show(event)
-                if isinstance(event, LoopEnded):
-                    verdict = event.verdict
-    except (KeyboardInterrupt, SystemExit) as signal:
-        renderer.interrupted(signal)
-        raise
-    return 0 if verdict is Verdict.COMPLETE else 1
+        say(first_line(script, settings))
+    renderer = Renderer(max_iterations=settings.limits.max_iterations, quiet=quiet)
+    return 0 if drive(events, renderer.show, renderer.interrupted).verdict is Verdict.COMPLETE else 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def driver_folders() -> tuple[Path, ...]:
     """Where the project in the working folder has drivers of its own, which a name may mean."""
-    from bridge.setups.bmalph.layout import locate
+    from bridge.setups.dot_ralph.folder import locate
 
     with suppress(ConfigurationError, OSError):  # RALPH_DIR is odd; the working folder has been removed
         return locate().drivers

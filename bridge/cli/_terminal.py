@@ -9,7 +9,7 @@ import os
 import select
 import signal
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -84,9 +84,19 @@ def _quoted(words: Iterable[str]) -> str:
 
 
 def say(text: str) -> None:
-    """Print one line on stderr, at once."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """Print one line on stderr, at once. What nobody can be told any more is no reason to stop working."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except OSError:
+        drop(sys.stderr)
+
+
+def drop(stream: TextIO) -> None:
+    """Let a stream lead nowhere: nobody takes it, and the interpreter must not try to flush it when it ends."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def show(text: str) -> None:
@@ -158,12 +168,10 @@ def guarded(message: str = "interrupted: the CLI and everything it had started w
     try:
         yield
     except KeyboardInterrupt:
-        with suppress(OSError):
-            say(message)
+        say(message)
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not try to flush to them at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has gone
+        drop(sys.stdout)
         sys.exit(128 + signal.SIGPIPE)
     finally:
         for number, handler in before.items():

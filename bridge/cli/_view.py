@@ -33,10 +33,13 @@ _MOST = 4096  # of the agent's text: its last sentence is shown
 @contextmanager
 def view(
     renderer: Renderer, *, calls_per_hour: int, max_iterations: int | None, quiet: bool
-) -> Iterator[Callable[[LoopEvent], None]]:
-    """What shows the events of a loop; if `quiet`, or not on a terminal, the renderer alone."""
+) -> Iterator[tuple[Callable[[LoopEvent], None], Callable[[BaseException], None]]]:
+    """What shows the events of a loop, and its last line when a signal ends it.
+
+    If `quiet`, or not on a terminal, that is the renderer alone.
+    """
     if quiet or not flows(sys.stderr):
-        yield renderer.show
+        yield renderer.show, renderer.interrupted
         return
     text_here = sys.stdout.isatty()
     bottom = Bottom(calls_per_hour, max_iterations, text_above=text_here)
@@ -52,8 +55,12 @@ def view(
             with screen.above():
                 renderer.show(event)
 
+    def interrupted(error: BaseException) -> None:
+        with screen.above():
+            renderer.interrupted(error)
+
     with screen:
-        yield show
+        yield show, interrupted
 
 
 class _Screen:

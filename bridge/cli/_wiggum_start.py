@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._render import Renderer
+from bridge.cli._options import taken_caps, taken_notify
+from bridge.cli._render import Renderer, drive
 from bridge.cli._terminal import AT_OPEN_BREAKER, duration, print_json, say
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.resources import as_given, os_text
@@ -20,15 +19,15 @@ from bridge.setups.wiggum.outer import RETRY_DELAY, OuterState
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.opening import OuterLoop
-    from bridge.setups.wiggum.start import Request
-    from bridge.setups.wiggum.state import State
+    from bridge.setups.wiggum.start import StartRequest
+    from bridge.setups.wiggum.state import WiggumState
 
-_OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay")
+_OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay", "max_cost", "max_tokens", "tokens_per_hour", "notify")
 
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
+    from bridge.loop.notify import notifying
     from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.controls import overview
 
@@ -36,7 +35,8 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     request = _request(given)
     if request.mode == "outer":
         refuse(layout.project, os.environ, given=given["settings"], driver=given["driver"] or given["agent"])
-        status = _outer(layout, request, given)
+        with notifying(taken_notify(given)):
+            status = _outer(layout, request, given)
     else:
         status = _session(layout, request, given)
     if given["as_json"]:
@@ -55,10 +55,10 @@ def _check(given: dict[str, Any]) -> None:
         )
 
 
-def _request(given: dict[str, Any]) -> Request:
-    from bridge.setups.wiggum.breaker import BreakerSettings
+def _request(given: dict[str, Any]) -> StartRequest:
+    from bridge.setups.wiggum.breaker import WiggumBreakerSettings
     from bridge.setups.wiggum.opening import environment_defaults
-    from bridge.setups.wiggum.start import Request
+    from bridge.setups.wiggum.start import StartRequest
     from bridge.setups.wiggum.state import Checkpointing
 
     limits = {
@@ -73,14 +73,14 @@ def _request(given: dict[str, Any]) -> Request:
     description = given["description"]
     most, promise = given["max_iterations"], given["completion_promise"]
     tool = next((f"{kind} {as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
-    return Request(
+    return StartRequest(
         description=None if description is None else os_text(description),
         mode=given["mode"],
         promise=None if promise is None else os_text(promise),
         max_iterations=most,
         environment=environment_defaults(most, promise),
         max_minutes=given["max_minutes"],
-        breaker=BreakerSettings(**limits) if limits else None,
+        breaker=WiggumBreakerSettings(**limits) if limits else None,
         checkpoints=Checkpointing(
             enabled=given["checkpoints"] is not False,
             no_verify=given["no_verify"],
@@ -96,9 +96,9 @@ def _request(given: dict[str, Any]) -> Request:
     )
 
 
-def _session(layout: Layout, request: Request, given: dict[str, Any]) -> int:
+def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
     """Make everything ready for the Stop hook."""
-    from bridge.git.work import Probe
+    from bridge.git.work import WorkDetector
     from bridge.loop.lock import one_loop
     from bridge.setups.projects import other_folders
     from bridge.setups.wiggum.files import FILES, usable
@@ -107,7 +107,7 @@ def _session(layout: Layout, request: Request, given: dict[str, Any]) -> int:
     with usable():
         layout.folder.mkdir(parents=True, exist_ok=True)
     with one_loop(layout.folder, layout.project, others=other_folders(layout.folder, layout.project)):
-        prepared = prepare(layout, Probe(layout.project, FILES), request, datetime.now(UTC))
+        prepared = prepare(layout, WorkDetector(layout.project, FILES), request, datetime.now(UTC))
     state = prepared.state
     for notice in prepared.notices:
         say(f"note: {notice}")
@@ -124,7 +124,8 @@ def _session(layout: Layout, request: Request, given: dict[str, Any]) -> int:
     return 0
 
 
-def _outer(layout: Layout, request: Request, given: dict[str, Any]) -> int:
+def _outer(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
+    from bridge.cli._summary import first_line
     from bridge.setups.wiggum.opening import TURN_MINUTES, ToolOptions, open_outer
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -132,61 +133,19 @@ def _outer(layout: Layout, request: Request, given: dict[str, Any]) -> int:
         live=given["live"],
         timeout=(given["timeout"] or TURN_MINUTES) * 60,
         retry_delay=RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"],
+        caps=taken_caps(given),
         settings=given["settings"],
     )
     with open_outer(layout, request, options, lambda line: say(f"note: {line}")) as opened:
         if not given["quiet"]:
-            say(_first_line(opened))
+            say(first_line(opened.script, opened.settings))
         most = opened.settings.limits.max_iterations
-        renderer = _Renderer(max_iterations=most, quiet=given["quiet"], text=not given["as_json"])
-        status: int | None = None
-        with closing(opened.events()) as events:
-            try:
-                for event in events:
-                    if isinstance(event, LoopEnded):
-                        status = event.status
-                        event = _with_last_count(layout, event)
-                    renderer.show(event)
-            except (KeyboardInterrupt, SystemExit) as error:
-                events.close()  # the agent ends before its work is looked at
-                renderer.interrupted(error)
-                decision = opened.store.ended_by(error)  # the signal came while a line was printed
-                if decision is None:
-                    raise
-                status = decision.status
+        renderer = _WiggumRenderer(max_iterations=most, quiet=given["quiet"], text=not given["as_json"])
+        status = drive(opened.events(), renderer.show, renderer.interrupted).status
     return 1 if status is None else status
 
 
-def _with_last_count(layout: Layout, event: LoopEnded) -> LoopEnded:
-    """Count the turn that `wiggum stop --now` has ended: its work is kept."""
-    from bridge.setups.wiggum.files import latest_state
-
-    state = latest_state(layout)
-    return event if state is None else replace(event, iterations=state.iteration)
-
-
-def _first_line(opened: OuterLoop) -> str:
-    from bridge.cli._summary import agent_tool, driver_tool, first_line
-    from bridge.driver import Driver
-    from bridge.turn.agent import AgentTool
-
-    tool, settings = opened.tool, opened.settings
-    if isinstance(tool, AgentTool):
-        named = agent_tool(tool.agent.cli, tool.agent.script)
-    else:
-        driver = tool.driver
-        assert isinstance(driver, Driver)
-        named = driver_tool(driver.display_name(), driver.script)
-    return first_line(
-        named,
-        settings.prompt,
-        iterations=settings.limits.max_iterations,
-        seconds=settings.limits.max_seconds,
-        turn_seconds=settings.timeout,
-    )
-
-
-class _Renderer(Renderer):
+class _WiggumRenderer(Renderer):
     """Prints the events of one loop; `text`: what the agent says, too."""
 
     def __init__(self, *, max_iterations: int | None, quiet: bool, text: bool) -> None:
@@ -235,6 +194,6 @@ class _Renderer(Renderer):
         say(f"{where} {style('done', 'green')} in {took}{items}{action}")
 
 
-def _saved(event: IterationStarted | IterationEnded | LoopEnded) -> State:
+def _saved(event: IterationStarted | IterationEnded | LoopEnded) -> WiggumState:
     assert isinstance(event.state, OuterState)
     return event.state.saved

@@ -16,8 +16,8 @@ from bridge.resources import os_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.adapters.problems import Problem
-    from bridge.adapters.registry import Entry, Registry
+    from bridge.adapters.problems import AdapterProblem
+    from bridge.adapters.registry import LoadedAdapter, Registry
     from bridge.adapters.results import Result
 
 _seconds = click.FloatRange(min=0, min_open=True)
@@ -61,7 +61,7 @@ def list_(as_json: bool) -> int:
     return 0
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _row(entry: LoadedAdapter) -> dict[str, object]:
     from bridge.adapters.adapter import Adapter, vocabulary
 
     found = entry.adapter
@@ -154,7 +154,7 @@ def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
     return 2 if unread else 1 if wrong else 0
 
 
-def _problem(problem: Problem, *, strict: bool) -> dict[str, object]:
+def _problem(problem: AdapterProblem, *, strict: bool) -> dict[str, object]:
     return {
         "file": problem.source,
         "line": problem.line,
@@ -165,7 +165,7 @@ def _problem(problem: Problem, *, strict: bool) -> dict[str, object]:
     }
 
 
-def _checked(files: Sequence[str]) -> list[tuple[str, tuple[Problem, ...]]]:
+def _checked(files: Sequence[str]) -> list[tuple[str, tuple[AdapterProblem, ...]]]:
     from bridge.adapters.registry import Registry
 
     if files:
@@ -175,18 +175,18 @@ def _checked(files: Sequence[str]) -> list[tuple[str, tuple[Problem, ...]]]:
     return [(path, tuple(each for each in registry.problems if each.source == path)) for path in paths]
 
 
-def _loaded(path: str) -> tuple[Entry | None, tuple[Problem, ...]]:
+def _loaded(path: str) -> tuple[LoadedAdapter | None, tuple[AdapterProblem, ...]]:
     """A file as it loads; one that can't be read is a problem of its own, which hides no other file's."""
-    from bridge.adapters.problems import Problem
+    from bridge.adapters.problems import AdapterProblem
     from bridge.adapters.registry import load_file
 
     try:
         return load_file(path)
     except ConfigurationError as error:
-        return None, (Problem(path, 1, "", "resource", str(error).removeprefix(f"{path}: ")),)
+        return None, (AdapterProblem(path, 1, "", "resource", str(error).removeprefix(f"{path}: ")),)
 
 
-def _is_unread(problem: Problem) -> bool:
+def _is_unread(problem: AdapterProblem) -> bool:
     """Whether it is about a file that was named and isn't there, or can't be read."""
     return problem.kind == "resource" and not problem.key
 
@@ -293,7 +293,7 @@ def _target(text: str) -> tuple[str, str]:
     return kind, path
 
 
-def _entries(files: Sequence[str]) -> tuple[list[Entry], int]:
+def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
     """The adapters to test, and the exit code; files that can't be loaded are told on stderr."""
     from bridge.adapters.registry import Registry
 
@@ -301,7 +301,7 @@ def _entries(files: Sequence[str]) -> tuple[list[Entry], int]:
         registry = Registry.read()
         _report_registry(registry)
         return list(registry.entries.values()), int(bool(registry.failed))
-    entries: list[Entry] = []
+    entries: list[LoadedAdapter] = []
     broken = 0
     for path in _paths(files):
         entry, problems = _loaded(path)

@@ -26,7 +26,8 @@ def adopt(*, project: str | None, setup_name: str | None) -> int:
     """Put a stand-in in the place of the setup's own controller.
 
     Whoever starts the controller (``./ralph plan 3``) gets ralph-bridge from then on, with the same words, messages
-    and exit codes. The original is kept beside it; ``ralph-bridge eject`` puts it back byte for byte.
+    and exit codes. The original is kept beside it; ``ralph-bridge eject`` puts it back byte for byte. Where one
+    controller serves all projects of a user (frankbria's ``ralph``), that is so in this project only.
     """
     from bridge.setups import module
 
@@ -35,7 +36,7 @@ def adopt(*, project: str | None, setup_name: str | None) -> int:
     if done.set_aside is not None:
         write(f"an older original was there: it is {done.set_aside} now\n")
     what = "is ralph-bridge's stand-in now" if done.changed else "is ralph-bridge's stand-in already"
-    write(f"{done.controller} {what}; the original is {done.original}\n")
+    write(f"{done.told or f'{done.controller} {what}; the original is {done.original}'}\n")
     return 0
 
 
@@ -43,20 +44,28 @@ def adopt(*, project: str | None, setup_name: str | None) -> int:
 @project_option
 @setup_option
 def eject(*, project: str | None, setup_name: str | None) -> int:
-    """Put the setup's own controller back, byte for byte."""
+    """Put the setup's own controller back, byte for byte.
+
+    ``ralph`` of a user who has adopted several frankbria projects is put back with the last of them; in any folder,
+    ``--setup frankbria`` forgets those that are gone.
+    """
     from bridge.setups import module
 
-    setup = _setup(project, setup_name)
+    setup = _setup(project, setup_name, adopted=True)
     done = module(setup.name).eject(setup)
     what = "is the original again" if done.changed else "is the original: there is nothing to undo"
-    write(f"{done.controller} {what}\n")
+    write(f"{done.told or f'{done.controller} {what}'}\n")
     return 0
 
 
-def _setup(project: str | None, name: str | None) -> Setup:
+def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> Setup:
+    """The setup of the project; `adopted`: by its marker, too, whatever has become of the rest."""
     from bridge.setups import SETUPS, module
+    from bridge.setups.frankbria import adoption
 
     folder = project_folder(project)
+    if adopted and (name == adoption.NAME or (name is None and adoption.is_adopted(folder))):
+        return adoption.at(folder)
     setup = choose(folder, name)
     if setup is None:
         lacks = "\n  ".join(f"{each}: {'; '.join(module(each).missing(folder))}" for each in SETUPS)
@@ -76,8 +85,15 @@ def _bmalph(controller: Path, words: Sequence[str]) -> int:
     return run(controller, words)
 
 
+def _frankbria(controller: Path, words: Sequence[str]) -> int:
+    from bridge.cli.frankbria import controller as run
+
+    return run(controller, words)
+
+
 CONTROLLERS: dict[str, Callable[[Path, Sequence[str]], int]] = {
     "bmalph": _bmalph,
+    "frankbria": _frankbria,
     "ralph-loop": _ralph_loop,
 }
 """Setup to what its stand-in does: given the controller's path and the words it was called with."""

@@ -27,6 +27,7 @@ COMMANDS = {
     "eject": ("bridge.cli.adopt", "Restore the setup's own controller."),
     "explain": ("bridge.cli.explain", "Explain one of the checks of verify, or list them all."),
     "inspect": ("bridge.cli.inspect", "Show what a driver or agent script offers."),
+    "report": ("bridge.cli.report", "Report what a run was: turns, time, tokens, cost, commits."),
     "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear whatever blocks the next start."),
     "run": ("bridge.cli.run", "Run the loop in this project."),
     "session-id": ("bridge.cli.scripts", "Find the session id in a CLI's output."),

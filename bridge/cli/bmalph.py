@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.setups.bmalph.flags import Arguments
-    from bridge.setups.bmalph.layout import Folder
+    from bridge.setups.dot_ralph.folder import Folder
 
 
 def controller(path: Path, words: Sequence[str]) -> int:
@@ -27,7 +27,7 @@ def controller(path: Path, words: Sequence[str]) -> int:
     """
     from bridge.setups.bmalph.controls import CONTROLS
     from bridge.setups.bmalph.flags import USAGE, parse
-    from bridge.setups.bmalph.layout import locate
+    from bridge.setups.dot_ralph.folder import locate
 
     given = parse([os_text(word) for word in words])
     if given.action == "error":
@@ -50,21 +50,50 @@ def controller(path: Path, words: Sequence[str]) -> int:
 
 
 def _monitor(folder: Folder, path: Path, words: Sequence[str], given: Arguments) -> int:
-    """Start the loop in tmux, and show it where there is a terminal to show it on."""
-    import shutil
-    import subprocess
+    """Start the loop in tmux."""
+    from bridge.setups.bmalph.flags import WITH_VALUE
+    from bridge.setups.bmalph.keys import KEYS
+    from bridge.setups.dot_ralph.monitor import without_monitor
 
-    from bridge.setups.bmalph.monitor import tmux_commands, tmux_titles
+    require_tmux()  # first: the agent's name is asked of its driver
+    names = [name for key in KEYS for name in (key.name, key.alias) if name]
+    options = without_monitor(words, WITH_VALUE)
+    return in_tmux(folder, ["bash", str(path)], options, _agents_name(folder, given), names)
+
+
+def require_tmux() -> None:
+    """Say what is missing for --monitor.
+
+    Raises:
+        BridgeError: there is no tmux.
+    """
+    import shutil
 
     if shutil.which("tmux") is None:
         raise BridgeError("--monitor needs tmux\n  next: install tmux, or use --live")
-    agent = _agents_name(folder, given)
+
+
+def in_tmux(folder: Folder, loop: Sequence[str], words: Sequence[str], agent: str, names: Sequence[str]) -> int:
+    """Start a loop in tmux, and show it where there is a terminal to show it on.
+
+    Args:
+        folder: the loop's folder.
+        loop: how it is started.
+        words: its options.
+        agent: what its CLI is called.
+        names: variables of the environment that it reads.
+    """
+    import subprocess
+
+    from bridge.setups.dot_ralph.monitor import tmux_commands, tmux_titles
+
+    require_tmux()
     session = f"ralph-{int(time.time())}-{os.getpid()}"
     # In a tmux of its own, or it would ask the one that we are in to nest.
     env = {name: value for name, value in os.environ.items() if name != "TMUX"}
     watch = [sys.executable, "-P", "-c", _WATCH, str(Path(__file__).resolve().parents[2])]
     for command in tmux_commands(
-        folder, session=session, loop=["bash", str(path)], words=words, watch=watch, env=os.environ
+        folder, session=session, loop=loop, words=words, watch=watch, env=os.environ, names=names
     ):
         done = subprocess.run(command, env=env, capture_output=True, check=False, text=True, errors="replace")
         if done.returncode:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from bridge.cli._terminal import Style, duration, guarded, plural, say
 
 if TYPE_CHECKING:
     from bridge.demo.project import DemoProject
-    from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
+    from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent
 
 
 # Written out, because importing the demo for `--help` would be slow; a test compares it with DRIVERS.
@@ -55,10 +55,10 @@ def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> int
 
 
 def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
-    from bridge.cli._render import Renderer
+    from bridge.cli._render import Renderer, drive
     from bridge.demo.project import DRIVERS, make_project
     from bridge.driver import Driver
-    from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
+    from bridge.loop.events import IterationEnded, IterationStarted
     from bridge.loop.policy import Limits, Verdict
     from bridge.setups.plain.opening import run_plain
     from bridge.setups.plain.settings import PlainSettings, loop_settings
@@ -69,24 +69,21 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     say(f"{plural(iterations, 'open task')}, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
     limits = Limits(max_iterations=iterations + 2)
     renderer = Renderer(max_iterations=limits.max_iterations)
-    started: list[IterationStarted] = []
-    ended: list[IterationEnded] = []
-    end: LoopEnded | None = None
+    told: list[LoopEvent] = []
+
+    def show(event: LoopEvent) -> None:
+        told.append(event)
+        renderer.show(event)
+
     with Driver.load(driver, cwd=project.folder, env=project.env) as script:
         say(f"{script.display_name()} · driver {script.script}")
         settings = loop_settings(
             project.folder, PlainSettings(max_iterations=limits.max_iterations, max_failures=3, env=project.env)
         )
-        with closing(run_plain(DriverTool(script, settings, f"driver {driver}"), settings)) as events:
-            for event in events:
-                renderer.show(event)
-                if isinstance(event, IterationStarted):
-                    started.append(event)
-                elif isinstance(event, IterationEnded):
-                    ended.append(event)
-                elif isinstance(event, LoopEnded):
-                    end = event
-    assert end is not None
+        events = run_plain(DriverTool(script, settings, f"driver {driver}"), settings)
+        end = drive(events, show, renderer.interrupted)
+    started = [each for each in told if isinstance(each, IterationStarted)]
+    ended = [each for each in told if isinstance(each, IterationEnded)]
     _report(project, started, ended, end, keep=keep)
     return 0 if end.verdict is Verdict.COMPLETE else 1
 

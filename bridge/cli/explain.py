@@ -52,20 +52,22 @@ def _fields(check: Check) -> dict[str, object]:
         "applies": list(check.applies),
         "phase": check.phase,
         "severity": check.severity.value,
+        "harm": check.harm.why,
         **check.documentation._asdict(),
     }
 
 
 def _page(check: Check) -> str:
     style = Style(sys.stdout)
-    why, *examples = check.documentation
+    why, bad, good, also = check.documentation
     runs = "runs the script" if check.phase == "behaviour" else "does not run the script"
     kinds = " and ".join(f"{kind}s" for kind in check.applies)
     lines = [f"{style(check.code, 'bold')} {style(check.title, 'bold')}"]
-    lines += [f"{check.severity.value} · for {kinds} · {runs}", ""]
+    lines += [f"for {kinds} · {runs}", f"{check.severity.value}: {check.harm.why}"]
+    lines += [*(f"{severity.value}: {case}" for severity, case in also.items()), ""]
     if why:
         lines += [why, ""]
-    for name, colour, example in zip(("Bad", "Good"), ("red", "green"), examples, strict=True):
+    for name, colour, example in (("Bad", "red", bad), ("Good", "green", good)):
         if example:
             lines += [style(f"{name}:", colour), "", textwrap.indent(example, "    "), ""]
     return "\n".join(lines)

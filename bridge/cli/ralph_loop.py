@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,17 +14,18 @@ from bridge.cli._flow import Page, flows, steers
 from bridge.cli._terminal import Style, guarded, say, write
 from bridge.errors import BridgeError, SessionRefused
 from bridge.resources import os_text
-from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
-from bridge.setups.ralph_loop.settings import Options
+from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
+from bridge.setups.ralph_loop.settings import RalphOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
 
-    from bridge.loop.events import HookText, LoopEnded, LoopEvent
+    from bridge.loop.caps import Caps
+    from bridge.loop.events import HookText, LoopEvent
     from bridge.setups.model import Setup
 
 
-def run_in_setup(context: click.Context, setup: Setup) -> int:
+def run_in_setup(context: click.Context, setup: Setup, caps: Caps) -> int:
     """``ralph-bridge run`` in a ralph-loop setup, with the parameters of that command."""
     from bridge.setups.ralph_loop.preflight import default_mode
 
@@ -39,13 +39,13 @@ def run_in_setup(context: click.Context, setup: Setup) -> int:
     if given["process"]:
         words.append("--process")
     request = parse(words)
-    if isinstance(request, Request):
+    if isinstance(request, RalphRequest):
         if context.get_parameter_source("max_iterations") is click.core.ParameterSource.COMMANDLINE:
             request = replace(request, iterations=str(given["max_iterations"]))
         if request.prompt_file:
             request = replace(request, prompt_file=_seen_from(setup.project, request.prompt_file))
     agent: str | None = given["agent"]
-    options = Options(
+    options = RalphOptions(
         agent=agent and os_text(agent),
         settings={name: os_text(value) for name, value in given["settings"].items()},
         strict=given["strict_compat"],
@@ -53,6 +53,7 @@ def run_in_setup(context: click.Context, setup: Setup) -> int:
         max_seconds=None if given["max_minutes"] is None else given["max_minutes"] * 60,
         turn_seconds=None if given["timeout"] is None else given["timeout"] * 60,
         retry_delay=given["retry_delay"],
+        caps=caps,
     )
     return start(setup, request, words, options, dry_run=given["dry_run"], quiet=quiet)
 
@@ -74,16 +75,16 @@ def controller(path: Path, words: Sequence[str]) -> int:
     with guarded():
         setup = at(Path.cwd(), path)
         request = parse(words)
-        if isinstance(request, Request) and request.mode in LOOP_MODES:
+        if isinstance(request, RalphRequest) and request.mode in LOOP_MODES:
             refuse(setup.project, os.environ)
-        return start(setup, request, words, Options(strict=strict, lift=not unlifted))
+        return start(setup, request, words, RalphOptions(strict=strict, lift=not unlifted))
 
 
 def start(
     setup: Setup,
-    request: Request | Refusal,
+    request: RalphRequest | Refusal,
     words: Sequence[str],
-    options: Options,
+    options: RalphOptions,
     *,
     dry_run: bool = False,
     quiet: bool = False,
@@ -121,13 +122,13 @@ def start(
         return 1
 
 
-def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool, quiet: bool) -> int:
-    from bridge.cli._summary import agent_tool, first_line, last_line
-    from bridge.loop.policy import Verdict
+def _session(setup: Setup, request: RalphRequest, options: RalphOptions, *, dry_run: bool, quiet: bool) -> int:
+    from bridge.cli._render import drive
+    from bridge.cli._summary import first_line, last_line
     from bridge.setups.ralph_loop.opening import hold, ready
     from bridge.setups.ralph_loop.prompt import first_prompt
 
-    renderer = _Renderer(quiet=quiet)
+    renderer = _SessionRenderer(quiet=quiet)
     with ready(setup, request, options, renderer.hook) as (agent, session):
         job, loop = session.job, session.loop
         if dry_run:
@@ -137,54 +138,15 @@ def _session(setup: Setup, request: Request, options: Options, *, dry_run: bool,
             return 0
         with hold(agent, session) as opened:
             if not quiet:
-                say(
-                    first_line(
-                        agent_tool(agent.cli, agent.script),
-                        job.shown,
-                        iterations=loop.limits.max_iterations,
-                        seconds=loop.limits.max_seconds,
-                        turn_seconds=loop.timeout,
-                    )
-                )
-            with closing(opened.run()) as events:
-                end = _drive(events, renderer)
+                say(first_line(agent, loop))
+            end = drive(opened.run(), renderer.show, lambda _error: None)
         if not quiet:
             renderer.end_row()
-            say(
-                last_line(
-                    Style(sys.stderr),
-                    complete=end.verdict is Verdict.COMPLETE,
-                    iterations=end.iterations,
-                    seconds=end.seconds,
-                    totals=end.totals,
-                    reason=end.reason,
-                )
-            )
+            say(last_line(Style(sys.stderr), replace(end, detail="")))
         return end.status or 0
 
 
-def _drive(events: Generator[LoopEvent, None, None], renderer: _Renderer) -> LoopEnded:
-    """Render events until the last, and return that.
-
-    A signal that arrives here is the session's to handle, so it is thrown in.
-    """
-    from bridge.loop.events import LoopEnded
-
-    came: BaseException | None = None
-    while True:
-        try:
-            event = next(events) if came is None else events.throw(came)
-            came = None
-            if isinstance(event, LoopEnded):
-                return event
-            renderer.show(event)
-        except (KeyboardInterrupt, SystemExit) as signal:
-            if getattr(events, "gi_frame", None) is None:  # it has ended, and raised this itself
-                raise
-            came = signal
-
-
-class _Renderer:
+class _SessionRenderer:
     """Prints what a session tells: its log and the agent's text on stdout, what went wrong on stderr."""
 
     def __init__(self, *, quiet: bool) -> None:

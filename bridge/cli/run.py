@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._options import project_folder, project_option, refuse_options, settings_option, setup_option
+from bridge.cli._options import (
+    caps_options,
+    project_folder,
+    project_option,
+    refuse_options,
+    settings_option,
+    setup_option,
+    taken_caps,
+    taken_notify,
+)
 from bridge.cli._terminal import guarded
 from bridge.resources import os_text
 from bridge.setups.projects import choose, is_bare
 
 if TYPE_CHECKING:
+    from bridge.loop.caps import Caps
     from bridge.setups.model import Setup
 
 
@@ -30,7 +40,50 @@ _AGENT_ONLY = ("agent", *_SETUP_ONLY, "no_lift")
 _NOT_OF_AGENTS = ("no_continue", "allowed_tools")
 
 
-@click.command()
+class _Run(click.Command):
+    """In a frankbria project, the words are those of its own controller: in its order, with its exit codes."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Look whose words these are."""
+        words = list(args)
+        folder = _frankbria_project(words)
+        context = super().make_context(info_name, args if folder is None else [], parent, **extra)
+        if folder is not None:
+            context.obj = (folder, words)
+        return context
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the loop."""
+        if isinstance(ctx.obj, tuple):
+            from bridge.cli.frankbria import run_here
+
+            return run_here(*ctx.obj)
+        return super().invoke(ctx)
+
+
+def _frankbria_project(words: list[str]) -> Path | None:
+    """The frankbria project that the words are about, if it is one and nothing else is asked for."""
+    from bridge.setups import detect
+    from bridge.setups.frankbria.flags import WITH_VALUE
+
+    own: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        option, equals, value = rest.pop(0).partition("=")
+        if option in WITH_VALUE and not equals and rest:
+            value = rest.pop(0)
+        own[option] = value
+    given = own.get("--project")
+    folder = Path(given) if given is not None else project_folder(None)
+    if own.get("--setup", "frankbria") != "frankbria" or not folder.is_dir():
+        return None
+    found = [setup.name for setup in detect(folder)]
+    return folder.absolute() if found == ["frankbria"] or ("--setup" in own and "frankbria" in found) else None
+
+
+@click.command(cls=_Run)
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @setup_option
 @click.option("--driver", metavar="NAME|PATH", help="The driver to use, by path or name.  [default: claude-code]")
@@ -47,6 +100,7 @@ _NOT_OF_AGENTS = ("no_continue", "allowed_tools")
     metavar="MINUTES",
     help="Stop after this many minutes, and end the turn that is under way.",
 )
+@caps_options
 @click.option("--calls", metavar="N", help="Limit successful turns per clock hour (bmalph setup).")
 @click.option("--live/--no-live", default=True, help="Show output as it comes.  [default: where supported]")
 @click.option("--completion-promise", metavar="TEXT", help="Also stop when the assistant promises TEXT.")
@@ -98,10 +152,12 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
     ready, 130 and 143 after Ctrl-C and TERM. In a ralph-loop setup that of its controller: 0 complete
     or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
+    from bridge.loop.notify import notifying
     from bridge.setups.unserved import refuse
 
-    with guarded():
+    with guarded(), notifying(taken_notify(given)):
         folder = project_folder(project, tell=True)
+        given["caps"] = taken_caps(given)
         theirs = {key: given.pop(name) for name, key in _FRANKBRIA.items()}
         asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
         refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
@@ -110,15 +166,15 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
             from bridge.cli.ralph_loop import run_in_setup
 
             refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
-            return run_in_setup(context, setup)
-        asked = _Asked(**{name: value for name, value in given.items() if name not in _AGENT_ONLY})
+            return run_in_setup(context, setup, given["caps"])
+        asked = _RunOptions(**{name: value for name, value in given.items() if name not in _AGENT_ONLY})
         if setup is not None and (setup_name or not is_bare(setup)):
             return _in_bmalph(context, setup, asked)
         return _without_setup(context, folder, asked, given["agent"], lift=not given["no_lift"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _RunOptions:
     """The parameters of a loop with a driver, as click gives them."""
 
     words: tuple[str, ...]
@@ -126,6 +182,7 @@ class _Asked:
     prompt: str | None
     max_iterations: int | None
     max_minutes: float | None
+    caps: Caps
     calls: str | None
     live: bool
     completion_promise: str | None
@@ -154,10 +211,10 @@ class _Asked:
         return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
+def _in_bmalph(context: click.Context, setup: Setup, asked: _RunOptions) -> int:
     from bridge.cli._run_bmalph import run_here
-    from bridge.setups.bmalph.layout import locate
     from bridge.setups.bmalph.opening import Wanted, options_of
+    from bridge.setups.dot_ralph.folder import locate
 
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
     if asked.words:
@@ -176,6 +233,7 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
         live=asked.live,
         max_iterations=asked.max_iterations,
         max_seconds=asked.max_seconds,
+        caps=asked.caps,
         timeout=asked.run_seconds,
         promise=asked.completion_promise,
         extra=asked.settings,
@@ -183,7 +241,9 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: _Asked) -> int:
     return run_here(locate(setup.project), wanted, dry_run=asked.dry_run, quiet=asked.quiet)
 
 
-def _without_setup(context: click.Context, folder: Path, asked: _Asked, agent: str | None, *, lift: bool) -> int:
+def _without_setup(
+    context: click.Context, folder: Path, asked: _RunOptions, agent: str | None, *, lift: bool
+) -> int:
     from bridge.cli._run_plain import run_agent_script, run_plain
     from bridge.resources import as_given
     from bridge.setups.plain.settings import AGENT_PROMISE, TURN_MINUTES, PlainSettings
@@ -205,6 +265,7 @@ def _without_setup(context: click.Context, folder: Path, asked: _Asked, agent: s
         prompt=os_text(find_prompt(folder, asked.prompt_in(folder))),
         max_iterations=asked.max_iterations or 50,
         max_seconds=asked.max_seconds,
+        caps=asked.caps,
         max_failures=asked.max_failures or 0,
         retry_seconds=asked.retry_delay,
         live=asked.live,

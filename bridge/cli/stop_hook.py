@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.cli._terminal import drop
+
 if TYPE_CHECKING:
     import click
 
@@ -42,7 +44,7 @@ def answer_stop(arguments: list[str]) -> int:
             sys.stdout.buffer.write(found.stdout.encode())
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            drop(sys.stdout)
     return found.status
 
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,7 @@ from bridge.errors import ConfigurationError
 from bridge.resources import likely
 from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, ScriptStarted, Severity
 from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import Options, plural, printable, shown
+from bridge.verify.reports.base import ReportOptions, plural, printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -70,6 +70,11 @@ def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, .
     help="Number of scripts to verify at a time.  [default: 1]",
 )
 @click.option("--static", is_flag=True, help="Run only the checks that don't run the scripts.")
+@click.option("--fix", is_flag=True,
+              help="Show, as a diff, the mends of findings that have a safe one.")  # fmt: skip
+@click.option("--write", is_flag=True, help="With --fix: write the mends to the scripts, and verify them again.")
+@click.option("--coverage", is_flag=True,
+              help="Tell which lines and branches were reached; runs the scripts twice.")  # fmt: skip
 @click.option("--features", is_flag=True,
               help="Run the Gherkin scenarios instead of the checks (needs ralph-bridge[features]).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
@@ -86,6 +91,9 @@ def verify(
     strict: bool,
     jobs: int | None,
     static: bool,
+    fix: bool,
+    write: bool,
+    coverage: bool,
     features: bool,
     timeout: float | None,
     no_progress: bool,
@@ -98,10 +106,18 @@ def verify(
     helper scripts in a folder are passed over. `ralph-bridge explain RB012` explains a check.
 
     Exit codes: 0 meets the contract; 1 violates it (errors; with --strict also warnings); 2 usage; 4 the
-    environment is not ready.
+    environment is not ready, or a mend can't be written.
     """
-    given = [name for name, on in (("--select", select), ("--ignore", ignore), ("--static", static),
-                                   ("--jobs", jobs), ("--timeout", timeout)) if on]  # fmt: skip
+    of_checks = {
+        "--select": select, "--ignore": ignore, "--static": static, "--fix": fix, "--coverage": coverage,
+        "--jobs": jobs, "--timeout": timeout,
+    }  # fmt: skip
+    given = [name for name, on in of_checks.items() if on]
+    if write and not fix:
+        raise ConfigurationError("--write writes the mends that --fix finds: give both; --fix alone shows them")
+    coverage = coverage or "lcov" in (kind, *dict(reports))
+    if coverage and static:
+        raise ConfigurationError("--coverage tells what was run, and --static runs nothing: leave one of them out")
     if features:
         if given:
             raise ConfigurationError(f"{', '.join(given)} can't be combined with --features, which runs no checks")
@@ -109,34 +125,33 @@ def verify(
 
         events = run(paths, strict=strict)
     else:
-        events = _checks(paths, select, ignore, jobs or 1, static, timeout)
+        options: dict[str, Any] = {
+            "select": matching("--select", select),
+            "ignore": matching("--ignore", ignore),
+            "jobs": jobs or 1,
+            "static_only": static,
+        }
+        if timeout is not None:
+            options["timeout"] = timeout
+        if fix:
+            options["mending"] = "write" if write else "show"
+        if coverage:
+            options["coverage"] = True
+        events = _checks(paths, options)
     progress = _Progress(off=no_progress or quiet, verbose=verbose)
     with guarded("interrupted: the scripts and everything they had started were ended"):
         finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
+    if finished.refused:
+        return 4
     return 1 if finished.errors or (strict and finished.warnings) else 0
 
 
-def _checks(
-    paths: Sequence[str],
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    jobs: int,
-    static: bool,
-    timeout: float | None,
-) -> Generator[Event]:
+def _checks(paths: Sequence[str], options: dict[str, Any]) -> Generator[Event]:
     from importlib import import_module
     from pathlib import Path
 
     engine = import_module("bridge.verify.engine")
-    limits = {} if timeout is None else {"timeout": timeout}
-    yield from engine.verify(
-        [Path(path) for path in paths],
-        select=matching("--select", select),
-        ignore=matching("--ignore", ignore),
-        jobs=jobs,
-        static_only=static,
-        **limits,
-    )
+    yield from engine.verify([Path(path) for path in paths], **options)
 
 
 def _consume(
@@ -152,9 +167,9 @@ def _consume(
     # Reports hold nothing but valid text; the terminal's own encoding may hold less.
     stdout = io.TextIOWrapper(sys.stdout.buffer, "utf-8", newline="", write_through=True)
     files = [io.StringIO() for _ in reports]
-    consumers = [FORMATS[kind].make(stdout, Options(Style(sys.stdout).on, strict, quiet))]
+    consumers = [FORMATS[kind].make(stdout, ReportOptions(Style(sys.stdout).on, strict, quiet))]
     consumers += [
-        FORMATS[k].make(file, Options(strict=strict)) for (k, _), file in zip(reports, files, strict=True)
+        FORMATS[k].make(file, ReportOptions(strict=strict)) for (k, _), file in zip(reports, files, strict=True)
     ]
     finished = None
     try:

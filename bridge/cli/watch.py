@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
     from bridge.loop.follow import Follower
-    from bridge.setups.overview import Loop
+    from bridge.setups.overview import LoopPlace
 
 
 _PATIENCE = 5.0
@@ -50,7 +50,7 @@ def watch(*, setup_name: str | None, project: str | None, once: bool, interval: 
         return _once(choose_loop(folder, setup_name)) if once else _follow(folder, setup_name, interval)
 
 
-def _once(loop: Loop) -> int:
+def _once(loop: LoopPlace) -> int:
     from bridge.cli.status import status_lines
     from bridge.setups.overview import overview
 
@@ -80,7 +80,7 @@ def _follow(folder: Path, name: str | None, interval: float) -> int:
     return 0
 
 
-def _looks(loop: Loop, seen: dict[str, Any], interval: float) -> Iterator[dict[str, Any]]:
+def _looks(loop: LoopPlace, seen: dict[str, Any], interval: float) -> Iterator[dict[str, Any]]:
     """Look again and again; the last look is that at the loop's end."""
     from bridge.setups.overview import overview
 
@@ -94,7 +94,7 @@ def _looks(loop: Loop, seen: dict[str, Any], interval: float) -> Iterator[dict[s
 class _Text:
     """What the agent says, and the log of the loop's steps where it has one: what is new since the last look."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: LoopPlace) -> None:
         from bridge.loop.follow import Follower
 
         self._loop = loop

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._options import project_folder, project_option, settings_option
+from bridge.cli._options import CAPS, NOTIFY, project_folder, project_option, settings_option
 from bridge.cli._terminal import Style, guarded, print_json, say, show, write
 from bridge.errors import ConfigurationError
 from bridge.resources import os_text
@@ -59,6 +59,8 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.FloatRange(0, min_open=True),
                 help="Stop after this many minutes, and end the turn under way; a session stops at its next stop.",
             ),
+            *CAPS,
+            *NOTIFY,
             click.option(
                 "--driver", metavar="NAME|PATH", help="The driver to use, by path or name.  [default: claude-code]"
             ),

@@ -7,9 +7,9 @@ from bridge.contract.model import (
     Argument,
     Contract,
     DriverCapabilities,
-    Function,
     Global,
     Hook,
+    HostFunction,
     RecoveryStep,
 )
 from bridge.contract.reading import agent_contract, driver_contract
@@ -19,9 +19,9 @@ __all__ = [
     "Argument",
     "Contract",
     "DriverCapabilities",
-    "Function",
     "Global",
     "Hook",
+    "HostFunction",
     "RecoveryStep",
     "agent_contract",
     "driver_contract",

@@ -88,7 +88,7 @@ class Global(NamedTuple):
     """A script must set it when it is sourced."""
 
 
-class Function(NamedTuple):
+class HostFunction(NamedTuple):
     """One function that the host provides."""
 
     name: str
@@ -133,7 +133,7 @@ class Contract(NamedTuple):
     globals: Mapping[str, Global]
     session_id_recovery: tuple[RecoveryStep, ...]
     drivers: Mapping[str, DriverCapabilities]
-    functions: Mapping[str, Function] = MappingProxyType({})
+    functions: Mapping[str, HostFunction] = MappingProxyType({})
 
     @property
     def prefix(self) -> str:

@@ -16,9 +16,9 @@ from bridge.contract.model import (
     Argument,
     Contract,
     DriverCapabilities,
-    Function,
     Global,
     Hook,
+    HostFunction,
     RecoveryStep,
 )
 
@@ -58,7 +58,7 @@ def contract_of(data: Mapping[str, Any]) -> Contract:
         globals=records(Global, "globals"),
         drivers=records(DriverCapabilities, "drivers"),
         session_id_recovery=tuple(_record(RecoveryStep, step) for step in data.get("session_id_recovery", ())),
-        functions=records(Function, "functions"),
+        functions=records(HostFunction, "functions"),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.agent import Agent
 from bridge.drift.model import DriftFinding, DriftStatus, failed, limit, passed
 from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, complaint, work_finding, work_turns
-from bridge.rehearsal.scenario import ENDINGS, Turn
+from bridge.rehearsal.scenario import ENDINGS, ModelTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ class AgentTrial:
         self.model = model
         self.home = home
 
-    def run(self, prompt: str, turns: Iterable[Turn]) -> AgentRun:
+    def run(self, prompt: str, turns: Iterable[ModelTurn]) -> AgentRun:
         """Invoke the agent, with the display beside it, as the loop does."""
         self.model.play(turns)
         path, errors = self.home / "prompt.md", self.home / "stderr"
@@ -114,8 +114,8 @@ def _complete(check: str, text: str) -> DriftFinding:
 
 def _endless(trial: AgentTrial, tool: str) -> Iterator[DriftFinding]:
     """A turn that doesn't call the tool that ends an autonomous run: again and again, until one does."""
-    unfinished = [Turn(text="I end here.", finish=False)] * _ENOUGH
-    trial.run(PROMPT, [*unfinished, Turn(text=END)])
+    unfinished = [ModelTurn(text="I end here.", finish=False)] * _ENOUGH
+    trial.run(PROMPT, [*unfinished, ModelTurn(text=END)])
     requests = len(trial.model.requests())
     if requests > 1:
         times = f"{requests - 1} times" if requests <= _ENOUGH else "without an end in sight"

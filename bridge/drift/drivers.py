@@ -12,7 +12,7 @@ from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, run_
 from bridge.driver import Driver
 from bridge.errors import BridgeError
 from bridge.loop.outcome import is_dead_session
-from bridge.rehearsal.scenario import ENDINGS, Turn
+from bridge.rehearsal.scenario import ENDINGS, ModelTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ class DriverTrial:
         session: str = "",
         live: bool = False,
         appended: tuple[str, ...] = (),
-        turns: list[Turn] | None = None,
+        turns: list[ModelTurn] | None = None,
     ) -> CliRun:
         """Build a command as the loop does, and run it."""
         self.prompt.write_text(prompt + "\n", encoding="utf-8")
@@ -286,7 +286,7 @@ def _review(trial: DriverTrial) -> DriftFinding:
 
 def _endless(trial: DriverTrial) -> Iterator[DriftFinding]:
     """A turn that doesn't call the tool that ends an autonomous run, and one that says all in that call."""
-    done = trial.run(turns=[Turn(text=END, finish=False)])
+    done = trial.run(turns=[ModelTurn(text=END, finish=False)])
     requests, tool = len(done.user_texts), next((each for each in ENDINGS if each in done.tools), "")
     if requests > (1 if tool else _FEW):
         yield limit(
@@ -297,7 +297,7 @@ def _endless(trial: DriverTrial) -> Iterator[DriftFinding]:
             "fewer requests, and ends long tasks sooner",
             "D14",
         )
-    if tool and DONE not in trial.run(turns=[Turn(text=END, finish_only=True)]).answer.text:
+    if tool and DONE not in trial.run(turns=[ModelTurn(text=END, finish_only=True)]).answer.text:
         detail = f"what the agent says only in the summary of {tool} is not printed: a status block there is lost"
         hint = "ask in the prompt for the block in the message itself; or let the CLI print JSON, which has it"
         yield limit("summary", detail, hint, "D14")

@@ -12,8 +12,8 @@ from bridge.drift.commands import commands_of, locate
 from bridge.drift.known import explain, locate_hooks
 from bridge.drift.machine import Machine
 from bridge.drift.model import DriftFinding, DriftReport, DriftStatus, failed, limit, passed, skipped, warning
-from bridge.drift.options import OptionError, option_errors
 from bridge.errors import BridgeError
+from bridge.help_text import OptionError, option_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.drift.options import Help, plain, read_help
+from bridge.help_text import Help, plain, read_help
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.rehearsal.homes import environment
 from bridge.rehearsal.sandbox import PORT

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.drift.model import DriftFinding, failed, passed
-from bridge.drift.options import plain
 from bridge.errors import BridgeError, ProgramTimeout
+from bridge.help_text import plain
 from bridge.process.program import Graces, Program
-from bridge.rehearsal.scenario import Turn, as_data
+from bridge.rehearsal.scenario import ModelTurn, as_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ class ScriptedModel:
         self._port = port
         self._before = 0
 
-    def play(self, turns: Iterable[Turn]) -> None:
+    def play(self, turns: Iterable[ModelTurn]) -> None:
         """Begin another scenario."""
         self._before = self._ask("POST", "/rehearsal/turns", as_data(turns))["asked"]
 
@@ -145,9 +145,9 @@ def complaint(status: int, output: str, *, fallback: int = 0) -> str:
     return f"status {status}: {line[:240]}" if status else f"it never asked the model: {line[:240]}"
 
 
-def work_turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[Turn]:
+def work_turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[ModelTurn]:
     """Let the model do some work with the CLI's own tool, then say `text`."""
-    return [Turn(text="I begin.", think="What is it about?", run=work), Turn(text=text)]
+    return [ModelTurn(text="I begin.", think="What is it about?", run=work), ModelTurn(text=text)]
 
 
 def work_finding(drift: str = "") -> DriftFinding:
@@ -159,7 +159,7 @@ def work_finding(drift: str = "") -> DriftFinding:
 
 
 def run_cli(
-    model: ScriptedModel, argv: Sequence[str], turns: Iterable[Turn], *, stdin: bytes | None = None
+    model: ScriptedModel, argv: Sequence[str], turns: Iterable[ModelTurn], *, stdin: bytes | None = None
 ) -> CliRun:
     """Run a command in the working folder, with another scenario."""
     model.play(turns)

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["FILE", "ignore", "unignored"]
-
 FILE = ".gitignore"
 
 

@@ -24,8 +24,6 @@ from bridge.process.ask import Ran, ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["ALL_WORK", "Changes", "Files", "Look", "Repository", "find_repository"]
-
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")  # name the outer one
 _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all")
@@ -197,7 +195,7 @@ class Repository:
         if not moved and not any(map(self._is_work, touched)):
             return Changes(head=after.head, dirty=dirty)
         listed = self.run(
-            "diff", "--numstat", "-z", *_DIFF, (before.head if moved else after.head) or self._empty_tree(), "--"
+            "diff", "--numstat", "-z", *_DIFF, (before.head if moved else after.head) or self.empty_tree(), "--"
         )
         stats = [each for each in parse_numstat(listed.out) if self._is_work(each.path)]
         # What was dirty before and is still, in the same way, also differs from the older commit.
@@ -215,7 +213,7 @@ class Repository:
         if before.head == after.head:
             return before.tree != after.tree
         # What was only committed has been work of an earlier turn's, but a commit of it is work, too.
-        names = self.run("diff", "--name-only", "-z", "--no-renames", before.head or self._empty_tree(), after.head)
+        names = self.run("diff", "--name-only", "-z", "--no-renames", before.head or self.empty_tree(), after.head)
         committed = not names.ok or any(path and self._is_work(path) for path in os.fsdecode(names.out).split("\0"))
         return committed or before.tree != after.tree != _NOTHING
 
@@ -322,7 +320,8 @@ class Repository:
         taken = self.run("reset", "--quiet", "--", *self.own(""), env=env)
         return taken if taken.status else Ran(0, b"", added.err)
 
-    def _empty_tree(self) -> str:
+    def empty_tree(self) -> str:
+        """Give the id of the tree without files."""
         return self.run("hash-object", "-t", "tree", "--stdin").text
 
     def _identity(self) -> dict[str, str]:

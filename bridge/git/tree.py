@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["FileStat", "Mark", "TreeState", "changed_paths", "diff_summary", "parse_numstat", "parse_tree"]
-
 _SUMMARY_LIMIT = 147
 
 
-class Mark(NamedTuple):
+class FileDifference(NamedTuple):
     """How a path differs from HEAD.
 
     Attributes:
@@ -35,7 +33,7 @@ class TreeState:
     """
 
     head: str = ""
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, FileDifference] = field(default_factory=dict)
 
     @property
     def dirty(self) -> bool:
@@ -59,7 +57,7 @@ def parse_tree(data: bytes, contents: Callable[[str], str] = lambda _: "") -> Tr
         contents: gives what tells two states of a file apart; git itself shows no more than that it differs.
     """
     head = ""
-    marks: dict[str, Mark] = {}
+    marks: dict[str, FileDifference] = {}
     fields = iter(data.decode("utf-8", "surrogateescape").split("\0"))
     for entry in fields:
         kind, _, rest = entry.partition(" ")
@@ -73,7 +71,7 @@ def parse_tree(data: bytes, contents: Callable[[str], str] = lambda _: "") -> Tr
         if kind == "2":
             next(fields, None)  # the path before the renaming
         path = rest.split(" ", count)[-1]
-        marks[path] = Mark(kind, contents(path))
+        marks[path] = FileDifference(kind, contents(path))
     return TreeState(head, marks)
 
 
@@ -109,7 +107,7 @@ def changed_paths(before: TreeState | None, after: TreeState, committed: Iterabl
     return frozenset(touched | set(committed))
 
 
-def _same(old: Mark | None, new: Mark | None) -> bool:
+def _same(old: FileDifference | None, new: FileDifference | None) -> bool:
     """The kind doesn't count: a file that is only added to the index has not changed."""
     return old is not None and new is not None and old.contents == new.contents
 

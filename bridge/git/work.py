@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from bridge.git.repository import Files
 
-__all__ = ["Probe"]
-
 _MOST = 20_000
 _PASSED_OVER = {
     ".git",
@@ -29,7 +27,7 @@ _PASSED_OVER = {
 }
 
 
-class Probe:
+class WorkDetector:
     """Looks at a project, and compares two looks.
 
     Args:

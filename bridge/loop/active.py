@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from contextlib import ExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Self
@@ -12,6 +11,8 @@ from bridge.errors import BridgeError
 from bridge.files import usable
 from bridge.log import logger
 from bridge.loop import runs
+from bridge.loop.caps import NOTHING
+from bridge.loop.events import interruption
 from bridge.loop.lock import one_loop
 from bridge.process import leftovers
 from bridge.process.table import identify
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from bridge.loop.caps import Spent
     from bridge.loop.runs import Pause, RunRecord
 
 
@@ -81,7 +83,9 @@ class ActiveRun:
             self.notices = (*_taken_over(before), *runs.end_leftovers(self._project, before))
             for notice in self.notices:
                 logger().warning("%s: %s", self._project, notice)
-            self._run = runs.begin_run(self._folder, command=self._command, now=self._now(), tool=self.tool)
+            self._run = runs.begin_run(
+                self._folder, command=self._command, now=self._now(), tool=self.tool, spent=_carried(before)
+            )
         except BaseException:
             self._held.close()
             raise
@@ -94,8 +98,20 @@ class ActiveRun:
         return self._run.run_id
 
     def renew(self) -> None:
-        """Take the lock anew if a tool has deleted its file. To be called from time to time."""
+        """Take the lock and write the record anew if a tool has deleted them. To be called from time to time."""
         self._renew()
+        if not (self._folder / runs.FILE).exists():
+            self._write()
+
+    @property
+    def spent(self) -> Spent:
+        """What the run has used so far, what it took over from a run that was cut off included."""
+        assert self._run is not None
+        return self._run.spent
+
+    def spends(self, spent: Spent) -> None:
+        """Put down what it has used."""
+        self._write(spent=spent)
 
     def uses(self, tool: str) -> None:
         """What it runs is known only now."""
@@ -144,19 +160,21 @@ class ActiveRun:
 
     def _write(self, **changes: object) -> None:
         if self._run is not None:
-            with usable(f"the folder {self._folder}"):  # which the tool may have tidied away
-                self._folder.mkdir(parents=True, exist_ok=True)
             self._run = runs.write_run(self._folder, self._run, now=self._now(), **changes)
 
 
 def _reason_of(error: BaseException | None) -> str:
     """Why a loop ends that has not said so itself; '' for what nobody expects."""
-    if isinstance(error, KeyboardInterrupt):
-        return "SIGINT"
-    if isinstance(error, SystemExit):
-        number = error.code - 128 if isinstance(error.code, int) else 0
-        return signal.Signals(number).name if number in signal.valid_signals() else "interrupted"
-    return f"error: {str(error).splitlines()[0]}" if isinstance(error, BridgeError) and str(error) else ""
+    if error is None or isinstance(error, Exception):
+        return f"error: {str(error).splitlines()[0]}" if isinstance(error, BridgeError) and str(error) else ""
+    return interruption(error)[1]
+
+
+def _carried(before: RunRecord | None) -> Spent:
+    """What a run begins with: all that a run used that was cut off; of any other, what its hour and session did."""
+    if before is None:
+        return NOTHING
+    return before.spent if before.cut_off else before.spent.anew()
 
 
 def _taken_over(before: RunRecord | None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -185,8 +186,9 @@ def interruption(error: BaseException) -> tuple[str, str]:
     """Name the action and the exit reason for a loop that ends in the middle."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", "SIGINT"
-    if isinstance(error, SystemExit):  # what the command line makes of TERM and HUP
-        return "interrupted", {143: "SIGTERM", 129: "SIGHUP"}.get(error.code, "exit")  # type: ignore[arg-type]
+    if isinstance(error, SystemExit):  # what the command line makes of other signals
+        number = error.code - 128 if isinstance(error.code, int) else 0
+        return "interrupted", signal.Signals(number).name if number in signal.valid_signals() else "exit"
     if isinstance(error, GeneratorExit):
         return "interrupted", "closed"
     return "unexpected_exit", type(error).__name__

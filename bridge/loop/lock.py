@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge import timestamps
 from bridge.errors import ProjectBusy, ProjectUnusable
+from bridge.files import leads_to
 from bridge.loop.runs import read_run
+from bridge.process.table import command_of, holding_deleted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -16,9 +19,9 @@ if TYPE_CHECKING:
 
     from bridge.loop.runs import RunRecord
 
-__all__ = ["FILE", "holder", "is_locked", "one_loop"]
-
 FILE = ".ralph_bridge.lock"
+_PATIENCE = 0.2
+"""Seconds: whoever only looks (`is_locked`) holds it for microseconds."""
 
 
 @contextmanager
@@ -27,8 +30,8 @@ def one_loop(folder: Path, project: Path, *, others: Iterable[Path] = ()) -> Ite
 
     The kernel drops it when its holder ends, however that ends: there are no stale locks. Tools don't inherit it.
     Begin the run (:func:`~bridge.loop.runs.begin_run`) first thing inside: its record is what names the holder.
-    ``git clean -fdx`` takes the file, and the next loop would lock a new one: call what the block is given from
-    time to time.
+    ``git clean -fdx`` takes the file, and the next loop makes a new one: call what the block is given from time to
+    time. Meanwhile whoever holds the deleted file counts as well, where that shows (Linux).
 
     Args:
         folder: the folder of the loop's state; it exists.
@@ -39,39 +42,52 @@ def one_loop(folder: Path, project: Path, *, others: Iterable[Path] = ()) -> Ite
         ProjectBusy: another loop is at work; says which process, since when, started how.
         ProjectUnusable: the folder is not there, or not writable, or its file system has no locks.
     """
-    from filelock import FileLock, Timeout
-
     path = folder / FILE
-    if not folder.is_dir():  # which filelock would create
-        raise ProjectUnusable(_unusable(path, "there is no such folder"))
-    # A moment's patience: whoever only looks (`is_locked`) holds it for microseconds.
-    lock = FileLock(path, timeout=0.2, poll_interval=0.02, thread_local=False)
-
-    def acquire() -> None:
-        try:
-            lock.acquire()
-            with open(path, "wb") as file:  # for people, and for scripts: the lock says whose it is
-                file.write(b"%d\n" % os.getpid())
-        except Timeout:
-            raise ProjectBusy(_refusal(folder, project)) from None
-        except NotImplementedError as error:
-            raise ProjectUnusable(_unusable(path, "its file system has no locks")) from error
-        except OSError as error:
-            raise ProjectUnusable(_unusable(path, error.strerror or str(error))) from error
+    held = _taken(path, project)
 
     def renew() -> None:
-        if not path.exists():
-            lock.release()
-            acquire()
+        nonlocal held
+        if not leads_to(path, held):
+            anew = _taken(path, project)
+            os.close(held)
+            held = anew
 
-    acquire()
     try:
         for other in others:
             if is_locked(other):
                 raise ProjectBusy(_refusal(other, project))
+        deleted = (os.path.join(os.path.realpath(each), FILE) for each in (folder, *others))
+        if (pid := next(iter(holding_deleted(*deleted)), None)) is not None:
+            raise ProjectBusy(_refusal(folder, project, pid))
         yield renew
     finally:
-        lock.release()
+        os.close(held)
+
+
+def _taken(path: Path, project: Path) -> int:
+    """Take the lock; return the descriptor that holds it."""
+    import fcntl
+
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if leads_to(path, held):  # else somebody has deleted the file meanwhile
+                    os.ftruncate(held, 0)
+                    os.write(held, b"%d\n" % os.getpid())  # for people, and for scripts: the lock says whose it is
+                    return held
+            except BaseException:
+                os.close(held)
+                raise
+            os.close(held)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise ProjectBusy(_refusal(path.parent, project)) from None
+            time.sleep(_PATIENCE / 10)
+        except OSError as error:
+            raise ProjectUnusable(_unusable(path, error.strerror or str(error))) from error
 
 
 def is_locked(folder: Path) -> bool:
@@ -103,13 +119,17 @@ def holder(folder: Path) -> RunRecord | None:
     return run if run is not None and run.end is None and run.alive and is_locked(folder) else None
 
 
-def _refusal(folder: Path, project: Path) -> str:
+def _refusal(folder: Path, project: Path, holder: int | None = None) -> str:
     run = read_run(folder)
-    if run is None or run.end is not None or not run.alive:  # it has only just taken the lock
+    if run is not None and run.end is None and run.alive:
+        pid, since, command = run.pid, f", since {timestamps.local(run.since)}", run.command
+    elif holder is not None:  # a tool has deleted the record, too
+        pid, since, command = holder, "", command_of(holder)
+    else:  # it has only just taken the lock
         return f"another loop is starting in {project}\n  next: look with `ralph-bridge status`"
     return (
-        f"another loop is running in {project}: process {run.pid}, since {timestamps.local(run.since)}"
-        f"\n  command: {run.command}\n  next: wait for it (`ralph-bridge status`), or end it: kill {run.pid}"
+        f"another loop is running in {project}: process {pid}{since}"
+        f"\n  command: {command}\n  next: wait for it (`ralph-bridge status`), or end it: kill {pid}"
     )
 
 

@@ -9,14 +9,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from bridge import timestamps
-from bridge.records import usable
+from bridge.files import in_folder, usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from typing import BinaryIO
-
-__all__ = ["Level", "LiveLog", "append_line", "log_line", "rotate"]
 
 _LIVE_BYTES = 50 * 1024 * 1024
 LIVE_TITLE = re.compile(r"=== .+ - \d{4}-\d\d-\d\d \d\d:\d\d:\d\d ===")
@@ -47,12 +45,15 @@ def append_line(path: Path, line: str, *, max_bytes: int = 0, keep: int = 4) -> 
 
     What a crash has left of a line is closed first, so that it costs no second one. See :func:`log_line`.
     """
-    with usable(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def append() -> None:
         rotate(path, max_bytes=max_bytes, keep=keep)
         with open(path, "a+b") as file:
             torn = file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
             file.write((b"\n" if torn else b"") + line.encode("utf-8", "replace") + b"\n")
+
+    with usable(path):
+        in_folder(path.parent, append)
 
 
 def rotate(path: Path, *, max_bytes: int, keep: int = 4) -> None:
@@ -89,10 +90,11 @@ class LiveLog:
         self.close()
         self._title, self._size = title, 0
         path = self._path
+        head = f"\n\n=== {title} - {timestamps.local(self._now())} ===\n".encode()
         with usable(path):
             if path.exists() and not path.is_file():
                 path.unlink()  # a FIFO would hold us for ever
-            path.write_bytes(f"\n\n=== {title} - {timestamps.local(self._now())} ===\n".encode())
+            in_folder(path.parent, lambda: path.write_bytes(head))
             # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
             self._file = open(path, "ab", buffering=0)  # noqa: SIM115
 

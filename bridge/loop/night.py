@@ -80,8 +80,21 @@ def night(env: Mapping[str, str], defaults: Night | None = None) -> Night:
     Raises:
         ConfigurationError: a value is no number of seconds; names the variable.
     """
+    return replace(defaults or Night(), **numbers(env, VARIABLES))
+
+
+def numbers(env: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, float]:
+    """Read numbers from 0 on; what isn't set, or is empty, is left out.
+
+    Args:
+        env: the environment.
+        variables: a name for each number, and the variable that it stands in.
+
+    Raises:
+        ConfigurationError: a value is none; names the variable.
+    """
     found = {}
-    for field, name in VARIABLES.items():
+    for field, name in variables.items():
         if text := env.get(name, "").strip():
             try:
                 found[field] = float(text)
@@ -91,4 +104,4 @@ def night(env: Mapping[str, str], defaults: Night | None = None) -> Night:
                 raise ConfigurationError(
                     f"{name}={text!r} in the environment is no number ≥ 0\n  next: {name}=30, or unset {name}"
                 )
-    return replace(defaults or Night(), **found)
+    return found

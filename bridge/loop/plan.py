@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Plan", "parse_plan"]
-
 # What the existing controllers count: a dash, one blank, a box. `*` and numbered items are no tasks.
 _BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
 

@@ -104,6 +104,9 @@ class LoopState:
     changed: str = ""
 
 
+LIMITS = ("api_limit", "rate_limit", "tokens_per_hour")
+"""Reasons of waits for the end of a limit: a provider's, or one that the user has set per hour."""
+
 S = TypeVar("S", bound=LoopState)
 O = TypeVar("O", bound="Outcome", contravariant=True)  # noqa: E741
 
@@ -248,7 +251,7 @@ def plan_done(plan: Plan | None) -> Decision | None:
     """Say that every box of the plan is ticked, or None."""
     if plan is None or not plan.complete:
         return None
-    boxes = "the only task of the fix plan is" if plan.total == 1 else f"all {plan.total} tasks of the fix plan are"
+    boxes = "the only task of the fix plan is" if plan.done == 1 else f"all {plan.done} tasks of the fix plan are"
     return Decision(Verdict.COMPLETE, "plan_complete", f"{boxes} ticked")
 
 

@@ -30,6 +30,8 @@ from bridge.loop.events import (
     Waiting,
     interruption,
 )
+from bridge.loop.history import RunHistory
+from bridge.loop.notify import Notifier
 from bridge.loop.outcome import Outcome, answer_of
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.runs import Pause
@@ -107,15 +109,20 @@ class _Loop(Generic[S, O]):
         self.clock = clock
         self.repository = Repository(settings.project, settings.files, env=settings.env)
         self.sessions = self.helped = self.turned = False
-        self.tally = Tally()
         self.under_way: TurnRecord | None = None
         self.begun = 0
         self.began = clock.monotonic()
 
     def run(self) -> Generator[LoopEvent, None, None]:
+        self.settings.caps.check(self.tool.name)
+        facts = {"project": str(self.settings.project), "tool": self.tool.name}
+        self.notifier = Notifier(facts, self.settings.env or os.environ)
         with self.active:
             notices = self.store.open(self.active)
             self.records = TurnRecords(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
+            self.tally = Tally(self.settings.caps, self.active.spent)
+            self.history = RunHistory(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
+            self.history.began(self._now(), self.repository.head(), self.store.progress())
             try:
                 try:
                     yield from map(Notice, notices)
@@ -129,6 +136,7 @@ class _Loop(Generic[S, O]):
                 end = yield from self._finish(decision)
             finally:
                 self.store.close()
+                self.notifier.close()
         yield end
 
     def _finish(self, decision: Decision) -> Generator[LoopEvent, None, LoopEnded]:
@@ -140,11 +148,13 @@ class _Loop(Generic[S, O]):
                 deque(self.store.record(self._ended(decision)), maxlen=0)
             raise
         end = self._ended(decision)
+        self.notifier.take(end)
         yield from self.store.record(end)
         return end
 
     def _ended(self, decision: Decision) -> LoopEnded:
         self.active.over(decision.reason)
+        self._history_ends(decision.verdict.value, decision.reason, decision.detail)
         return LoopEnded(
             decision.verdict,
             decision.reason,
@@ -164,19 +174,23 @@ class _Loop(Generic[S, O]):
         turn = None
         with suppress(BridgeError):
             if self.under_way is not None:
-                turn = self._keep(interrupted(self.under_way, reason, self.clock.now().timestamp()))
+                turn = self._keep(interrupted(self.under_way, reason, self._now()))
         self.under_way = None
         if ending is not None:  # it is told of as a loop that has ended: in the iteration that was begun last
             self.state = replace(self.state, iteration=max(self.state.iteration, self.begun))
             return
         if action == "interrupted":
             self.active.over(reason)
+        with suppress(BridgeError):
+            self._history_ends("interrupted", reason, "" if action == "interrupted" else str(error))
         try:
             with suppress(BridgeError):
                 deque(self._end_leftovers(), maxlen=0)
         finally:  # a second signal may have come
+            interrupted_by = LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn)
+            self.notifier.take(interrupted_by)
             with suppress(BridgeError):
-                self.store.record(LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn))
+                self.store.record(interrupted_by)
 
     def _end_leftovers(self) -> Generator[LoopEvent, None, None]:
         if groups := self.active.end_leftovers():
@@ -191,10 +205,15 @@ class _Loop(Generic[S, O]):
             plan = self.store.read_plan()
             self.state, decision = self.policy.begin(self.state, plan, self._moment())
             if decision.verdict is Verdict.CONTINUE and not decision.wait:
-                decision = yield from self._iterate(plan)
+                decision = self._capped() or (yield from self._iterate(plan))
+            if decision.verdict is Verdict.CONTINUE and decision.wait and (capped := self._capped()):
+                decision = capped  # rather than wait for a turn that may not start
             if decision.verdict is not Verdict.CONTINUE:
                 return decision
             yield from self._wait(decision)
+
+    def _capped(self) -> Decision | None:
+        return self.settings.caps.reached(self.tally.spent, self.tally.untold, self.clock.now())
 
     def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
         session = self.state.session_id if self.sessions else None
@@ -234,7 +253,10 @@ class _Loop(Generic[S, O]):
         for line in self.store.keep(self.state, outcome, decision):
             yield from self._tell(Notice(line))
         seconds = self.clock.monotonic() - began
+        before = self.tally.spent
         record = self._keep(self._record(turn, outcome, seconds), outcome)
+        for line in self.settings.caps.warnings(before, self.tally.spent):
+            yield from self._tell(Notice(line))
         self.under_way = None
         yield from self._tell(
             IterationEnded(
@@ -281,7 +303,7 @@ class _Loop(Generic[S, O]):
         output = request.logs.for_people
         self.active.turn(request.number)
         self.begun = request.number
-        self.under_way = begun(request.number, self.clock.now().timestamp(), output, self.settings.project)
+        self.under_way = begun(request.number, self._now(), output, self.settings.project)
         head = tree.head if tree else ""
         return IterationStarted(
             request.number, command.argv, request.session, command.live, plan, output, self.state, head
@@ -308,7 +330,7 @@ class _Loop(Generic[S, O]):
         changes = turn.changes
         return TurnRecord(
             turn=turn.request.number,
-            began=self.clock.now().timestamp() - seconds,
+            began=self._now() - seconds,
             seconds=seconds,
             result=result,
             status=outcome.status,
@@ -317,35 +339,47 @@ class _Loop(Generic[S, O]):
             files_changed=changes.count if changes else None,
             committed=changes.committed if changes else None,
             log=os.path.relpath(turn.request.logs.for_people, self.settings.project),
+            refused=outcome.analysis.denied_commands if outcome.analysis else (),
         )
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:
         """Count a turn and write its record."""
         analysis = outcome.analysis if outcome is not None else None
-        record = self.tally.add(record, analysis.usage if analysis else None)
+        record = self.tally.add(
+            record,
+            analysis.usage if analysis else None,
+            self.clock.now(),
+            resumed=outcome is not None and outcome.resumed,
+        )
+        self.active.spends(self.tally.spent)
         self.records.write(record)
         return record
 
     def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
         """Wait, visibly: an event about every second, and none when there is nothing to wait for."""
-        if decision.wait <= 0:
+        left = decision.wait
+        if left <= 0:
             return
-        until = self.clock.now() + timedelta(seconds=decision.wait)
-        reason = decision.reason or "pause"
-        most = self.settings.limits.max_seconds
-        first = True
+        until, began = self.clock.now() + timedelta(seconds=left), self.clock.monotonic()
+        reason, most = decision.reason or "pause", self.settings.limits.max_seconds
+        first, waited_from = True, self._now()
         self.active.waiting(Pause(reason, decision.detail, until.timestamp()))
-        while (left := (until - self.clock.now()).total_seconds()) > 0 and not self.store.stopped():
-            if most is not None and self._elapsed() >= most:
-                break
-            yield from self._tell(
-                Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
-            )
-            first = False
-            self.clock.wait(min(left, _SLICE))
+        try:
+            while left > 0 and not self.store.stopped() and not (most is not None and self._elapsed() >= most):
+                yield from self._tell(
+                    Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
+                )
+                first = False
+                self.clock.wait(min(left, _SLICE))
+                # One of the clocks may be set back meanwhile, the other stands still while the machine sleeps.
+                passed = self.clock.monotonic() - began
+                left = min((until - self.clock.now()).total_seconds(), decision.wait - passed)
+        finally:
+            self.history.waited(reason, decision.detail, waited_from, self._now() - waited_from)
         self.active.waiting(None)
 
     def _tell(self, event: LoopEvent) -> Generator[LoopEvent, None, None]:
+        self.notifier.take(event)
         further = self.store.record(event)
         yield event
         yield from further
@@ -357,6 +391,12 @@ class _Loop(Generic[S, O]):
             return timeout
         left = max(most - self._elapsed(), 0.0)
         return left if timeout is None else min(left, timeout)
+
+    def _history_ends(self, verdict: str, reason: str, detail: str) -> None:
+        self.history.ended(self._now(), verdict, reason, detail, self.repository.head(), self.store.progress())
+
+    def _now(self) -> float:
+        return self.clock.now().timestamp()
 
     def _moment(self) -> Moment:
         return Moment(self.clock.now(), self._elapsed())

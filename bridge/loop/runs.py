@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.files import LEFTOVER
+from bridge.loop.caps import NOTHING, Spent
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, identify
 from bridge.records import delete, read_object, usable, write_json
@@ -53,6 +54,7 @@ class RunRecord:
         tool: what it runs, such as ``driver codex``.
         turn: the turn that is under way, or was the last one; 0 before the first.
         pause: the loop waits; None: it doesn't.
+        spent: tokens and money that it has used, those of the runs that it goes on with included.
         changed: when this was last written, in seconds since the epoch.
     """
 
@@ -67,12 +69,18 @@ class RunRecord:
     tool: str = ""
     turn: int = 0
     pause: Pause | None = None
+    spent: Spent = NOTHING
     changed: float = field(default=0.0, compare=False)
 
     @property
     def alive(self) -> bool:
         """Whether its process lives."""
         return alive(Identity(self.pid, self.started, self.boot))
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it was killed, or ended by a signal or an error: who starts the loop again goes on with it."""
+        return self.end is None or self.end == "interrupted" or self.end.startswith(("SIG", "error:"))
 
 
 def read_run(folder: Path) -> RunRecord | None:
@@ -94,12 +102,25 @@ def read_run(folder: Path) -> RunRecord | None:
             pause=Pause(str(pause["reason"]), str(pause["detail"]), timestamps.parse_iso(pause["until"]) or 0.0)
             if pause
             else None,
+            spent=_spent(record.get("spent")),
             changed=timestamps.parse_iso(record.get("changed")) or 0.0,
         )
     return None
 
 
-def begin_run(folder: Path, *, command: Sequence[str], now: float, tool: str = "") -> RunRecord:
+def _spent(found: Any) -> Spent:
+    if not isinstance(found, dict):
+        return NOTHING
+    given, made, cached = found["session_counts"]
+    counts = float(given), float(made), float(cached)
+    amounts = (float(found[name]) for name in ("cost_usd", "tokens", "hour_tokens"))
+    cost, tokens, hour = amounts
+    return Spent(cost, tokens, str(found["hour"]), hour, str(found["session"]), counts)
+
+
+def begin_run(
+    folder: Path, *, command: Sequence[str], now: float, tool: str = "", spent: Spent = NOTHING
+) -> RunRecord:
     """Begin a run, with the project's lock held, and write its record.
 
     Args:
@@ -107,10 +128,19 @@ def begin_run(folder: Path, *, command: Sequence[str], now: float, tool: str = "
         command: the command line, for whoever finds the lock held.
         now: the time.
         tool: what it runs.
+        spent: what the run before it had used, as far as that counts for this one.
     """
     me = identify()
-    shown = " ".join(command)
-    run = RunRecord(f"{int(now)}-{secrets.token_hex(4)}", me.pid, me.started, me.boot, now, shown[:500], tool=tool)
+    run = RunRecord(
+        f"{int(now)}-{secrets.token_hex(4)}",
+        me.pid,
+        me.started,
+        me.boot,
+        now,
+        " ".join(command)[:500],
+        tool=tool,
+        spent=spent,
+    )
     write_run(folder, run, now=now)
     return run
 
@@ -124,6 +154,7 @@ def write_run(folder: Path, run: RunRecord, *, now: float, **changes: Any) -> Ru
         "since": timestamps.iso(run.since),
         "changed": timestamps.iso(now),
     }
+    record["spent"] = run.spent._asdict()
     record["agent"] = run.agent._asdict() if run.agent else None
     if run.pause is not None:
         record["pause"]["until"] = timestamps.iso(run.pause.until)

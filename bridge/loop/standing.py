@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from bridge.loop.runs import RunRecord
 
-__all__ = ["Standing", "standing"]
-
 Word = Literal["none", "starting", "running", "waiting", "ended", "killed"]
 
 

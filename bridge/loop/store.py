@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from bridge.git.repository import ALL_WORK
+from bridge.loop.caps import Caps
 from bridge.loop.policy import Limits, LoopState, Pauses
 from bridge.turn.tool import TurnSettings
 
@@ -88,6 +89,11 @@ class Store(ABC, Generic[S, O]):
     def read_plan(self) -> Plan | None:
         """Return the fix plan as it lies on disk; None: there is none, or it doesn't concern the loop."""
         return None
+
+    def progress(self) -> tuple[int, int] | None:
+        """Say how many tasks of the plan are done, and how many there are; None without a plan."""
+        plan = self.read_plan()
+        return None if plan is None else (plan.done, plan.total)
 
     @abstractmethod
     def begin_turn(self, state: S, plan: Plan | None, session: str | None) -> TurnRequest:
@@ -174,6 +180,7 @@ class LoopSettings(TurnSettings):
         pauses: how long to wait before a turn is repeated.
         promise: the completion promise to look for, or None.
         timeout: seconds that one turn may take, or None.
+        caps: what the run may use.
         files: which of the project's files are no work.
     """
 
@@ -182,4 +189,5 @@ class LoopSettings(TurnSettings):
     pauses: Pauses = field(default_factory=Pauses)
     promise: str | None = None
     timeout: float | None = None
+    caps: Caps = field(default_factory=Caps)
     files: Files = ALL_WORK

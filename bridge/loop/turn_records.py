@@ -7,19 +7,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from bridge import timestamps
+from bridge.loop.caps import NOTHING
 from bridge.loop.logs import append_line
 from bridge.records import to_json
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
+    from bridge.loop.caps import Caps, Spent
     from bridge.stream.events.details import Usage
 
-__all__ = ["FILE", "NO_TURNS", "Result", "Tally", "Totals", "TurnRecord", "TurnRecords", "begun", "interrupted"]
-
 FILE = "turns.jsonl"
-_MOST = 8 * 1024 * 1024
-_KEPT = 2
+MOST_BYTES = 8 * 1024 * 1024
+KEPT = 2
 
 Result = Literal["success", "failed", "timeout", "limit", "interrupted"]
 
@@ -37,9 +38,12 @@ class TurnRecord:
         error: why it failed, or None.
         session: the session that it left behind, or None.
         files_changed: None: nobody looked.
+        refused: tools that it was refused, each ``Tool`` or ``Bash(command)``.
         committed: HEAD moved, be it by a checkpoint of the loop's; None: nobody looked.
         log: what it printed, relative to the project; '' where nothing is kept.
         input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
+        cached_tokens: read from the provider's cache; whether the input's count has them in it differs from tool to
+            tool.
     """
 
     turn: int
@@ -54,7 +58,9 @@ class TurnRecord:
     log: str = ""
     input_tokens: float | None = None
     output_tokens: float | None = None
+    cached_tokens: float | None = None
     cost_usd: float | None = None
+    refused: tuple[str, ...] = ()
 
 
 def begun(turn: int, began: float, log: Path, project: Path) -> TurnRecord:
@@ -103,32 +109,59 @@ NO_TURNS = Totals()
 
 
 class Tally:
-    """Adds up the turns of one run. Pure."""
+    """Adds up the turns of one run. Pure.
 
-    def __init__(self) -> None:
-        self._sessions: dict[str, tuple[float, float]] = {}
+    Args:
+        caps: with the prices of tokens.
+        spent: what a run that this one goes on with had used.
+    """
+
+    def __init__(self, caps: Caps, spent: Spent = NOTHING) -> None:
+        self._caps = caps
         self.totals = Totals()
+        self.spent = spent
+        self.untold: set[str] = set()
 
-    def add(self, record: TurnRecord, usage: Usage | None = None) -> TurnRecord:
+    def add(self, record: TurnRecord, usage: Usage | None, now: datetime, *, resumed: bool = False) -> TurnRecord:
         """Count a turn; return its record with what it used.
 
         Args:
             record: the turn's.
-            usage: what the tool says. Of a count that grows over a whole session (codex), only what has been added
-                since the session's last turn is this turn's.
+            usage: what the tool says; None: nothing. Of a count that grows over a whole session (codex), only what
+                has been added since the session's last turn is this turn's.
+            now: local time, with its zone.
+            resumed: it went on with a session.
         """
         if usage is not None:
-            record = self._used(record, usage)
+            record = self._caps.priced(self._used(record, usage, resumed=resumed))
+        if record.result == "success":
+            if usage is None or (usage.input_tokens is None and usage.output_tokens is None):
+                self.untold.add("tokens")
+            if record.cost_usd is None:
+                self.untold.add("cost")
         self.totals = self.totals.with_turn(record)
+        self.spent = self.spent.with_turn(record, now)
         return record
 
-    def _used(self, record: TurnRecord, usage: Usage) -> TurnRecord:
-        given, made = usage.input_tokens, usage.output_tokens
-        if usage.cumulative and record.session and given is not None and made is not None:
-            before = self._sessions.get(record.session, (0.0, 0.0))
-            self._sessions[record.session] = (given, made)
-            given, made = max(given - before[0], 0), max(made - before[1], 0)
-        return replace(record, input_tokens=given, output_tokens=made, cost_usd=usage.total_cost_usd)
+    def _used(self, record: TurnRecord, usage: Usage, *, resumed: bool) -> TurnRecord:
+        counts = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens
+        if usage.cumulative and record.session and counts[0] is not None and counts[1] is not None:
+            so_far = (counts[0], counts[1], counts[2] or 0.0)
+            before = self.spent.session_counts
+            known = record.session == self.spent.session
+            self.spent = self.spent._replace(session=record.session, session_counts=so_far)
+            if known:
+                given, made, cached = (max(now - then, 0) for now, then in zip(so_far, before, strict=True))
+                counts = given, made, None if usage.cache_read_tokens is None else cached
+            elif resumed:  # nobody has counted that session: which part is this turn's can't be known
+                counts = None, None, None
+        return replace(
+            record,
+            input_tokens=counts[0],
+            output_tokens=counts[1],
+            cached_tokens=counts[2],
+            cost_usd=usage.total_cost_usd,
+        )
 
 
 class TurnRecords:
@@ -152,4 +185,4 @@ class TurnRecords:
         """
         times = {"began": timestamps.iso(record.began), "seconds": round(record.seconds, 3)}
         line = {**self._head, **asdict(record), **times}
-        append_line(self._path, to_json(line, compact=True), max_bytes=_MOST, keep=_KEPT)
+        append_line(self._path, to_json(line, compact=True), max_bytes=MOST_BYTES, keep=KEPT)

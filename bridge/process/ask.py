@@ -16,8 +16,6 @@ from bridge.process.table import group_lives
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["NOT_STARTED", "TOO_LONG", "Ran", "ask"]
-
 NOT_STARTED = 127
 TOO_LONG = 124
 

@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["announcing", "forget", "pipe", "release", "watch"]
-
 # POSIX sh. /proc where there is one, else ps (macOS), whose last-but-one column is the process group: jobs of
 # `set -m` have groups of their own and are found as children of bash.
 _SCRIPT = r"""

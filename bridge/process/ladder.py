@@ -13,8 +13,6 @@ from bridge.process.table import group_lives
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-__all__ = ["Rung", "end", "send", "signals_held"]
-
 
 class Rung(NamedTuple):
     """A signal, and the seconds that a group may take to obey it."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["MARK", "end", "marked"]
-
 MARK = "RALPH_BRIDGE_PROJECT"
 """Variable that the tool gets into its environment, and hands on to what it starts: the project's folder."""
 

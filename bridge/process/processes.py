@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Collection, Iterable
 
-__all__ = ["Watch", "end_session", "host_has", "members", "of_job", "send"]
-
 
 def host_has(stream: int) -> bool:
     """Whether descriptor 0 or 2 of this process is its stdin or stderr: else it may be anything by now."""

@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
     from types import TracebackType
 
-__all__ = ["Graces", "Program"]
-
 _SLICE = 0.05
 _READ = 65_536
 _MOST_A_PIPE_HOLDS = 1024 * 1024
 _LAST_WORDS = 16 * 1024 * 1024
+_LONGEST_LINE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,7 @@ class Program:
         self._timeout = timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._pending: list[bytes] = []
+        self._length = 0
         self._last_words = b""
         self._reader, writer = os.pipe()
         os.set_blocking(self._reader, False)
@@ -109,6 +109,8 @@ class Program:
 
     def lines(self, every: float | None = None) -> Generator[bytes, None, None]:
         """Yield stdout line by line, each with its newline (the last perhaps without), byte for byte.
+
+        A line of more than 64 MiB comes in several pieces, of which only the last has a newline.
 
         Ends when the program has ended and its output is read; a child of it that still holds stdout
         delays nothing.
@@ -159,15 +161,20 @@ class Program:
         *ends, rest = data.split(b"\n")
         for end in ends:
             # A line of megabytes comes in hundreds of pieces: searched piece by piece, joined once.
-            yield b"".join((*self._pending, end, b"\n"))
-            self._pending.clear()
+            self._pending += (end, b"\n")
+            yield from self._rest()
         if rest:
             self._pending.append(rest)
+            self._length += len(rest)
+            if self._length >= _LONGEST_LINE:
+                yield from self._rest()
 
     def _rest(self) -> Iterator[bytes]:
         if self._pending:
-            yield b"".join(self._pending)
+            line = b"".join(self._pending)
             self._pending.clear()
+            self._length = 0
+            yield line
 
     def _alive(self) -> bool:
         if self.status is None and self._process is not None:

@@ -9,21 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = [
-    "Identity",
-    "Process",
-    "alive",
-    "ancestors",
-    "command_of",
-    "descendants",
-    "environments",
-    "group_lives",
-    "identify",
-    "running_in",
-    "table",
-]
+    from collections.abc import Iterable, Iterator
 
 
 class Process(NamedTuple):
@@ -110,6 +96,28 @@ def environments() -> Iterator[tuple[int, list[bytes]]]:
         if pid != os.getpid():
             with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
                 yield pid, file.read().split(b"\0")
+
+
+def resting(pids: Iterable[int]) -> bool:
+    """Whether each of these waits for something, and none runs or is about to; False where that can't be seen."""
+    states = [_fields(pid)[:1] for pid in pids]
+    return _has_proc() and all(state in ([], [b"S"], [b"Z"]) for state in states)
+
+
+def holding_deleted(*paths: str) -> list[int]:
+    """Return the pids of processes that have one of these files open though it was deleted.
+
+    None where that can't be seen (macOS, other users' processes).
+    """
+    wanted = {f"{path} (deleted)" for path in paths}
+    found = []
+    for pid in _pids():
+        with suppress(OSError):
+            for descriptor in os.listdir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    if os.readlink(f"/proc/{pid}/fd/{descriptor}") in wanted:
+                        found.append(pid)
+    return sorted(set(found))
 
 
 def running_in(folder: Path, script: str) -> list[int]:

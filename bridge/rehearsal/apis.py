@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from bridge.rehearsal.scenario import Message, Turn
+    from bridge.rehearsal.scenario import Message, ModelTurn
 
 INPUT, CACHED, OUTPUT, REASONING = 1234, 1000, 56, 12
 """The tokens that every answer reports; those from the cache are among the input's."""
@@ -350,7 +350,7 @@ _ERROR_WORDS = {
 }
 
 
-def refusal(turn: Turn, path: str, now: float) -> tuple[dict[str, Any], dict[str, str]]:
+def refusal(turn: ModelTurn, path: str, now: float) -> tuple[dict[str, Any], dict[str, str]]:
     """Give the body and the headers of a turn's error; `now` is seconds since 1970."""
     kind = _ERROR_TYPES.get(turn.status, "api_error")
     words = turn.message or _ERROR_WORDS.get(turn.status, "Internal server error")
@@ -368,7 +368,7 @@ def refusal(turn: Turn, path: str, now: float) -> tuple[dict[str, Any], dict[str
     return body, _subscription_headers(turn, resets) if turn.limit else {}
 
 
-def _subscription_headers(turn: Turn, resets: int) -> dict[str, str]:
+def _subscription_headers(turn: ModelTurn, resets: int) -> dict[str, str]:
     """The headers by which claude distinguishes a subscription's limit from a rate limit."""
     window = "7d" if turn.limit == "seven_day" else "5h"
     head = "anthropic-ratelimit-unified-"

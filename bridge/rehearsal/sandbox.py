@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import SandboxUnavailable
-from bridge.rehearsal.scenario import Turn, as_data
+from bridge.rehearsal.scenario import ModelTurn, as_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ def rehearse(
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
     folder: str | os.PathLike[str],
-    turns: Sequence[Turn] = (),
+    turns: Sequence[ModelTurn] = (),
     timeout: float = 60.0,
 ) -> RehearsalResult:
     """Run a program in namespaces of its own, with the scripted server beside it; outputs are written to `folder`.

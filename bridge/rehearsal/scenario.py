@@ -35,7 +35,7 @@ ENDINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ModelTurn:
     """One answer of the model.
 
     Attributes:
@@ -71,11 +71,11 @@ class Turn:
     delay: float = 0.0
 
 
-_NAMES = {field.name for field in fields(Turn)}
-_SILENCE = Turn(text="ok")
+_NAMES = {field.name for field in fields(ModelTurn)}
+_SILENCE = ModelTurn(text="ok")
 
 
-def turns_of(data: Iterable[Mapping[str, Any]]) -> list[Turn]:
+def turns_of(data: Iterable[Mapping[str, Any]]) -> list[ModelTurn]:
     """Read turns from JSON data.
 
     Raises:
@@ -88,24 +88,24 @@ def turns_of(data: Iterable[Mapping[str, Any]]) -> list[Turn]:
                 f"turn {number} of the scenario: {', '.join(unknown)} is no part of a turn"
                 f"\n  next: the parts are {', '.join(sorted(_NAMES))}"
             )
-        turns.append(Turn(**item))
+        turns.append(ModelTurn(**item))
     return turns
 
 
-def as_data(turns: Iterable[Turn]) -> list[dict[str, Any]]:
+def as_data(turns: Iterable[ModelTurn]) -> list[dict[str, Any]]:
     """Write turns as JSON data, without what is as usual."""
-    usual = asdict(Turn())
+    usual = asdict(ModelTurn())
     return [{key: value for key, value in asdict(turn).items() if value != usual[key]} for turn in turns]
 
 
 class Scenario:
     """The turns, and which is next. Not safe for threads by itself."""
 
-    def __init__(self, turns: Iterable[Turn] = ()) -> None:
+    def __init__(self, turns: Iterable[ModelTurn] = ()) -> None:
         self.turns = list(turns) or [_SILENCE]
         self.used = 0
 
-    def next(self, *, tools: bool) -> Turn:
+    def next(self, *, tools: bool) -> ModelTurn:
         """Give the turn for a request, and use it up if the request is the agent's own (it offers `tools`)."""
         turn = self.turns[min(self.used, len(self.turns) - 1)]
         if tools:
@@ -130,7 +130,7 @@ class Message(NamedTuple):
     call: ToolCall | None = None
 
 
-def message_for(turn: Turn, tools: Sequence[str]) -> Message:
+def message_for(turn: ModelTurn, tools: Sequence[str]) -> Message:
     """Make the message of a turn for a CLI that offers these tools."""
     if turn.call:
         return Message(turn.text, turn.think, ToolCall(turn.call, dict(turn.arguments or {})))

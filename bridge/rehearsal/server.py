@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bridge.errors import ConfigurationError
 from bridge.rehearsal.apis import APIS, INPUT, Api, StreamEvent, refusal, system_texts, user_texts
-from bridge.rehearsal.scenario import Scenario, Turn, message_for, turns_of
+from bridge.rehearsal.scenario import ModelTurn, Scenario, message_for, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ class Server:
         requests: the requests for messages so far, as data: path, model, tools, and the texts of user and system.
     """
 
-    def __init__(self, turns: Iterable[Turn] = (), *, port: int = 0) -> None:
+    def __init__(self, turns: Iterable[ModelTurn] = (), *, port: int = 0) -> None:
         self._lock = threading.Lock()
         self._scenario = Scenario(turns)
         self.requests: list[dict[str, Any]] = []
@@ -42,12 +42,12 @@ class Server:
         self.port: int = self._http.server_address[1]
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
-    def play(self, turns: Iterable[Turn]) -> None:
+    def play(self, turns: Iterable[ModelTurn]) -> None:
         """Begin another scenario."""
         with self._lock:
             self._scenario = Scenario(turns)
 
-    def turn(self, request: Mapping[str, Any], path: str, tools: list[str]) -> Turn:
+    def turn(self, request: Mapping[str, Any], path: str, tools: list[str]) -> ModelTurn:
         """Record a request for a message, and give the turn that answers it."""
         with self._lock:
             turn = self._scenario.next(tools=bool(tools))
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json(200, api.document(request, message))
 
-    def _stream(self, events: Iterator[StreamEvent], turn: Turn) -> None:
+    def _stream(self, events: Iterator[StreamEvent], turn: ModelTurn) -> None:
         self._headers(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
         every = list(events)
         # In the middle of the text; of an answer without any, before its end.

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
     from bridge.setups.model import Setup, SetupModule
 
-__all__ = ["SETUPS", "detect", "module"]
-
 SETUPS: Mapping[str, str] = {
     "bmalph": "bridge.setups.bmalph",
     "ralph-loop": "bridge.setups.ralph_loop",
+    "frankbria": "bridge.setups.frankbria",
 }
 """Name, as ``--setup`` takes it, to module."""
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.errors import BridgeError
-from bridge.setups.diagnosis import CheckResult, DoctorCheck, checks, failed, warned
+from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, warned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-__all__ = ["CHECKS", "Case", "is_blank"]
 
 _SIGNS = (".ralph", ".ralphrc", "ralph", "PROMPT.md", "@fix_plan.md", ".claude/ralph", ".claude/ralph-state.json")
 
@@ -24,20 +22,20 @@ def is_blank(folder: Path) -> bool:
     return not any(os.path.lexists(folder / name) for name in _SIGNS)
 
 
-class Case(NamedTuple):
+class FirstCase(NamedTuple):
     """What the checks get to see; see :class:`bridge.setups.diagnosis.Case`."""
 
     project: Path
     env: Mapping[str, str]
 
 
-def _git(case: Case) -> CheckResult:
+def _git(case: FirstCase) -> Examined:
     """The plain loop runs without; most CLIs want one."""
     found = checks.git(case)
     return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
 
 
-def _way(case: Case) -> CheckResult:
+def _way(case: FirstCase) -> Examined:
     """Nothing is wrong, but no loop can run either; the CLI that is there decides what to type."""
     there = _installed(case)
     name = there[0] if there else "codex"
@@ -50,7 +48,7 @@ def _way(case: Case) -> CheckResult:
     return failed(f"there is no prompt and no setup in this folder yet; {clis}", "\n          ".join(lines))
 
 
-def _installed(case: Case) -> list[str]:
+def _installed(case: FirstCase) -> list[str]:
     """Name the shipped drivers whose CLI is on PATH; Claude Code's first, as `run` takes it."""
     from bridge.driver import NOT_DRIVERS, Driver
 
@@ -65,7 +63,7 @@ def _installed(case: Case) -> list[str]:
     return sorted(found, key=lambda name: (name != "claude-code", name))
 
 
-CHECKS: Mapping[str, DoctorCheck[Case]] = {
+CHECKS: Mapping[str, DoctorCheck[FirstCase]] = {
     "bash-available": DoctorCheck("bash available", checks.bash),
     "git-repo": DoctorCheck("git repository with commits", _git, 60),
     "jq-available": DoctorCheck("jq available", checks.jq),

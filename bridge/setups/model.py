@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Adopted", "Setup", "SetupModule"]
-
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -39,12 +37,14 @@ class Adopted:
         original: where the original is (was) kept meanwhile.
         changed: False when there was nothing to do.
         set_aside: where an older kept original went, which an update had left behind; None without one.
+        told: what there is to say; empty: what is always said.
     """
 
     controller: Path
     original: Path
     changed: bool
     set_aside: Path | None = None
+    told: str = ""
 
 
 class SetupModule(Protocol):

@@ -10,7 +10,7 @@ from bridge.errors import ConfigurationError
 from bridge.loop.follow import last_words
 from bridge.loop.runs import read_run
 from bridge.loop.standing import standing
-from bridge.setups.bmalph.layout import locate
+from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.wiggum.files import Layout
 
 if TYPE_CHECKING:
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.standing import Standing
+    from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.model import Setup
 
-__all__ = ["KINDS", "Kind", "Loop", "find_loop", "overview", "the_loop"]
-
-Kind = Literal["plain", "bmalph", "ralph-loop", "wiggum"]
+Kind = Literal["plain", "bmalph", "ralph-loop", "frankbria", "wiggum"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LoopPlace:
     """A loop that a project has, or could have.
 
     Attributes:
@@ -41,6 +40,11 @@ class Loop:
     project: Path
     state: Path
     setup: Setup | None = None
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs, with the records of turns and runs."""
+        return self.state if self.kind == "ralph-loop" else self.state / "logs"
 
     @property
     def texts(self) -> tuple[Path, ...]:
@@ -76,7 +80,7 @@ class Loop:
                 return (self.state / "status.json",)
 
 
-def the_loop(project: Path, kind: str, setup: Setup | None = None) -> Loop:
+def the_loop(project: Path, kind: str, setup: Setup | None = None) -> LoopPlace:
     """Return the loop of one kind.
 
     Args:
@@ -85,13 +89,15 @@ def the_loop(project: Path, kind: str, setup: Setup | None = None) -> Loop:
         setup: of a ralph-loop or bmalph project.
     """
     if kind == "wiggum":
-        return Loop("wiggum", project, Layout(project).folder)
+        return LoopPlace("wiggum", project, Layout(project).folder)
     if kind == "ralph-loop" and setup is not None:
-        return Loop("ralph-loop", project, setup.home / "logs", setup)
-    return Loop("bmalph" if kind == "bmalph" else "plain", project, locate(project).path, setup)
+        return LoopPlace("ralph-loop", project, setup.home / "logs", setup)
+    if kind == "frankbria":
+        return LoopPlace("frankbria", project, project / ".ralph", setup)
+    return LoopPlace("bmalph" if kind == "bmalph" else "plain", project, locate(project).path, setup)
 
 
-def find_loop(project: Path) -> Loop | None:
+def find_loop(project: Path) -> LoopPlace | None:
     """Return the loop that is at work in a project, else the one that ran last, else None.
 
     Raises:
@@ -100,7 +106,7 @@ def find_loop(project: Path) -> Loop | None:
     from bridge.setups import detect
 
     found = [the_loop(project, _kind(setup), setup) for setup in detect(project)]
-    if not any(each.kind in ("plain", "bmalph") for each in found):
+    if not any(each.kind in ("plain", "bmalph", "frankbria") for each in found):
         found.append(the_loop(project, "plain"))
     found.append(the_loop(project, "wiggum"))
     for each in found:
@@ -117,7 +123,7 @@ def _kind(setup: Setup) -> str:
     return "plain" if bare else setup.name
 
 
-def overview(loop: Loop, now: float) -> dict[str, Any]:
+def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     """Return where a loop stands, ready for JSON: what its setup's overview says, and of every setup alike
 
     setup, running, state (``none`` has run yet, ``starting``, ``running``, ``waiting``, ``ended``, ``killed``;
@@ -194,7 +200,7 @@ class _Older(NamedTuple):
 _Own = tuple[dict[str, Any], _Older | None]
 
 
-def _own(loop: Loop, now: float) -> _Own:
+def _own(loop: LoopPlace, now: float) -> _Own:
     """The overview of a loop's setup; and what its files say of its end."""
     if loop.kind == "wiggum":
         return _wiggum(loop)
@@ -202,7 +208,7 @@ def _own(loop: Loop, now: float) -> _Own:
         return _ralph_loop(loop)
     from bridge.setups.bmalph.overview import overview as bmalph
 
-    seen = bmalph(locate(loop.project), now)
+    seen = bmalph(_folder(loop), now)
     at = timestamps.parse_iso(seen["updated"])
     if at is None:
         return seen, None
@@ -211,7 +217,15 @@ def _own(loop: Loop, now: float) -> _Own:
     return seen, _Older("ended", seen["exit_reason"], at) if seen["exit_reason"] and not _has_record(loop) else None
 
 
-def _ralph_loop(loop: Loop) -> _Own:
+def _folder(loop: LoopPlace) -> Folder:
+    if loop.kind == "frankbria":
+        from bridge.setups.frankbria.layout import folder_of
+
+        return folder_of(loop.project)
+    return locate(loop.project)
+
+
+def _ralph_loop(loop: LoopPlace) -> _Own:
     from bridge.setups.ralph_loop.overview import last_session
     from bridge.setups.ralph_loop.overview import overview as ralph_loop
 
@@ -225,7 +239,7 @@ def _ralph_loop(loop: Loop) -> _Own:
     return seen, _Older("ended" if last.ending else "killed", last.ending or None, _written([last.log]))
 
 
-def _wiggum(loop: Loop) -> _Own:
+def _wiggum(loop: LoopPlace) -> _Own:
     from bridge.setups.wiggum.controls import overview as wiggum
 
     seen = wiggum(Layout(loop.project))
@@ -239,7 +253,7 @@ def _wiggum(loop: Loop) -> _Own:
     return seen, None if _has_record(loop) else _Older("killed", None, at)
 
 
-def _has_record(loop: Loop) -> bool:
+def _has_record(loop: LoopPlace) -> bool:
     return read_run(loop.state) is not None
 
 

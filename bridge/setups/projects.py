@@ -43,7 +43,7 @@ def at_work(project: Path) -> int | None:
     """
     from bridge.loop.standing import holder_pid
     from bridge.process import table
-    from bridge.setups.bmalph.layout import locate
+    from bridge.setups.dot_ralph.folder import locate
 
     for folder in dict.fromkeys((locate(project).path, *state_folders(project))):
         if (pid := holder_pid(folder)) is not None:
@@ -124,7 +124,8 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
 
 def is_bare(setup: Setup) -> bool:
     """Whether there is a prompt in ``.ralph`` and nothing else of a setup: the plain loop is for that."""
-    from bridge.setups.bmalph.layout import locate, look
+    from bridge.setups.bmalph.layout import look
+    from bridge.setups.dot_ralph.folder import locate
 
     return look(locate(setup.project)).flavour == "bare"
 

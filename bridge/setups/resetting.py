@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectBusy
 from bridge.loop.lock import one_loop
-from bridge.setups.bmalph.layout import locate
+from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.dot_ralph.signs import frankbria
+from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.projects import at_work, other_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.setups.bmalph.layout import Folder
-
-__all__ = ["reset"]
+    from bridge.setups.dot_ralph.folder import Folder
 
 
 def reset(project: Path) -> list[str]:
@@ -40,12 +40,13 @@ def reset(project: Path) -> list[str]:
             f"a loop is at work in {project} (process {pid or 'unknown'}): nothing is reset under its hands\n"
             f"  next: wait for it (`ralph-bridge status`), or end it{f': kill {pid}' if pid else ''}"
         )
-    return [*_bmalph(locate(project)), *_wiggum(project)]
+    folder = folder_of(project) if frankbria(project) else locate(project)
+    return [*_bmalph(folder), *_wiggum(project)]
 
 
 def _bmalph(folder: Folder) -> list[str]:
     from bridge.setups.bmalph import controls
-    from bridge.setups.bmalph.files import breaker, small
+    from bridge.setups.dot_ralph.files import breaker, small
 
     told: list[str] = []
     if not folder.path.is_dir():

@@ -27,7 +27,7 @@ _MARK = b"# ralph-bridge stand-in, sha256 of what follows: "
 # -P: a folder `bridge` in the project must not be taken for ours.
 _BODY = """\
 # The original lies beside this file as {original}; `ralph-bridge eject` puts it back.
-here=$0
+{first}here=$0
 while [ -h "$here" ]; do
     link=$(readlink "$here")
     case $link in /*) here=$link ;; *) here=${{here%"${{here##*/}}"}}$link ;; esac
@@ -82,20 +82,22 @@ def state_of(controller: Path) -> StandInState:
     return StandInState.STAND_IN if whole else StandInState.EDITED
 
 
-def adopt(controller: Path, setup: str, *, keep: bytes = b"") -> Adopted:
+def adopt(controller: Path, setup: str, *, keep: bytes = b"", first: str = "") -> Adopted:
     """Put a stand-in in the place of `controller`; when one is there already, nothing is done.
 
     Args:
         controller: the file that people start.
         setup: name of the setup, for ``ralph-bridge stand-in``.
         keep: how a line of the original begins that others look for: the stand-in has it as its second line.
+        first: whole lines of `sh` that come before everything else.
 
     Raises:
         ConfigurationError: the stand-in was edited, or the original that belongs to it is gone.
         bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     state, original = state_of(controller), kept(controller)
-    text = _text(controller, setup, _kept_line(controller if state is StandInState.ORIGINAL else original, keep))
+    line = _kept_line(controller if state is StandInState.ORIGINAL else original, keep)
+    text = _text(controller, setup, line, first)
     if state is StandInState.EDITED:
         raise ConfigurationError(_edited(controller))
     with usable("the controller"):
@@ -185,8 +187,9 @@ def _kept_line(original: Path, beginning: bytes) -> bytes:
     return next((line.rstrip() + b"\n" for line in head if line.startswith(beginning)), b"")
 
 
-def _text(controller: Path, setup: str, line: bytes) -> bytes:
+def _text(controller: Path, setup: str, line: bytes, first: str) -> bytes:
     body = _BODY.format(
+        first=first,
         name=shlex.quote(controller.name),
         original=shlex.quote(kept(controller).name),
         python=shlex.quote(os.path.abspath(sys.executable)),

@@ -17,13 +17,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.setups.bmalph.layout import locate
+from bridge.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-__all__ = ["KEYS", "Asked", "asked", "assignments", "refuse"]
 
 KEYS = ("SANDBOX_PROVIDER", "AGENT_PROVIDER", "GITHUB_ISSUE")
 _NONE = frozenset({"", "none"})

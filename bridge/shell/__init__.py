@@ -2,6 +2,6 @@
 
 from bridge.shell.session import DEFAULT_TIMEOUT
 from bridge.shell.shell import Reply, Shell
-from bridge.shell.values import Changes, Snapshot, Value, Variable
+from bridge.shell.values import Snapshot, Value, Variable, VariableChanges
 
-__all__ = ["DEFAULT_TIMEOUT", "Changes", "Reply", "Shell", "Snapshot", "Value", "Variable"]
+__all__ = ["DEFAULT_TIMEOUT", "Reply", "Shell", "Snapshot", "Value", "Variable", "VariableChanges"]

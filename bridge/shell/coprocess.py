@@ -52,7 +52,7 @@ _TURN = 16  # chunks read in one go: who writes faster than we read must not kee
 _COPIES_FROM = 200  # descriptors that no script uses, and below the 256 that macOS allows by default
 
 
-class Exchange(NamedTuple):
+class RawReply(NamedTuple):
     """One finished exchange: the reply, and what the call wrote."""
 
     reply: bytes
@@ -312,7 +312,7 @@ class Coprocess:
         self._o.overflow = self._e.overflow = False
         return True
 
-    def exchange(self, request: bytes, *, values: bool, timeout: float | None) -> Exchange:
+    def exchange(self, request: bytes, *, values: bool, timeout: float | None) -> RawReply:
         """Send one request (at most PIPE_BUF bytes, with its mark and NUL) and wait for its reply.
 
         Raises:
@@ -344,7 +344,7 @@ class Coprocess:
             if not whole:
                 reply = bytearray(reply)
                 self._wait(reply, values, timeout)
-            done = Exchange(bytes(reply), self._o.finish(), self._e.finish())
+            done = RawReply(bytes(reply), self._o.finish(), self._e.finish())
             self._unfinished = False
             return done
         except BaseException as error:

@@ -23,7 +23,7 @@ from bridge.errors import (
 from bridge.log import logger
 from bridge.process import guardian
 from bridge.shell import protocol
-from bridge.shell.coprocess import Coprocess, Died, Exchange, Flooded, TimedOut, private
+from bridge.shell.coprocess import Coprocess, Died, Flooded, RawReply, TimedOut, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -203,7 +203,7 @@ class BashSession:
             raise self._flooded(hook, arguments, None, end.stdout, end.stderr, lost=lost) from None
         return self._understand(done, hook, arguments)
 
-    def _understand(self, done: Exchange, hook: str, arguments: tuple[str, ...]) -> Answer:
+    def _understand(self, done: RawReply, hook: str, arguments: tuple[str, ...]) -> Answer:
         try:
             head, frames = protocol.parse(done.reply)
         except ValueError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridge.shell.environment import Commands
     from bridge.shell.jobs import Errors, Input, Job, Tee
     from bridge.shell.session import Stdin
-    from bridge.shell.values import Changes, Plain, Snapshot, Value, Variable
+    from bridge.shell.values import Plain, Snapshot, Value, Variable, VariableChanges
 
 
 _NOT_FOUND = 127
@@ -40,7 +40,7 @@ class Reply(NamedTuple):
     stdout: str
     stderr: str
     values: Mapping[str, Value | None]
-    changes: Changes | None
+    changes: VariableChanges | None
     revived: bool
 
     @property
@@ -260,7 +260,7 @@ class Shell(BashSession):
         out: bytes,
         err: bytes,
         found: Mapping[str, Value | None] = _NONE,
-        changes: Changes | None = None,
+        changes: VariableChanges | None = None,
     ) -> Reply:
         revived, self._revived = self._revived, False
         return Reply(head.status, protocol.decode(out), protocol.decode(err), found, changes, revived)

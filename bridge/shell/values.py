@@ -116,7 +116,7 @@ def variable(name: str, declaration: str, keys: Sequence[str], elements: Sequenc
     return Variable(name, kind, dict(zip(keys, elements, strict=True)), flags - {"a", "A"})
 
 
-class Changes(NamedTuple):
+class VariableChanges(NamedTuple):
     """What happened to the globals between two snapshots. Each maps a name to what it was or is."""
 
     added: Mapping[str, Variable]
@@ -135,9 +135,9 @@ class Changes(NamedTuple):
 class Snapshot(dict[str, Variable]):
     """The globals of a shell at one moment, by name, without those that bash itself changes all the time."""
 
-    def changes(self, later: Snapshot) -> Changes:
+    def changes(self, later: Snapshot) -> VariableChanges:
         """What a `later` snapshot has that this one hasn't, and the other way round."""
-        return Changes(
+        return VariableChanges(
             added={name: v for name, v in later.items() if name not in self},
             changed={n: (self[n], v) for n, v in later.items() if n in self and self[n] != v},
             removed={name: v for name, v in self.items() if name not in later},

@@ -176,7 +176,7 @@ class _Child:
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
-            _serve(printer, seconds, theirs, replies, (mine, answers))
+            _serve(printer, seconds, theirs, replies)
         os.close(theirs)
         os.close(replies)
         self._to, self._from = os.fdopen(mine, "wb"), os.fdopen(answers, "rb")
@@ -194,12 +194,14 @@ class _Child:
             return None
 
 
-def _serve(printer: _Printer, seconds: float, texts: int, replies: int, others: tuple[int, ...]) -> None:
+def _serve(printer: _Printer, seconds: float, texts: int, replies: int) -> None:
     """What the child does; never returns."""
     status = 1
     try:
-        for each in others:
-            os.close(each)
+        for each in map(int, os.listdir("/dev/fd")):
+            if each > 2 and each not in (texts, replies):  # of other threads, who wait for the end of their pipes
+                with contextlib.suppress(OSError):
+                    os.close(each)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends it, whatever it is doing

@@ -68,7 +68,7 @@ class Value(ctypes.Structure):
     _fields_ = (("kind", c_uint8), ("pad", c_uint8), ("offset", c_uint16), ("size", c_int), ("content", c_uint64))
 
 
-class Refused(Exception):
+class UsageError(Exception):
     """The command line can't be understood; `usage`: people need to be told about ``--help``."""
 
     def __init__(self, message: str, *, usage: bool = True) -> None:
@@ -212,7 +212,7 @@ class Line:
                 self.folders.append(folder)
                 return
             if letter not in SHORT:
-                raise Refused(f"Unknown option: {os.fsdecode(text)}")
+                raise UsageError(f"Unknown option: {os.fsdecode(text)}")
             self.flags.add(SHORT[letter])
 
     def option(self, name: str) -> None:
@@ -228,7 +228,7 @@ class Line:
         elif name == "build-configuration":
             sys.exit(0)
         elif name not in FLAGS:
-            raise Refused(f"Unknown option: --{name}")
+            raise UsageError(f"Unknown option: --{name}")
         else:
             self.flags.add(name)
             if name in ("args", "jsonargs"):
@@ -237,7 +237,7 @@ class Line:
     def next(self, otherwise: str) -> bytes:
         """The parameter of an option."""
         if not self.left:
-            raise Refused(otherwise)
+            raise UsageError(otherwise)
         return self.left.pop(0)
 
     def number(self, text: bytes) -> int:
@@ -247,16 +247,16 @@ class Line:
         except ValueError:
             indent = 0
         if indent < -1:
-            raise Refused("Cannot indent less than -1")
+            raise UsageError("Cannot indent less than -1")
         if indent > 7:
-            raise Refused("Cannot indent more than 7 characters")
+            raise UsageError("Cannot indent more than 7 characters")
         return indent
 
     def json(self, text: bytes, option: str) -> Value:
         """A JSON text of the command line."""
         value = self.jq.c.jv_parse(text)
         if not self.jq.kind(value):
-            raise Refused(f"Invalid JSON text passed to {option}")
+            raise UsageError(f"Invalid JSON text passed to {option}")
         return value  # type: ignore[no-any-return]
 
     def name(self, option: str, name: bytes, text: bytes) -> None:
@@ -271,7 +271,7 @@ class Line:
             if not jq.kind(value):
                 why = jq.message(value)
                 told = os.fsdecode(jq.shown(why)) if why else ""
-                raise Refused(f"Bad JSON in --{option} {os.fsdecode(name)} {os.fsdecode(text)}: {told}")
+                raise UsageError(f"Bad JSON in --{option} {os.fsdecode(name)} {os.fsdecode(text)}: {told}")
         if not jq.c.jv_object_has(jq.c.jv_copy(self.named), jq.string(name)):
             self.named = jq.c.jv_object_set(self.named, jq.string(name), value)
 
@@ -311,7 +311,7 @@ def complain(text: bytes) -> None:
         pass
 
 
-class Command:
+class JqRun:
     """One run of the command."""
 
     def __init__(self, jq: Library, line: Line) -> None:
@@ -358,7 +358,7 @@ class Command:
             text = jq.c.jv_load_file(program, 1)
             if not jq.kind(text):
                 why = jq.message(text)
-                raise Refused(os.fsdecode(jq.shown(why)) if why else "no program", usage=False)
+                raise UsageError(os.fsdecode(jq.shown(why)) if why else "no program", usage=False)
             origin = os.path.dirname(os.path.realpath(program))
             program = jq.bytes_of(text)
         else:
@@ -495,8 +495,8 @@ def main(library: str, arguments: list[bytes]) -> int:
         if line.program is None and os.isatty(0) and os.isatty(1):
             complain(USAGE.encode())
             return SYSTEM
-        return Command(jq, line).run()
-    except Refused as refused:
+        return JqRun(jq, line).run()
+    except UsageError as refused:
         complain(b"jq: %s\n" % os.fsencode(str(refused)))
         if refused.usage:
             complain(b"Use jq --help for help with command-line options.\n")

@@ -42,6 +42,8 @@ _LAST_WORDS = 5.0
 _SLOW = 10.0
 """Seconds after which a hook is named that is still running."""
 
+_LONGEST_LINE = 64 * 1024 * 1024
+
 Beside = Literal["agent_pre_iteration", "agent_post_iteration"]
 
 
@@ -274,7 +276,7 @@ class AgentOutput:
         self._raw = Analyzer()
         try:
             with open(output, "rb") as file:
-                for line in file:
+                while line := file.readline(_LONGEST_LINE):
                     self._raw.feed(line)
         except OSError:  # the agent has tidied up: `git clean -fdx` takes ignored logs, too
             pass

@@ -9,15 +9,13 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.files import usable
+from bridge.files import in_folder, leads_to, usable
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable
     from pathlib import Path
     from types import TracebackType
-
-__all__ = ["MB", "TURN_LOG_BYTES", "Cut", "TurnLog", "bound_logs", "logs_of_turns", "unused"]
 
 MB = 1024 * 1024
 TURN_LOG_BYTES = 200 * MB
@@ -87,7 +85,27 @@ class TurnLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            if error is None:
+                with usable(f"the log {self._path}"):
+                    self._restore()
+        finally:
+            self.close()
+
+    def _restore(self) -> None:
+        """Write it anew where a tool has deleted it, or an older one has taken its place: as `git clean -fdx` and
+        `git reset --hard` do, and whoever reads it next would find nothing, or the words of another turn."""
+        if leads_to(self._path, self._file):
+            return
+        part = self._path.with_name(f".{self._path.name}.{os.urandom(6).hex()}.tmp")
+
+        def copy() -> None:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            with open(self._file, "rb", closefd=False) as source, open(part, "wb") as target:
+                shutil.copyfileobj(source, target, _CHUNK)
+            os.replace(part, self._path)
+
+        in_folder(self._path.parent, copy)
 
 
 def _event(missing: int) -> str:

@@ -6,18 +6,20 @@ goes wrong in a check of ours makes that check unknown, and the next script has 
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import BridgeError, HookTimeout
 from bridge.verify.folding import folded
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
+    CheckOutcome,
     CheckResult,
-    Outcome,
     RunFinished,
     RunStarted,
     ScriptFinished,
@@ -25,29 +27,34 @@ from bridge.verify.model import (
     Severity,
 )
 from bridge.verify.registry import CannotTell, NotApplicable, Problem, chosen, load
-from bridge.verify.subject import Subject
+from bridge.verify.subject import Subject, strain
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
-    from bridge.verify.intake import Given
-    from bridge.verify.model import Event, Finding
+    from bridge.verify.intake import GivenScript
+    from bridge.verify.model import Coverage, Event, Finding, Mend
     from bridge.verify.registry import Check
 
 DEFAULT_TIMEOUT = 30.0
-"""Seconds that running one script may take, all its checks together."""
+"""Seconds that running one script may take, all its checks together; more on a machine that is busy."""
+
+
+Mending = Literal["no", "show", "write"]
+"""Whether mends are looked for, and whether they are written to the scripts."""
 
 
 class _Verification(NamedTuple):
     """What holds for every script of a run. current: what is looked at now, so that an interrupt can end it."""
 
-    scripts: tuple[Given, ...]
+    scripts: tuple[GivenScript, ...]
     checks: tuple[Check, ...]
     bash: str | None
     timeout: float
     current: set[Subject]
+    mending: Mending = "no"
+    coverage: bool = False
 
 
 class _PendingEvents(NamedTuple):
@@ -65,7 +72,9 @@ def verify(
     jobs: int = 1,
     static_only: bool = False,
     bash: str | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
+    mending: Mending = "no",
+    coverage: bool = False,
 ) -> Iterator[Event]:
     """Verify scripts, and the scripts in folders.
 
@@ -76,19 +85,22 @@ def verify(
         jobs: scripts that are verified at the same time.
         static_only: execute nothing of the scripts.
         bash: the program; default as for `bridge.shell.Shell`.
-        timeout: seconds that running one script may take.
+        timeout: seconds that running one script may take. Default: `DEFAULT_TIMEOUT`.
+        mending: look for mends of what is found; with ``write``, apply them and verify again.
+        coverage: tell what of the scripts was reached: they are run a second time for it.
 
     Raises:
         ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all.
     """
     checks = chosen(load(), select, ignore, static_only=static_only)
-    return _events(_Verification(given_in(paths), checks, bash, timeout, set()), max(1, jobs))
+    seconds = DEFAULT_TIMEOUT * strain() if timeout is None else timeout
+    return _events(_Verification(given_in(paths), checks, bash, seconds, set(), mending, coverage), max(1, jobs))
 
 
 def _events(run: _Verification, jobs: int) -> Iterator[Event]:
     began = time.monotonic()
     severities: Counter[Severity] = Counter()
-    unknown = 0
+    unknown = refused = 0
     verified = False
     yield RunStarted(tuple(given.path for given in run.scripts))
     # One job works in this thread's place, not beside it: threads of their own also let an interrupt in.
@@ -102,11 +114,12 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
         for index, events in enumerate(pending):
             yield events.started.result()
             finished = events.finished.result()
-            verified = verified or any(result.outcome is not Outcome.UNKNOWN for result in finished.results)
+            verified = verified or any(result.outcome is not CheckOutcome.UNKNOWN for result in finished.results)
             if not verified and index == len(pending) - 1:
                 finished = nothing_verified(finished)
             severities.update(finding.severity for finding in finished.findings)
-            unknown += sum(result.outcome is Outcome.UNKNOWN for result in finished.results)
+            unknown += sum(result.unjudged for result in finished.results)
+            refused += finished.mend is not None and bool(finished.mend.refused)
             yield finished
             pending[index] = _PendingEvents(Future(), Future())  # what was reported need not be kept
     except BaseException:  # an interrupt, or nobody wants the rest: what has begun must not take its whole time
@@ -124,25 +137,27 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
         severities[Severity.INFO],
         time.monotonic() - began,
         unknown,
+        refused,
     )
 
 
-def _verify_one(events: _PendingEvents, given: Given, run: _Verification) -> None:
+def _verify_one(events: _PendingEvents, given: GivenScript, run: _Verification) -> None:
     began = time.monotonic()
     try:
         try:
-            subject = Subject(given.path, bash=run.bash, timeout=run.timeout, named=given.named)
+            subject = _subject(given.path, run, named=given.named)
         except Exception as error:  # noqa: BLE001 - a bug of ours: it costs this script and no other
             events.started.set_result(ScriptStarted(given.path, "out-of-scope"))
             unknown = _all_unknown(given.path, run.checks, began, f"{type(error).__name__}: {error}")
             events.finished.set_result(nothing_verified(unknown))
             return
         events.started.set_result(ScriptStarted(given.path, subject.kind))
-        run.current.add(subject)
-        try:
-            events.finished.set_result(_checked(subject, run, began))
-        finally:
-            run.current.discard(subject)
+        finished = _checked(subject, run, began)
+        if finished.mend is not None and run.mending == "write":
+            finished = _written(finished, finished.mend, run, began)
+        if run.coverage and finished.kind != "out-of-scope":
+            finished = finished._replace(coverage=_coverage(given.path, run))
+        events.finished.set_result(finished)
     except BaseException as error:  # noqa: BLE001 - or whoever waits for the events would wait for ever
         for future in events:
             if not future.done():
@@ -150,23 +165,84 @@ def _verify_one(events: _PendingEvents, given: Given, run: _Verification) -> Non
 
 
 def _all_unknown(path: Path, checks: tuple[Check, ...], began: float, reason: str) -> ScriptFinished:
-    results = tuple(CheckResult(check.code, check.title, Outcome.UNKNOWN, (), reason) for check in checks)
+    results = tuple(CheckResult(check.code, check.title, CheckOutcome.UNKNOWN, (), reason) for check in checks)
     return ScriptFinished(path, "out-of-scope", results, {}, path.stem, time.monotonic() - began, reason)
+
+
+def _subject(path: Path, run: _Verification, *, named: bool = False) -> Subject:
+    return Subject(path, bash=run.bash, timeout=run.timeout, named=named, mending=run.mending != "no")
+
+
+def _results(subject: Subject, checks: Iterable[Check], run: _Verification) -> list[CheckResult]:
+    """What these checks find in a script, told by each for itself."""
+    run.current.add(subject)
+    try:
+        with subject:
+            return [run_check(subject, check) for check in checks if subject.kind in check.applies]
+    finally:
+        run.current.discard(subject)
+
+
+def _mended(subject: Subject, run: _Verification, results: list[CheckResult]) -> Mend | None:
+    """What can be mended of these findings; all checks of the phases of this run say whether anything is worse."""
+    if not any(finding.fix for result in results for finding in result.findings):
+        return None
+    from bridge.verify.mends.trial import offered
+
+    static_only = all(check.phase == "static" for check in run.checks)
+    checks = chosen(load(), (), (), static_only=static_only)
+    without = run._replace(mending="no")
+
+    def again(path: Path) -> list[CheckResult]:
+        return _results(_subject(path, without), checks, without)
+
+    findings = [finding for result in results for finding in result.findings]
+    return offered(subject.path, subject.source, findings, again)
+
+
+def _coverage(path: Path, run: _Verification) -> Coverage:
+    """What the observations of these checks reach, made once more with an eye on every command."""
+    from bridge.verify.coverage import coverage_of, noted
+
+    with tempfile.TemporaryDirectory(prefix="rb-coverage-") as folder:
+        file = Path(folder, "ran")
+        subject = Subject(path, bash=run.bash, timeout=run.timeout, trace=file)
+        _results(subject, [check for check in run.checks if check.phase == "behaviour"], run)
+        return coverage_of(subject.reading, noted(file))
+
+
+def _with_fixes(result: CheckResult, mend: Mend | None) -> CheckResult:
+    """A result whose findings have the fixes that are offered, and no others."""
+    kept = {finding.fix for finding in mend.fixed} if mend is not None else set()
+    findings = (each if each.fix in kept else each._replace(fix=None) for each in result.findings)
+    return result._replace(findings=tuple(findings))
+
+
+def _written(finished: ScriptFinished, mend: Mend, run: _Verification, began: float) -> ScriptFinished:
+    """The script once its mends are in the file."""
+    from bridge.verify.mends.trial import write
+
+    mend = write(finished.path, mend)
+    if not mend.written:
+        return finished._replace(mend=mend)
+    once = run._replace(mending="no")
+    return _checked(_subject(finished.path, once), once, began)._replace(mend=mend)
 
 
 def _checked(subject: Subject, run: _Verification, began: float) -> ScriptFinished:
     results: list[CheckResult] = []
+    mend: Mend | None = None
     if subject.kind == "out-of-scope":
         if (refused := not_admitted(subject, (given.path for given in run.scripts))) is not None:
             results = [refused]
     else:
-        with subject:
-            results = [run_check(subject, check) for check in run.checks if subject.kind in check.applies]
-            results = list(folded(results))
+        results = _results(subject, run.checks, run)
+        mend = _mended(subject, run, results)
+        results = list(folded([_with_fixes(result, mend) for result in results]))
         # Nobody may miss that nothing else can be determined.
         gates = (check for check in load().values() if check.gate and check not in run.checks)
         results[:0] = [
-            result for gate in gates if (result := run_check(subject, gate)).outcome is not Outcome.PASSED
+            result for gate in gates if (result := run_check(subject, gate)).outcome is not CheckOutcome.PASSED
         ]
     finished = ScriptFinished(
         subject.path,
@@ -176,8 +252,9 @@ def _checked(subject: Subject, run: _Verification, began: float) -> ScriptFinish
         subject.name,
         time.monotonic() - began,
         subject.reason,
+        mend,
     )
-    lost = all(result.outcome is Outcome.UNKNOWN and not result.findings for result in results)
+    lost = all(result.outcome is CheckOutcome.UNKNOWN and not result.findings for result in results)
     return nothing_verified(finished) if results and lost else finished
 
 
@@ -185,23 +262,23 @@ def run_check(subject: Subject, check: Check) -> CheckResult:
     """One check on one script; nothing that goes wrong in it is raised."""
     began = time.monotonic()
     findings: list[Finding] = []
-    outcome, reason = Outcome.PASSED, ""
+    outcome, reason = CheckOutcome.PASSED, ""
     try:
         _precondition(subject, check)
         findings.extend(check.run(subject))
     except CannotTell as why:
-        outcome, reason = Outcome.UNKNOWN, str(why)
+        outcome, reason = CheckOutcome.UNKNOWN, str(why)
     except NotApplicable as why:
-        outcome, reason = Outcome.SKIPPED, str(why)
+        outcome, reason = CheckOutcome.SKIPPED, str(why)
     except HookTimeout as error:
         hook = error.hook if error.hook in subject.facts.names else None
         findings.append(check._replace(hook=None).finding(subject, Problem(error.what, hook=hook)))
     except BridgeError as error:  # such as a script that can't be loaded: other checks say what is wrong with it
-        outcome, reason = Outcome.UNKNOWN, str(error)
+        outcome, reason = CheckOutcome.UNKNOWN, str(error)
     except Exception as error:  # noqa: BLE001 - a check of ours, or what it runs on, is broken: the others go on
-        outcome, reason = Outcome.UNKNOWN, f"{type(error).__name__}: {error}"
+        outcome, reason = CheckOutcome.UNKNOWN, f"{type(error).__name__}: {error}"
     if findings:
-        outcome = Outcome.FAILED
+        outcome = CheckOutcome.FAILED
     return CheckResult(check.code, check.title, outcome, tuple(findings), reason, time.monotonic() - began)
 
 

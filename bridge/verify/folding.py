@@ -11,7 +11,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.model import CheckResult, Finding, Outcome, Severity
+from bridge.verify.model import CheckOutcome, CheckResult, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,6 +137,7 @@ RULES = (
     _Rule("RB024", ("RB078", "RB112", "RB117", "RB133"), _same_hook),
     _Rule("RB030", ("RB058", "RB062"), _same_hook),
     _Rule("RB031", ("RB061",), _same_hook),
+    _Rule("RB033", ("RB15", "RB176", "RB18"), _same_hook),
     _Rule("RB032", ("RB15", "RB17", "RB18"), _same_hook),
     _Rule("RB040", ("RB170",), _always),
     _Rule("RB041", ("RB178", "RB179"), _same_hook),
@@ -151,7 +152,8 @@ RULES = (
     _Rule("RB062", ("RB058",), _same_hook),
     _Rule("RB058", ("RB078", "RB079"), _same_hook),
     _Rule("RB072", ("RB075", "RB104"), _always),
-    _Rule("RB130", ("RB132",), _same_hook),
+    _Rule("RB130", ("RB132", "RB139"), _same_hook),
+    _Rule("RB132", ("RB125",), _same_hook),
     _Rule("RB064", ("RB117",), _same_hook),
     _Rule("RB070", ("RB073", "RB156"), _same_name),
     *(_Rule(code, ("RB080",), _same_hook) for code in ("RB070", "RB071", "RB072", "RB074", "RB078", "RB079")),
@@ -160,7 +162,7 @@ RULES = (
     _Rule("RB156", ("RB135",), _says("the live command", "claude-whole")),
     *(_Rule(code, ("RB156",), _same_hook) for code in ("RB076", "RB130", "RB132", "RB133", "RB134", "RB135")),
     _Rule("RB100", _COMMAND, _no_command),
-    _Rule("RB105", ("RB106",), _same_hook),
+    _Rule("RB105", ("RB106", "RB140", "RB141"), _same_hook),
     _Rule("RB105", ("RB107",), _says("2 times", "more than once")),
     _Rule("RB105", ("RB107",), _says("when there is a context", "does not arrive")),
     *(
@@ -177,6 +179,8 @@ RULES = (
     *(_Rule(code, ("RB155",), _same_hook) for code in ("RB151", "RB152", "RB153", "RB154")),
     _Rule("RB171", ("RB172",), _says("", "ended with 0")),
     _Rule("RB174", ("RB175",), _same_hook),
+    _Rule("RB176", ("RB174",), _says("what agent_invoke prints")),
+    _Rule("RB176", ("RB181",), _says("where agent_format_display reads")),
     _Rule("RB175", ("RB172",), _says("", "returns 141")),
     _Rule("RB064", ("RB172", *_COMMAND), _says("has removed")),
     _Rule("RB176", ("RB177",), _says("given as JSON")),
@@ -232,12 +236,15 @@ def _remaining(
     if not numbered or kept:
         return result._replace(findings=kept)
     causes = sorted({found[_top(parent, index)].code for index, _ in numbered})
-    outcome = result.outcome if result.outcome is Outcome.UNKNOWN else Outcome.SKIPPED
-    return result._replace(findings=(), outcome=outcome, reason=f"told by {' and '.join(causes)}")
+    if result.unjudged:
+        return result._replace(findings=(), outcome=CheckOutcome.UNKNOWN)
+    return result._replace(findings=(), outcome=CheckOutcome.SKIPPED, reason=f"told by {' and '.join(causes)}")
 
 
 def _with(finding: Finding, evidence: Sequence[Finding]) -> Finding:
     if not evidence:
         return finding
     worst = min((finding, *evidence), key=lambda each: _WORST.index(each.severity)).severity
-    return finding._replace(severity=worst, evidence=tuple(f"{each.code}: {each.message}" for each in evidence))
+    fix = next((each.fix for each in (finding, *evidence) if each.fix is not None), None)
+    told = tuple(f"{each.code}: {each.message}" for each in evidence)
+    return finding._replace(severity=worst, evidence=told, fix=fix)

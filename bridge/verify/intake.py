@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ScriptNotFound
-from bridge.verify.model import CheckResult, Finding, Outcome, ScriptFinished, Severity
+from bridge.verify.model import CheckOutcome, CheckResult, Finding, ScriptFinished, Severity
 from bridge.verify.registry import Problem, load
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 READABLE, FOR_BASH, HOOKS = "RB001", "RB002", "RB005"
 
 
-class Given(NamedTuple):
+class GivenScript(NamedTuple):
     """One script of a run.
 
     path: as it was given, or below the folder that was given.
@@ -39,7 +39,7 @@ def scripts_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
     return tuple(given.path for given in given_in(paths))
 
 
-def given_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[Given, ...]:
+def given_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[GivenScript, ...]:
     """The scripts: files as they are given, of folders the ``*.sh`` in all depths, in order of their names.
 
     Hidden folders are left out, and links to folders are not followed. Nothing comes twice. A folder that holds
@@ -49,16 +49,16 @@ def given_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[Given, ...]:
         ScriptNotFound: a path isn't there.
         ConfigurationError: no path was given.
     """
-    found: dict[str, Given] = {}
+    found: dict[str, GivenScript] = {}
     named = [Path(path) for path in paths]
     if not named:
         raise ConfigurationError("nothing to verify: give a script or a folder")
     for path in named:
         if path.is_dir() and (inside := sorted(_inside(path))):
             for each in inside:
-                found.setdefault(os.path.abspath(each), Given(each, named=False))
+                found.setdefault(os.path.abspath(each), GivenScript(each, named=False))
         elif path.exists() or path.is_symlink():
-            found[os.path.abspath(path)] = Given(path, named=True)
+            found[os.path.abspath(path)] = GivenScript(path, named=True)
         else:
             raise ScriptNotFound(f"{path} does not exist; check the path")
     return tuple(found.values())
@@ -90,7 +90,7 @@ def not_admitted(subject: Subject, others: Iterable[Path]) -> CheckResult | None
         return _failed(subject, FOR_BASH, what, "a driver or an agent in bash") if subject.named else None
     if subject.broken:
         findings = tuple(load()[READABLE].run(subject))
-        return CheckResult(READABLE, load()[READABLE].title, Outcome.FAILED, findings)
+        return CheckResult(READABLE, load()[READABLE].title, CheckOutcome.FAILED, findings)
     if not subject.named or any(_uses(other, subject.path) for other in others):
         return None
     return _failed(subject, HOOKS, subject.reason, "functions named driver_* or agent_*")
@@ -113,7 +113,7 @@ def nothing_verified(script: ScriptFinished) -> ScriptFinished:
     finding = Finding(
         READABLE, Severity.ERROR, message, script.path, expected="a driver or an agent that can be verified"
     )
-    failed = CheckResult(READABLE, load()[READABLE].title, Outcome.FAILED, (finding,))
+    failed = CheckResult(READABLE, load()[READABLE].title, CheckOutcome.FAILED, (finding,))
     return script._replace(results=(failed, *(result for result in script.results if result.code != READABLE)))
 
 
@@ -121,4 +121,4 @@ def _failed(subject: Subject, code: str, message: str, expected: str) -> CheckRe
     """A check that fails by this message, whatever was selected."""
     check = load()[code]
     finding = check.finding(subject, Problem(message, expected=expected, severity=Severity.ERROR))
-    return CheckResult(code, check.title, Outcome.FAILED, (finding,))
+    return CheckResult(code, check.title, CheckOutcome.FAILED, (finding,))

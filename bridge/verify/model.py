@@ -27,13 +27,44 @@ class Severity(StrEnum):
 ERROR, WARNING, INFO = Severity
 
 
-class Outcome(StrEnum):
-    """How a check went. UNKNOWN: it could not be determined (the script can't be parsed, or the probe died)."""
+class CheckOutcome(StrEnum):
+    """How a check went. UNKNOWN: it was not judged (the script can't be parsed, nobody knows the CLI's output)."""
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
     UNKNOWN = "unknown"
+
+    @property
+    def word(self) -> str:
+        """What people read."""
+        return "not judged" if self is CheckOutcome.UNKNOWN else self.value
+
+
+class Edit(NamedTuple):
+    """A change of a script: its bytes from `start` up to `end` become `text`.
+
+    start, end: offsets in bytes; equal for what is only put in.
+    first, last: the same places as (line, column), both from 1, columns in characters.
+    text: with surrogateescape.
+    """
+
+    start: int
+    end: int
+    first: tuple[int, int]
+    last: tuple[int, int]
+    text: str
+
+
+class Fix(NamedTuple):
+    """The one safe mend of a finding.
+
+    title: what it does, in the imperative.
+    edits: in the order of the script, apart from each other.
+    """
+
+    title: str
+    edits: tuple[Edit, ...]
 
 
 class Finding(NamedTuple):
@@ -48,6 +79,7 @@ class Finding(NamedTuple):
     expected: what the contract wants here, in a few words.
     hint: the next step.
     evidence: what else was seen of the same slip, each with the code of its check: ``RB081: it leaves behind arg``.
+    fix: looked for only when mends were asked for; it was tried, and made nothing worse.
     """
 
     code: str
@@ -59,17 +91,23 @@ class Finding(NamedTuple):
     expected: str = ""
     hint: str = ""
     evidence: tuple[str, ...] = ()
+    fix: Fix | None = None
 
 
 class CheckResult(NamedTuple):
-    """One check on one script. `reason` says why it was skipped or is unknown."""
+    """One check on one script. `reason` says why it was skipped, or what was not judged, and why."""
 
     code: str
     title: str
-    outcome: Outcome
+    outcome: CheckOutcome
     findings: tuple[Finding, ...] = ()
     reason: str = ""
     seconds: float = 0.0
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether it was not judged, or something was found and the rest of it not judged."""
+        return self.outcome is CheckOutcome.UNKNOWN or (self.outcome is CheckOutcome.FAILED and bool(self.reason))
 
 
 class RunStarted(NamedTuple):
@@ -85,6 +123,68 @@ class ScriptStarted(NamedTuple):
     kind: Kind
 
 
+class Branch(NamedTuple):
+    """One way of a branching. taken: how often, None when that can't be told. reached: whether the branching was.
+
+    line: of the branching. site: its number in the script. label: ``then``, ``case *``, ``&&`` ...
+    """
+
+    line: int
+    site: int
+    label: str
+    taken: int | None
+    reached: bool | None
+
+
+class Coverage(NamedTuple):
+    """What of a script was reached while it was observed.
+
+    lines: each line on which a command begins, and how often one of them ran.
+    functions: name, line, and how often it was called.
+    unread: functions that the grammar could not read; nothing of them is among the rest.
+    own_trap: the script sets a DEBUG trap of its own; what ran after that is not known.
+    """
+
+    lines: tuple[tuple[int, int], ...]
+    branches: tuple[Branch, ...]
+    functions: tuple[tuple[str, int, int], ...]
+    unread: tuple[str, ...] = ()
+    own_trap: bool = False
+
+    @property
+    def hit(self) -> int:
+        """How many lines were reached."""
+        return sum(times > 0 for _, times in self.lines)
+
+    @property
+    def missed(self) -> tuple[int, ...]:
+        """The lines that were not reached."""
+        return tuple(line for line, times in self.lines if not times)
+
+    @property
+    def known_branches(self) -> tuple[Branch, ...]:
+        """Those of which can be told whether they were taken."""
+        return tuple(branch for branch in self.branches if branch.taken is not None)
+
+
+class Mend(NamedTuple):
+    """All fixes of one script together.
+
+    before, after: the script, without and with them.
+    fixed: the finding that each of them is for.
+    left: fixes that touch the same places as others; they have their turn in a further run.
+    written: whether the file holds them; then the results of its `ScriptFinished` are those of the mended script.
+    refused: why they were not written although they should have been; empty otherwise.
+    """
+
+    before: bytes
+    after: bytes
+    fixed: tuple[Finding, ...]
+    left: int = 0
+    written: bool = False
+    refused: str = ""
+
+
 class ScriptFinished(NamedTuple):
     """A script is done.
 
@@ -92,6 +192,8 @@ class ScriptFinished(NamedTuple):
     matrix: hook to ``own``, ``default`` or ``absent``, for the capability matrix.
     name: what ``driver_name`` or the file says it is called.
     reason: why it is out of scope.
+    mend: what can be mended, when that was asked for and there is something.
+    coverage: when it was asked for, and the script was run.
     """
 
     path: Path
@@ -101,6 +203,8 @@ class ScriptFinished(NamedTuple):
     name: str
     seconds: float
     reason: str = ""
+    mend: Mend | None = None
+    coverage: Coverage | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -110,7 +214,10 @@ class ScriptFinished(NamedTuple):
 
 
 class RunFinished(NamedTuple):
-    """Last event: how many of what, over all scripts. unknown: checks that could not be determined."""
+    """Last event: how many of what, over all scripts.
+
+    unknown: checks that were not judged, or in part. refused: scripts whose mends could not be written.
+    """
 
     scripts: int
     errors: int
@@ -118,6 +225,7 @@ class RunFinished(NamedTuple):
     infos: int
     seconds: float
     unknown: int = 0
+    refused: int = 0
 
 
 Event = RunStarted | ScriptStarted | ScriptFinished | RunFinished

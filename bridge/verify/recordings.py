@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 _LABEL = re.compile(r"\W*(?:assistant|agent|claude|codex|cursor|opencode|amp|cline)\W*", re.IGNORECASE)
 """Who speaks: what stands in front of a text."""
 
+_NOTICE = re.compile(r"\W*(?:(?:using|running|calling) )?(?:a )?tools?(?: (?:call|use|used))?\W*", re.IGNORECASE)
+"""That a tool is used, without its name."""
+
 BAD_LINES = (
     b"npm warn: this line is no JSON\n",
     b"\n",
@@ -45,10 +48,14 @@ class Recording(NamedTuple):
     never: tuple[str, ...]
     session: str | None
 
+    def saying(self, text: str) -> list[int]:
+        """Numbers of the lines that carry this text: others than the summary at the end, if there are."""
+        carry = [number for number, line in enumerate(self.lines) if quoted(text) in line]
+        return [number for number in carry if b'"result"' not in self.lines[number]] or carry
+
     def upto_last_text(self) -> Recording:
         """It, ended behind the last text."""
-        end = 1 + max(i for i, line in enumerate(self.lines) if says(line, self.texts[-1]))
-        return self._replace(lines=self.lines[:end])
+        return self._replace(lines=self.lines[: 1 + max(self.saying(self.texts[-1]))])
 
 
 @cache
@@ -76,11 +83,6 @@ def recordings_of(cli: str) -> list[Recording]:
 def quoted(text: str) -> bytes:
     """A text as it stands within a JSON string."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
-
-
-def says(line: bytes, text: str) -> bool:
-    """Whether this recorded line carries this text, other than as the summary at the end."""
-    return quoted(text) in line and b'"result"' not in line
 
 
 def plain(text: str) -> str:
@@ -141,7 +143,7 @@ def compare(shown: str, recording: Recording) -> Comparison:
     for line in rest.splitlines():
         if not re.search(r"\w", line) or _LABEL.fullmatch(line):
             continue
-        if '"type"' not in line and _names_a_tool(line, recording.tools):
+        if '"type"' not in line and (_NOTICE.fullmatch(line) or _names_a_tool(line, recording.tools)):
             notices = True
             continue
         extra.append(line.strip())

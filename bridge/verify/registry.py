@@ -2,9 +2,11 @@
 
 A check is a function of a `Subject` (what is known of one script) that yields problems::
 
-    @behaviour("RB012", "No session flag without CLAUDE_USE_CONTINUE", DRIVER, hook="driver_build_command")
+    @behaviour("RB012", "No session flag without CLAUDE_USE_CONTINUE", DRIVER, harm=WRONG_SESSION)
     def no_session_unless_continued(subject: Subject) -> Iterator[Problem]:
         '''Why it matters, in a paragraph.
+
+        Info: how a finding may be another severity than `harm` has, and when.
 
         Bad:  CLAUDE_CMD_ARGS+=("--resume" "$session_id")
         Good:
@@ -19,6 +21,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import re
 import textwrap
 from functools import cache, partial
 from types import MappingProxyType
@@ -30,16 +33,16 @@ from bridge.verify.model import Finding, Severity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from bridge.verify.harms import Harm
     from bridge.verify.subject import Subject
 
     Judge = Callable[[Subject], Iterator["Problem"]]
 
 DRIVER, AGENT, BOTH = ("driver",), ("agent",), ("driver", "agent")
-NOT_JUDGED = "not judged"
-"""Begins the note of a check that could not tell: nothing is wrong with the script for that."""
 _ROOMS = (
     "script", "sourcing", "hooks", "running", "driver_answers", "driver_command", "driver_settings",
-    "driver_sessions", "driver_live", "agent_text", "agent_runs",
+    "driver_options", "driver_hosts", "driver_sessions", "driver_live_command", "driver_live", "driver_filter",
+    "agent_text", "agent_runs", "agent_filters",
 )  # fmt: skip
 """The modules of `bridge.verify.checks`."""
 
@@ -48,7 +51,15 @@ Phase = Literal["static", "behaviour"]
 
 
 class CannotTell(Exception):
-    """Raised by a check: whether the clause holds can't be told; says why. Its problems so far count."""
+    """Raised by a check that can't judge; its problems so far count.
+
+    Args:
+        why: such as: no CLI here, no help text.
+        what: is not judged, such as: session resumption. Default: the whole clause.
+    """
+
+    def __init__(self, why: str, what: str = "") -> None:
+        super().__init__(f"{what} ({why})" if what else why)
 
 
 class NotApplicable(Exception):
@@ -59,6 +70,7 @@ class Problem(NamedTuple):
     """What a check has seen: a `Finding`, but for what the check itself knows.
 
     hook: default is the check's. line: default is the hook's first. severity: default is the check's.
+    about: the variable or function that it is about, for who would mend it.
     """
 
     message: str
@@ -67,14 +79,22 @@ class Problem(NamedTuple):
     expected: str = ""
     hint: str = ""
     severity: Severity | None = None
+    about: str = ""
+
+
+_ALSO = re.compile(rf"^({'|'.join(severity.capitalize() for severity in Severity)}): (.+)\.\n?", re.MULTILINE)
 
 
 class Documentation(NamedTuple):
-    """Why a clause matters, an example that violates it, and the same as it should be."""
+    """Why a clause matters, an example that violates it, and the same as it should be.
+
+    also: the other severities that a finding may have, each with the case.
+    """
 
     why: str
     bad: str
     good: str
+    also: Mapping[Severity, str]
 
     def __str__(self) -> str:
         examples = (
@@ -88,6 +108,7 @@ class Documentation(NamedTuple):
 class Check(NamedTuple):
     """One numbered clause of a contract.
 
+    harm: what comes of a violation, and so the severity.
     hook: the one that it is about, where there is one.
     gate: nothing else can be told of a script that fails it, so it is run whatever was selected.
     after_timeout: it is run when the time for the script is used up, too: it says what has used it.
@@ -97,7 +118,7 @@ class Check(NamedTuple):
     title: str
     applies: tuple[str, ...]
     phase: Phase
-    severity: Severity
+    harm: Harm
     judge: Judge
     hook: str | None = None
     gate: bool = False
@@ -116,6 +137,7 @@ class Check(NamedTuple):
     def finding(self, subject: Subject, problem: Problem) -> Finding:
         """A problem of a script as a finding of this check."""
         hook = problem.hook or self.hook
+        problem = problem._replace(hook=hook)
         return Finding(
             self.code,
             self.severity if problem.severity is None else problem.severity,
@@ -125,14 +147,22 @@ class Check(NamedTuple):
             hook,
             problem.expected,
             problem.hint,
+            fix=subject.fix(self.code, problem),
         )
+
+    @property
+    def severity(self) -> Severity:
+        """That of its findings, unless `Documentation.also` names the case."""
+        return self.harm.severity
 
     @property
     def documentation(self) -> Documentation:
         """What the docstring of the function says."""
         why, _, examples = (inspect.getdoc(self.judge) or "").partition("\n\nBad:")
         bad, _, good = examples.partition("\nGood:")
-        return Documentation(why, *(textwrap.dedent(example).strip() for example in (bad, good)))
+        also = {Severity(word.lower()): case for word, case in _ALSO.findall(why)}
+        bad, good = (textwrap.dedent(example).strip() for example in (bad, good))
+        return Documentation(_ALSO.sub("", why).strip(), bad, good, also)
 
 
 CHECKS: dict[str, Check] = {}
@@ -153,8 +183,8 @@ def _check(
     title: str,
     applies: tuple[str, ...],
     *,
+    harm: Harm,
     hook: str | None = None,
-    severity: Severity = Severity.ERROR,
     gate: bool = False,
     after_timeout: bool = False,
 ) -> Callable[[Judge], Judge]:
@@ -162,7 +192,7 @@ def _check(
 
     def register(judge: Judge) -> Judge:
         assert code not in CHECKS, f"{code} is taken"
-        CHECKS[code] = Check(code, title, applies, phase, severity, judge, hook, gate, after_timeout)
+        CHECKS[code] = Check(code, title, applies, phase, harm, judge, hook, gate, after_timeout)
         return judge
 
     return register

@@ -15,19 +15,28 @@ from bridge.contract.scripts import kind_of, names_in
 from bridge.errors import BridgeError
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.shell import script
-from bridge.verify.facts import effects_of, facts_of
+from bridge.verify.facts import effects_of, facts_of, read
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from bridge.contract import Contract
-    from bridge.verify.facts import Effects, Facts
-    from bridge.verify.model import Kind
+    from bridge.verify.facts import Effects, Facts, Reading
+    from bridge.verify.model import Fix, Kind
     from bridge.verify.probe import AgentProbe, DriverProbe
+    from bridge.verify.registry import Problem
 
 _PATIENCE = 20.0
 _LINE = re.compile(r"line (\d+): (.*)")
 _INHERITED = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT")
+
+
+def strain() -> float:
+    """How many times as long as on an idle machine things take here: 1 to 8."""
+    try:
+        return min(8.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    except OSError:
+        return 1.0
 
 
 class Budget:
@@ -64,6 +73,8 @@ class Subject:
         bash: the program; default as for `bridge.shell.Shell`.
         timeout: seconds that everything that is run of it may take together.
         named: somebody named this file; False when it was found in a folder.
+        mending: look for the mends of what is found.
+        trace: file in which its bashes note what of it they run.
 
     Attributes:
         name: of the file, without ``.sh``.
@@ -79,10 +90,19 @@ class Subject:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, bash: str | None = None, timeout: float = 30.0, named: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        bash: str | None = None,
+        timeout: float = 30.0,
+        named: bool = False,
+        mending: bool = False,
+        trace: Path | None = None,
     ) -> None:
         self.path = Path(path)
         self.named = named
+        self.mending = mending
+        self.trace = trace
         self.name = self.path.name.removesuffix(".sh")
         self.bash = bash or os.environ.get("RALPH_BRIDGE_BASH") or shutil.which("bash") or "bash"
         self.budget = Budget(timeout)
@@ -146,9 +166,14 @@ class Subject:
     # -- what is known without running it ------------------------------------------------------------
 
     @cached_property
+    def reading(self) -> Reading:
+        """Its syntax trees."""
+        return read(self.source)
+
+    @cached_property
     def facts(self) -> Facts:
-        """What its syntax tree tells."""
-        return facts_of(self.source)
+        """What its syntax trees tell."""
+        return facts_of(self.source, self.reading)
 
     @cached_property
     def syntax(self) -> list[tuple[int, str]] | None:
@@ -182,6 +207,14 @@ class Subject:
             for name, hook in self.contract.hooks.items()
         }
 
+    def fix(self, code: str, problem: Problem) -> Fix | None:
+        """The one safe mend of this problem, where there is one and mends were asked for."""
+        if not self.mending:
+            return None
+        from bridge.verify.mends import fix_of
+
+        return fix_of(self, code, problem)
+
     # -- what running it tells -----------------------------------------------------------------------
 
     @property
@@ -192,8 +225,15 @@ class Subject:
 
             self.budget.start()
             kind = AgentProbe if self.kind == "agent" else DriverProbe
-            self._probe = kind(self.path, self.bash, self.budget)
+            self._probe = kind(self.path, self.bash, self.budget, trace=self._tracing())
         return self._probe
+
+    def _tracing(self) -> str:
+        if self.trace is None:
+            return ""
+        from bridge.verify.coverage import tracing
+
+        return tracing(os.path.abspath(self.path), self.trace)
 
     @property
     def driver(self) -> DriverProbe:

@@ -13,7 +13,7 @@ import pytest
 from bridge import Adapter
 from bridge.adapters.cleaning import clean
 from bridge.adapters.launch import arguments
-from bridge.adapters.model import AdapterFile, Output, Process, Prompt
+from bridge.adapters.model import AdapterFile, OutputSection, ProcessSection, Prompt
 from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.registry import load_file
 from bridge.adapters.testing import run_tests
@@ -267,7 +267,7 @@ def test_e4_each_line_is_typed_when_the_last_one_is_read(start: Start, tmp_path:
 
 
 def words(template: str, invocation: str) -> list[str]:
-    process = Process(command_template=template)
+    process = ProcessSection(command_template=template)
     return arguments(process, {"init_invocation": invocation, "path": "/t/a b", "shell_path": "/bin/x"}, {})[1:]
 
 
@@ -397,7 +397,9 @@ def test_lines_of_a_terminal_end_where_wait_for_looks(start: Start, tmp_path: Pa
 
 def test_zshs_mark_of_output_without_line_end_goes_where_its_prompt_is_a_pattern() -> None:
     adapter = AdapterFile(
-        family="shell", prompt=Prompt(strategy="regex"), output=Output(input_echo_strategy="fuzzy_byte_match")
+        family="shell",
+        prompt=Prompt(strategy="regex"),
+        output=OutputSection(input_echo_strategy="fuzzy_byte_match"),
     )
     mark = b"\x1b[1m\x1b[7m%\x1b[27m\x1b[1m\x1b[0m" + b" " * 79 + b"\r \r\r\x1b[0m\x1b[27m\x1b[24m\x1b[J"
     assert clean(adapter, b"printf abc\r\nabc" + mark, "printf abc", exact=False) == "abc"

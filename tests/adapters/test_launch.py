@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.adapters.launch import arguments, environment, expanded, find_program, split
-from bridge.adapters.model import AdapterFile, Capabilities, Input, Process, Tempfile, Wrapper
+from bridge.adapters.model import AdapterFile, Capabilities, Input, ProcessSection, Tempfile, Wrapper
 from bridge.adapters.payload import cd_command, delivery, quoted
 from bridge.errors import ConfigurationError, ProgramNotFound
 
@@ -40,7 +40,7 @@ def test_templates_are_split_at_blanks_with_double_quotes(template: str, words: 
 
 
 def test_a_path_never_becomes_two_arguments() -> None:
-    process = Process(command_template="{shell_path} {init_invocation} -x")
+    process = ProcessSection(command_template="{shell_path} {init_invocation} -x")
     values = {"shell_path": '/a "b" c', "tempfile_path": "/t m p/f", "init_invocation": '-i "{tempfile_path}"'}
     assert arguments(process, values, {}) == ['/a "b" c', "-i", "/t m p/f", "-x"]
 
@@ -48,7 +48,7 @@ def test_a_path_never_becomes_two_arguments() -> None:
 def test_p12_windows_variables_are_expanded_and_unset_ones_told() -> None:
     env = {"HOME": "/h", "LOCALAPPDATA": "/l"}
     assert expanded("%HOME%/x/%NO%/$HOME/~", env) == "/h/x/%NO%/$HOME/~"
-    jar = Process(command_template=r'java -jar "%LOCALAPPDATA%\abcl\abcl.jar"')
+    jar = ProcessSection(command_template=r'java -jar "%LOCALAPPDATA%\abcl\abcl.jar"')
     assert arguments(jar, {}, env) == ["java", "-jar", "/l/abcl/abcl.jar"]
     with pytest.raises(ConfigurationError, match=r"LOCALAPPDATA% in .* is not set"):
         arguments(jar, {}, {})
@@ -58,7 +58,7 @@ def test_candidates_are_tried_in_their_order(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path / "bin"), "TOOLS": str(tmp_path)}
     second, third = program(tmp_path, "opt/x"), program(tmp_path, "bin/x")
     adapter = AdapterFile(
-        name="x", process=Process(executable_candidates=(r"C:\x\x.exe", "%NONE%/x", r"%TOOLS%\opt\x", "x"))
+        name="x", process=ProcessSection(executable_candidates=(r"C:\x\x.exe", "%NONE%/x", r"%TOOLS%\opt\x", "x"))
     )
     assert find_program(adapter, env) == second
     os.unlink(second)
@@ -73,7 +73,7 @@ def test_the_name_then_its_aliases_are_tried(tmp_path: Path) -> None:
     path = program(tmp_path, "python3")
     assert find_program(AdapterFile(name="python"), env) == path
     assert find_program(AdapterFile(name="snake", aliases=("python3",)), env) == path
-    assert find_program(AdapterFile(name="pdb", process=Process(executable="python")), env) == path
+    assert find_program(AdapterFile(name="pdb", process=ProcessSection(executable="python")), env) == path
     (tmp_path / "python3").chmod(0o644)
     with pytest.raises(ProgramNotFound):
         find_program(AdapterFile(name="python"), env)
@@ -81,10 +81,10 @@ def test_the_name_then_its_aliases_are_tried(tmp_path: Path) -> None:
 
 def test_p7_the_environment_has_a_usual_terminal_and_no_pagers() -> None:
     parent = {"TERM": "dumb", "PAGER": "less", "COLUMNS": "80", "HOME": "/h", "SECRET": "s"}
-    env = environment(Process(env={"A": "b"}), parent)
+    env = environment(ProcessSection(env={"A": "b"}), parent)
     assert (env["TERM"], env["PAGER"], env["A"], env["SECRET"]) == ("xterm-256color", "cat", "b", "s")
     assert "COLUMNS" not in env
-    alone = environment(Process(inherit_environment=False, env={"TERM": "vt100"}), parent)
+    alone = environment(ProcessSection(inherit_environment=False, env={"TERM": "vt100"}), parent)
     assert alone == {
         "TERM": "vt100",
         "LC_CTYPE": "UTF-8" if sys.platform == "darwin" else "C.UTF-8",
@@ -94,7 +94,7 @@ def test_p7_the_environment_has_a_usual_terminal_and_no_pagers() -> None:
 
 SHELL = AdapterFile(name="bash", family="shell")
 REPL = AdapterFile(name="r", family="repl")
-RENAMED = AdapterFile(name="mine", family="shell", process=Process(executable="/usr/bin/bash"))
+RENAMED = AdapterFile(name="mine", family="shell", process=ProcessSection(executable="/usr/bin/bash"))
 FILED = AdapterFile(
     name="r",
     family="repl",

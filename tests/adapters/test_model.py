@@ -19,7 +19,7 @@ from bridge.adapters.reading import LoadedFile, read_adapter
 from bridge.adapters.schema import json_schema, keys_of
 
 if TYPE_CHECKING:
-    from bridge.adapters.problems import Problem
+    from bridge.adapters.problems import AdapterProblem
 
 BUILTIN = sorted((Path(registry.__file__).parent / "builtin").glob("*.yaml"))
 FOREIGN = sorted((Path(__file__).parent / "foreign").glob("*.yaml"))
@@ -30,7 +30,7 @@ def read(text: str | bytes) -> LoadedFile:
     return read_adapter(text.encode() if isinstance(text, str) else text, "x.yaml")
 
 
-def told(loaded: LoadedFile, key: str) -> Problem:
+def told(loaded: LoadedFile, key: str) -> AdapterProblem:
     return next(each for each in loaded.problems if each.key == key)
 
 
@@ -309,7 +309,7 @@ def test_no_field_is_dead() -> None:
     shown = {f"Debugger.{name}" for name in keys_of(model.Debugger)}  # by name, in adapter.py
     shown |= {f"Capabilities.{name}" for name in keys_of(model.Capabilities)}  # whole, by adapter list --json
     # Of one possible value, or part of what a note is about.
-    assert dead - shown == {"Process.encoding", "ShellIntegration.protocol", "Banner.reason_template"}
+    assert dead - shown == {"ProcessSection.encoding", "ShellIntegration.protocol", "Banner.reason_template"}
 
 
 def test_unkeys_of_are_warnings_even_strictly() -> None:

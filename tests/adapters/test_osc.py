@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.adapters.escapes import LONGEST, Announcements, Mark, Questions
+from bridge.adapters.escapes import LONGEST, Announcement, Announcements, Questions
 
 
-def parsed(*chunks: bytes, nonce: str = "") -> tuple[bytes, list[Mark]]:
+def parsed(*chunks: bytes, nonce: str = "") -> tuple[bytes, list[Announcement]]:
     parser = Announcements(nonce=nonce)
     found = [parser.feed(chunk) for chunk in chunks]
     return b"".join(clean for clean, _ in found), [mark for _, marks in found for mark in marks]
@@ -24,7 +24,7 @@ def mark(payload: str) -> bytes:
 def test_marks_have_the_offset_of_the_clean_text() -> None:
     clean, marks = parsed(b"hello world" + mark("A") + b"more text")
     assert clean == b"hello worldmore text"
-    assert marks == [Mark("A", 11)]
+    assert marks == [Announcement("A", 11)]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_order_is_kept() -> None:
 def test_a_mark_in_two_reads() -> None:
     parser = Announcements()
     assert parser.feed(b"output \x1b]633;") == (b"output ", [])
-    assert parser.feed(b"D;1\x07after") == (b"after", [Mark("D", 7, status=1)])
+    assert parser.feed(b"D;1\x07after") == (b"after", [Announcement("D", 7, status=1)])
 
 
 def test_both_ends_are_known() -> None:
@@ -67,7 +67,7 @@ def test_a_long_folder_is_read_and_an_endless_sequence_is_text() -> None:
 
 def test_p14_only_the_nonce_makes_it_genuine() -> None:
     spoofed = mark("D;0") + mark("A") + mark("A;wrong")
-    assert parsed(spoofed + mark("D;7;secret"), nonce="secret") == (b"", [Mark("D", 0, status=7)])
+    assert parsed(spoofed + mark("D;7;secret"), nonce="secret") == (b"", [Announcement("D", 0, status=7)])
     assert parsed(mark("P;Cwd=/a;b;secret"), nonce="secret")[1][0].value == "/a;b"
 
 

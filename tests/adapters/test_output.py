@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.adapters.cleaning import clean, echo_end, strip_deterministic, strip_fuzzy
-from bridge.adapters.model import AdapterFile, Mode, Output
+from bridge.adapters.model import AdapterFile, Mode, OutputSection
 from bridge.adapters.modes import ModeState, detect_mode, mode_at_prompt
 from bridge.adapters.render import render, trimmed
 from bridge.cli._adapter_session import shortened
@@ -49,7 +49,7 @@ def test_echo_is_followed_in_the_raw_stream_and_drafts_are_not_taken_for_it() ->
     assert echo_end(f"\r{E}[K> x\r{E}[3C\r{E}[K> x\r{E}[3C\r\n3\r\n", "x", prompt="^> $") is None
 
 
-DETERMINISTIC = AdapterFile(output=Output(input_echo_strategy="deterministic_byte_match"))
+DETERMINISTIC = AdapterFile(output=OutputSection(input_echo_strategy="deterministic_byte_match"))
 
 
 @pytest.mark.parametrize(

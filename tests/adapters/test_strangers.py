@@ -17,8 +17,8 @@ import pytest
 from bridge import Adapter
 from bridge.adapters.channel import Transcript
 from bridge.adapters.cleaning import clean, echo_end
-from bridge.adapters.ending import EndDetector, Ending, NotYet, Observation
-from bridge.adapters.escapes import Announcements, Mark, protocol_number
+from bridge.adapters.ending import EndDetector, Ending, NotYet, Situation
+from bridge.adapters.escapes import Announcement, Announcements, protocol_number
 from bridge.adapters.model import AdapterFile, GroupCapture, Interleave, Mode, Prompt
 from bridge.adapters.modes import ModeState, effect_of, exit_of, mode_at_prompt
 from bridge.adapters.payload import delivery
@@ -115,7 +115,7 @@ def test_announcements_may_have_another_number() -> None:
         b"a\x1b]133;D;3\x07\x1b]633;A\x07b\x1b]133;L;4\x1b\\\\"[:-1]
     )
     assert clean_text == b"a\x1b]633;A\x07b"
-    assert marks == [Mark("D", 1, status=3), Mark("L", len(clean_text), status=4)]
+    assert marks == [Announcement("D", 1, status=3), Announcement("L", len(clean_text), status=4)]
 
 
 # prompts
@@ -124,8 +124,8 @@ def test_announcements_may_have_another_number() -> None:
 def test_a_prompt_may_end_the_line_above_the_cursor() -> None:
     detector = EndDetector(0, PromptRules(primary=" ok$", settle=0.05))
     detector.feed(b"1 2\r\n1 2  ok\r\n", [])
-    assert isinstance(detector.decide(Observation(COOKED, 5.0, reading=False)), NotYet)  # it computes
-    ending = detector.decide(Observation(COOKED, 0.0, reading=True))
+    assert isinstance(detector.decide(Situation(COOKED, 5.0, reading=False)), NotYet)  # it computes
+    ending = detector.decide(Situation(COOKED, 0.0, reading=True))
     assert isinstance(ending, Ending)
     detector.feed(b"more\r\n", [])
     assert not detector.looks_like_prompt
@@ -149,7 +149,7 @@ def test_only_the_end_of_long_output_is_looked_at() -> None:
 def test_a_program_on_its_way_to_its_read_is_looked_at_again_soon() -> None:
     detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
     detector.feed(b"1\r\n> ", [])
-    decision = detector.decide(Observation(COOKED, 0.001, raw_prompt=False, reading=False))
+    decision = detector.decide(Situation(COOKED, 0.001, raw_prompt=False, reading=False))
     assert isinstance(decision, NotYet)
     assert decision.seconds is not None
     assert decision.seconds < 0.01
@@ -158,7 +158,7 @@ def test_a_program_on_its_way_to_its_read_is_looked_at_again_soon() -> None:
 def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> None:
     detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
     detector.feed(b"1\r\n> ", [])
-    cooked = Observation(COOKED, 5.0, raw_prompt=True, reading=False, computing=True)
+    cooked = Situation(COOKED, 5.0, raw_prompt=True, reading=False, computing=True)
     assert isinstance(detector.decide(cooked), NotYet)
     assert isinstance(detector.decide(cooked._replace(computing=False)), Ending)
 
@@ -191,7 +191,7 @@ def test_a_pattern_that_does_not_compile_is_passed_over_where_it_is_not_the_prom
 def test_a_prompt_stands_behind_the_last_one_where_nobody_echoes() -> None:
     detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
     detector.feed(b"> ", [])
-    silent = Observation(TtyState(canonical=True, echo=False, own=True), 0.0, raw_prompt=False, reading=True)
+    silent = Situation(TtyState(canonical=True, echo=False, own=True), 0.0, raw_prompt=False, reading=True)
     assert isinstance(detector.decide(silent), NotYet)
     assert isinstance(detector.decide(silent._replace(quiet=0.1)), Ending)
     assert isinstance(detector.decide(silent._replace(quiet=0.1, tty=COOKED)), NotYet)
@@ -200,7 +200,7 @@ def test_a_prompt_stands_behind_the_last_one_where_nobody_echoes() -> None:
 def test_a_marker_counts_behind_an_empty_line_that_its_editor_does_not_echo() -> None:
     detector = EndDetector(0, PromptRules(primary="^RB> $", continuation="^RB[.] $", marker=True))
     detector.feed(b"RB. ", [])
-    ending = detector.decide(Observation(TtyState(canonical=False, echo=False, own=True), 1.0, raw_prompt=True))
+    ending = detector.decide(Situation(TtyState(canonical=False, echo=False, own=True), 1.0, raw_prompt=True))
     assert isinstance(ending, Ending)
     assert ending.continued
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.verify import registry
-from bridge.verify.model import RunStarted, Severity
+from bridge.verify.harms import ENDS_THE_LOOP
+from bridge.verify.model import RunStarted
 from tests.verify.runs import RUN, events
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Engine(ModuleType):
 def sound(_subject: object) -> Iterator[Any]:
     """Why it matters.
 
+    Info: somebody else's loop.
+
     Bad:  exit 1
     Good: return 1
     """
@@ -53,7 +56,7 @@ def sound(_subject: object) -> Iterator[Any]:
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     made = Engine()
     known = {
-        code: registry.Check(code, f"Title of {code}", ("driver",), "behaviour", Severity.ERROR, sound)
+        code: registry.Check(code, f"Title of {code}", ("driver",), "behaviour", ENDS_THE_LOOP, sound)
         for code in ("RB001", "RB012", "RB013", "RB030")
     }
     monkeypatch.setattr(registry, "CHECKS", known)

@@ -19,7 +19,8 @@ __all__ = ["engine"]
 def test_explain_a_check(engine: Engine, capfd: pytest.CaptureFixture[str]) -> None:
     assert run_app(["explain", "rb012"]) == 0
     assert capfd.readouterr().out == (
-        "RB012 Title of RB012\nerror · for drivers · runs the script\n\nWhy it matters.\n\n"
+        "RB012 Title of RB012\nfor drivers · runs the script\n"
+        "error: the loop ends, hangs, or doesn't begin\ninfo: somebody else's loop\n\nWhy it matters.\n\n"
         "Bad:\n\n    exit 1\n\nGood:\n\n    return 1\n"
     )
 
@@ -29,7 +30,8 @@ def test_explain_as_json(engine: Engine, capfd: pytest.CaptureFixture[str]) -> N
     document = json.loads(capfd.readouterr().out)
     assert document == {
         "schema": 1, "code": "RB012", "title": "Title of RB012", "applies": ["driver"], "phase": "behaviour",
-        "severity": "error", "why": "Why it matters.", "bad": "exit 1", "good": "return 1",
+        "severity": "error", "harm": "the loop ends, hangs, or doesn't begin",
+        "also": {"info": "somebody else's loop"}, "why": "Why it matters.", "bad": "exit 1", "good": "return 1",
     }  # fmt: skip
 
 

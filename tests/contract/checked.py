@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from bridge.contract import Absent, Argument, Contract, DriverCapabilities, Function, Global, Hook, RecoveryStep
+from bridge.contract import Absent, Argument, Contract, DriverCapabilities, Global, Hook, HostFunction, RecoveryStep
 from bridge.contract.reading import contract_of
 from bridge.errors import ConfigurationError
 
@@ -40,7 +40,7 @@ def _misfits(data: Mapping[str, Any]) -> Iterator[str]:
         ("hooks", Hook),
         ("globals", Global),
         ("drivers", DriverCapabilities),
-        ("functions", Function),
+        ("functions", HostFunction),
     ):
         for name, fields in data.get(section, {}).items():
             where = f"{section}.{name}"

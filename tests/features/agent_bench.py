@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.agent import Agent
 from bridge.shell.environment import provide
 from bridge.stream.jq_provided import COMMANDS
-from bridge.verify.recordings import Recording, quoted, recordings_of, says
+from bridge.verify.recordings import Recording, quoted, recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Filtered(NamedTuple):
 
 def promising(recording: Recording, promise: str, *, place: str = "", count: int = 0) -> bytes:
     """The recording with one more text of the agent at the start or the end, and `count` events of others."""
-    said = next(line for line in recording.lines if says(line, recording.texts[-1]))
+    said = next(recording.lines[number] for number in recording.saying(recording.texts[-1]))
     mine = said.replace(quoted(recording.texts[-1]), quoted(promise))
     rest = [line for line in recording.lines if not any(quoted(text) in line for text in recording.texts)]
     filler = (rest * count)[:count]

@@ -20,7 +20,7 @@ from bridge.git.tree import (
     parse_numstat,
     parse_tree,
 )
-from bridge.setups.bmalph.layout import is_own_state
+from bridge.setups.dot_ralph.folder import is_own_state
 
 if TYPE_CHECKING:
     from pathlib import Path

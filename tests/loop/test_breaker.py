@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from bridge.setups.bmalph.rules.breaker import (
+from bridge.setups.dot_ralph.rules.breaker import (
     Breaker,
     BreakerSettings,
     Circuit,
-    Evidence,
+    LoopEvidence,
     Transition,
     prepare,
     read_breaker,
@@ -39,7 +39,7 @@ def loops(*evidence: dict[str, Any], start: Breaker | None = None, **settings: A
     """Record one loop after the other and give all states."""
     states = [start or Breaker()]
     for number, one in enumerate(evidence, 1):
-        states.append(record(states[-1], Evidence(number, **one), BreakerSettings(**settings), NOW)[0])
+        states.append(record(states[-1], LoopEvidence(number, **one), BreakerSettings(**settings), NOW)[0])
     return states[1:]
 
 
@@ -150,7 +150,7 @@ def test_counters_survive_a_cooldown() -> None:
     found, _ = prepare(OPENED, BreakerSettings(), NOW + timedelta(hours=1))
     assert found.consecutive_no_progress == 3
     assert found.opened_at is None
-    again, _ = record(found, Evidence(8), BreakerSettings(), NOW)
+    again, _ = record(found, LoopEvidence(8), BreakerSettings(), NOW)
     assert (again.state, again.total_opens) == (OPEN, 3)
 
 
@@ -277,7 +277,7 @@ class AnyNight(RuleBasedStateMachine):
     )
     def record(self, files: int, error: str, denied: bool, failed: bool, length: int | None) -> None:
         self.loop += 1
-        evidence = Evidence(
+        evidence = LoopEvidence(
             self.loop,
             files,
             has_errors=bool(error),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.setups.bmalph.rules.calls import Calls, hour_stamp, read_calls, seconds_to_next_hour
-from bridge.setups.bmalph.values import write_timeout
+from bridge.setups.dot_ralph.rules.calls import Calls, hour_stamp, read_calls, seconds_to_next_hour
+from bridge.setups.dot_ralph.values import write_timeout
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 

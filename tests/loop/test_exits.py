@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.loop.plan import Plan
-from bridge.setups.bmalph.rules.exits import (
+from bridge.setups.bmalph.rules.stories import collapse_plan, track
+from bridge.setups.dot_ralph.rules.exits import (
     ExitSignals,
-    collapse_plan,
     exit_reason,
     read_signals,
-    track,
     update_signals,
     write_signals,
 )

@@ -301,8 +301,23 @@ class Night:
 
     # -- the loop ------------------------------------------------------------------------------------
 
-    def start(self, *words: str, kind: Kind | None = None, **env: str) -> Loop:
-        """Start the loop."""
+    def start(
+        self,
+        *words: str,
+        kind: Kind | None = None,
+        stdout: int | None = None,
+        before: Callable[[], object] | None = None,
+        **env: str,
+    ) -> Loop:
+        """Start the loop.
+
+        Args:
+            words: its options.
+            kind: another than that of the project.
+            stdout: gets what it prints there; None: a file.
+            before: is called in its process.
+            env: its environment.
+        """
         output = self.kept / f"output.{len(self.loops)}"
         base = {name: value for name, value in os.environ.items() if name not in _DROPPED}
         path = f"{self.path / 'bin'}:{base['PATH']}"
@@ -312,8 +327,9 @@ class Night:
                 cwd=self.path,
                 env=base | {"PATH": path, "PYTHONPATH": str(ROOT), "TZ": "UTC"} | self.env | env,
                 stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
+                stdout=file if stdout is None else stdout,
+                stderr=file,
+                preexec_fn=before,
             )
         self.loops.append(Loop(process, output))
         return self.loops[-1]

@@ -89,6 +89,13 @@ def test_a_line_of_five_megabytes(tmp_path: Path) -> None:
     assert [len(line) for line in lines] == [5_000_001, 4]
 
 
+def test_a_line_without_an_end_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bridge.process.program._LONGEST_LINE", 100_000)
+    _, lines, _ = run(tmp_path, python("import sys; sys.stdout.write('x' * 5_000_000 + '\\nend')"))
+    assert b"".join(lines) == b"x" * 5_000_000 + b"\nend"
+    assert max(map(len, lines)) < 200_000
+
+
 def test_all_of_a_long_output(tmp_path: Path) -> None:
     _, lines, _ = run(tmp_path, python("for n in range(100_000): print(n)"))
     assert b"".join(lines) == b"".join(b"%d\n" % n for n in range(100_000))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from bridge.rehearsal.scenario import Turn
+from bridge.rehearsal.scenario import ModelTurn
 from tests.real.conftest import Stage, says, works
 
 FOLDER = Path(__file__).parent / "captures"
 CLAUDE = ("claude", "--permission-mode", "bypassPermissions", "-p", "--output-format")
 LIVE = ("stream-json", "--verbose", "--include-partial-messages")
 SCRIPT = [works("one", command="echo OUTPUT-OF-A-TOOL"), says("All is complete, everything is done.")]
-LIMIT = [Turn(status=429, limit="five_hour", resets_in=7200)]
-RUNS: dict[str, tuple[tuple[str, ...], list[Turn]]] = {
+LIMIT = [ModelTurn(status=429, limit="five_hour", resets_in=7200)]
+RUNS: dict[str, tuple[tuple[str, ...], list[ModelTurn]]] = {
     "claude-json": ((*CLAUDE, "json", "Do it."), SCRIPT),
     "claude-live": ((*CLAUDE, *LIVE, "Do it."), SCRIPT),
     "claude-limit": ((*CLAUDE, *LIVE, "Do it."), LIMIT),
@@ -24,10 +24,10 @@ RUNS: dict[str, tuple[tuple[str, ...], list[Turn]]] = {
     "codex": (("codex", "exec", "--json", "--sandbox", "workspace-write", "Do it."), SCRIPT),
     "codex-limit": (
         ("codex", "exec", "--json", "--sandbox", "workspace-write", "Do it."),
-        [Turn(status=429, limit="usage", resets_in=7200)],
+        [ModelTurn(status=429, limit="usage", resets_in=7200)],
     ),
     "opencode": (("opencode", "run", "--agent", "build", "--format", "json", "Do it."), SCRIPT),
-    "opencode-401": (("opencode", "run", "--format", "json", "Do it."), [Turn(status=401)]),
+    "opencode-401": (("opencode", "run", "--format", "json", "Do it."), [ModelTurn(status=401)]),
     "copilot-json": (
         ("copilot", "--autopilot", "--yolo", "--no-ask-user", "-s", "--output-format", "json", "-p", "Do it."),
         [SCRIPT[0], says("All is complete, everything is done.", finish_only=True)],

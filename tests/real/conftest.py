@@ -17,7 +17,7 @@ import pytest
 
 from bridge.rehearsal.homes import environment, furnish
 from bridge.rehearsal.sandbox import PORT, RehearsalResult, missing, rehearse
-from bridge.rehearsal.scenario import Turn
+from bridge.rehearsal.scenario import ModelTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,21 +67,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="the real CLIs are not installed (make real-clis)"))
 
 
-def works(task: str, *, command: str = "") -> Turn:
+def works(task: str, *, command: str = "") -> ModelTurn:
     """The model does a task of the plan with the CLI's own shell, and commits it."""
-    plan = "$(ls @fix_plan.md .ralph/@fix_plan.md 2>/dev/null)"
+    plan = "$(ls @fix_plan.md .ralph/@fix_plan.md .ralph/fix_plan.md 2>/dev/null)"
     tick = f"sed -i 's/- \\[ \\] {task}/- [x] {task}/' {plan}"
     done = f"echo {OUTPUT}; echo {task} > {task}.txt && {tick} && git add -A && git commit -qm {task}"
-    return Turn(text=f"I do {task}.", think="What is next?", run=command or done)
+    return ModelTurn(text=f"I do {task}.", think="What is next?", run=command or done)
 
 
-def says(text: str, *, signal: bool = False, finish_only: bool = False) -> Turn:
+def says(text: str, *, signal: bool = False, finish_only: bool = False) -> ModelTurn:
     """The model ends its turn, with a status block."""
     block = BLOCK.format(status="COMPLETE" if signal else "IN_PROGRESS", signal=str(signal).lower())
-    return Turn(text=f'{text}\nIt prints "quotes" and `ticks`.\n\n{block}', finish_only=finish_only)
+    return ModelTurn(text=f'{text}\nIt prints "quotes" and `ticks`.\n\n{block}', finish_only=finish_only)
 
 
-def both_tasks() -> list[Turn]:
+def both_tasks() -> list[ModelTurn]:
     """Two iterations that do all there is."""
     return [works("one"), says("Done with one."), works("two"), says("Done with two.")]
 
@@ -123,7 +123,7 @@ class Stage:
         return self.git("log", "--reverse", "--format=%s").split("\n")[1:-1]
 
     def plan(self) -> str:
-        return next(self.project.glob("**/@fix_plan.md")).read_text()
+        return next(self.project.glob("**/*fix_plan.md")).read_text()
 
     def as_bmalph(self) -> None:
         """Move the project's files to where bmalph has them; its rules are those of a bmalph loop from then on."""
@@ -134,10 +134,26 @@ class Stage:
         self.git("add", "-A")
         self.git("commit", "-qm", "bmalph")
 
+    def as_frankbria(self, **settings: str) -> None:
+        """The same for frankbria's loop, with the user's own copy of it, which is never run."""
+        self.write(".ralph/PROMPT.md", (self.project / "PROMPT.md").read_text())
+        self.write(".ralph/fix_plan.md", PLAN)
+        self.write(".ralph/AGENT.md", "# Build\n")
+        self.write(".ralphrc", "".join(f"{name}={value}\n" for name, value in settings.items()))
+        for name in ("PROMPT.md", "@fix_plan.md"):
+            (self.project / name).unlink()
+        self.git("add", "-A")
+        self.git("commit", "-qm", "frankbria")
+        for name in (".local/bin/ralph", ".ralph/ralph_loop.sh"):
+            (self.home / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.home / name).write_text('#!/bin/bash\nexec "$HOME/.ralph/ralph_loop.sh" "$@"\n')
+            (self.home / name).chmod(0o755)
+        (self.home / ".ralph/ralph_loop.sh").write_text("#!/bin/bash\necho the original; exit 9\n")
+
     def bridge(
         self,
         *words: str,
-        turns: Iterable[Turn] = (),
+        turns: Iterable[ModelTurn] = (),
         timeout: float = PATIENCE,
         subscription: bool = False,
         env: dict[str, str] | None = None,
@@ -150,7 +166,7 @@ class Stage:
         self,
         driver: str,
         *words: str,
-        turns: Iterable[Turn] = (),
+        turns: Iterable[ModelTurn] = (),
         timeout: float = PATIENCE,
         subscription: bool = False,
     ) -> RehearsalResult:
@@ -161,7 +177,7 @@ class Stage:
     def run(
         self,
         *argv: str,
-        turns: Iterable[Turn] = (),
+        turns: Iterable[ModelTurn] = (),
         timeout: float = PATIENCE,
         subscription: bool = False,
         env: dict[str, str] | None = None,

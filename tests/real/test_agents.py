@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bridge.rehearsal.scenario import Turn
+from bridge.rehearsal.scenario import ModelTurn
 from bridge.resources import shipped
 from tests.real.conftest import AGENTS, MAIN, ROOT, Stage, shown, told
 
@@ -43,9 +43,9 @@ def test_a_session_builds_until_the_agent_says_complete_d2_d3(ralph: Stage, agen
     """D2: claude prints its events and may use its tools. D3: cline needs no settings of older versions."""
     ralph.write(".ralph/config", CONFIG.format(agent=agent))
     turns = [
-        Turn(text="I begin.", think="Hm.", run=TICK),
-        Turn(text='One is "done".'),
-        Turn(text="All done.\n\n<promise>COMPLETE</promise>"),
+        ModelTurn(text="I begin.", think="Hm.", run=TICK),
+        ModelTurn(text='One is "done".'),
+        ModelTurn(text="All done.\n\n<promise>COMPLETE</promise>"),
     ]
     done = ralph.bridge("run", "build", turns=turns)
     assert done.status == 0, told(done) + shown(done)
@@ -58,10 +58,10 @@ def test_a_session_builds_until_the_agent_says_complete_d2_d3(ralph: Stage, agen
 
 LONG = "A long story that goes on and on. " * 30
 FAULTS = {
-    "429": Turn(status=429),
-    "500": Turn(status=500),
-    "529": Turn(status=529),
-    "cut": Turn(text=LONG, fault="cut"),
+    "429": ModelTurn(status=429),
+    "500": ModelTurn(status=500),
+    "529": ModelTurn(status=529),
+    "cut": ModelTurn(text=LONG, fault="cut"),
 }
 
 
@@ -70,7 +70,7 @@ FAULTS = {
 def test_a_provider_that_comes_back_costs_no_work(ralph: Stage, agent: str, fault: str) -> None:
     """Whether the CLI asks again by itself, or fails and is started again."""
     ralph.write(".ralph/config", CONFIG.format(agent=agent))
-    turns = [Turn(text="I begin.", run=TICK), Turn(text="All done.\n\n<promise>COMPLETE</promise>")]
+    turns = [ModelTurn(text="I begin.", run=TICK), ModelTurn(text="All done.\n\n<promise>COMPLETE</promise>")]
     done = ralph.bridge("run", "build", turns=[FAULTS[fault]] * 2 + turns)
     assert done.status == 0, told(done) + shown(done)
     assert (ralph.project / "one.txt").read_text() == "one\n"
@@ -96,7 +96,7 @@ def test_a_stream_that_hangs_is_ended_with_the_session(ralph: Stage, agent: str)
     """Such a loop has no limit of time: whoever wants one runs it under `timeout`."""
     ralph.write(".ralph/config", CONFIG.format(agent=agent))
     bridge = (sys.executable, "-P", "-c", MAIN, str(ROOT), "run", "build")
-    done = ralph.run("timeout", "--preserve-status", "20", *bridge, turns=[Turn(text=LONG, fault="hang")])
+    done = ralph.run("timeout", "--preserve-status", "20", *bridge, turns=[ModelTurn(text=LONG, fault="hang")])
     assert done.status == 143, told(done) + shown(done)
     assert "SESSION SUMMARY" in told(done) + shown(done)
 
@@ -104,5 +104,5 @@ def test_a_stream_that_hangs_is_ended_with_the_session(ralph: Stage, agent: str)
 @agent
 def test_an_agent_that_fails_is_tried_again_and_then_given_up(ralph: Stage, agent: str) -> None:
     ralph.write(".ralph/config", CONFIG.format(agent=agent).replace("MAX_RETRIES=2", "MAX_RETRIES=1"))
-    done = ralph.bridge("run", "build", turns=[Turn(status=401, message="that key is unknown")])
+    done = ralph.bridge("run", "build", turns=[ModelTurn(status=401, message="that key is unknown")])
     assert done.status == 4, told(done) + shown(done)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bridge.rehearsal.scenario import Turn
+from bridge.rehearsal.scenario import ModelTurn
 from tests.real.conftest import DRIVERS, Stage, both_tasks, says, shown, told, works
 
 pytestmark = pytest.mark.real
@@ -19,14 +19,16 @@ SILENT = ("opencode", "copilot")  # D8 and D14: they try for minutes, and say no
 
 @driver
 def test_a_key_that_is_refused_fails_the_run(stage: Stage, driver: str) -> None:
-    done = stage.loop(driver, *ONCE, "--timeout", "0.5", turns=[Turn(status=401, message="that key is unknown")])
+    done = stage.loop(
+        driver, *ONCE, "--timeout", "0.5", turns=[ModelTurn(status=401, message="that key is unknown")]
+    )
     assert done.status == 1
     assert "failed: exit status 1" in told(done)
     assert stage.plan() == "- [ ] one\n- [ ] two\n"
 
 
 def test_three_failures_in_a_row_end_the_loop(stage: Stage) -> None:
-    done = stage.loop("codex", "--max-failures", "3", "--retry-delay", "0.1", turns=[Turn(status=401)])
+    done = stage.loop("codex", "--max-failures", "3", "--retry-delay", "0.1", turns=[ModelTurn(status=401)])
     assert done.status == 1
     assert "incomplete after 3 iterations" in told(done)
     assert "(consecutive_failures)" in told(done)
@@ -36,7 +38,7 @@ def test_three_failures_in_a_row_end_the_loop(stage: Stage) -> None:
 @pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in SILENT])
 def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: str, status: int) -> None:
     asks = {"claude-code": 2, "codex": 4}[driver]  # before it gives up
-    turns = [Turn(status=status)] * asks + both_tasks()
+    turns = [ModelTurn(status=status)] * asks + both_tasks()
     done = stage.loop(driver, turns=turns)
     assert done.status == 0, told(done)
     assert "the run is repeated" in told(done)
@@ -46,14 +48,14 @@ def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: s
 @pytest.mark.parametrize("status", [429, 500, 529])
 @pytest.mark.parametrize("driver", SILENT)
 def test_a_cli_that_tries_for_ever_is_ended_by_the_loops_timeout_d8(stage: Stage, driver: str, status: int) -> None:
-    done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[Turn(status=status)])
+    done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[ModelTurn(status=status)])
     assert done.status == 1
     assert "it ran for too long and was ended" in told(done)
 
 
 @pytest.mark.parametrize(("limit", "words"), [("five_hour", "5-hour limit"), ("seven_day", "weekly limit")])
 def test_claudes_limit_is_waited_for_until_it_ends_d12(stage: Stage, limit: str, words: str) -> None:
-    turn = Turn(status=429, limit=limit, resets_in=7200)  # type: ignore[arg-type]
+    turn = ModelTurn(status=429, limit=limit, resets_in=7200)  # type: ignore[arg-type]
     done = stage.loop("claude-code", turns=[turn], timeout=SOON, subscription=True)
     assert done.status is None, "it was to wait"
     assert words in told(done)
@@ -62,26 +64,26 @@ def test_claudes_limit_is_waited_for_until_it_ends_d12(stage: Stage, limit: str,
 
 @pytest.mark.parametrize(("driver", "limit"), [("claude-code", "five_hour"), ("codex", "usage")])
 def test_after_a_limit_the_run_is_repeated_and_is_no_iteration_d12(stage: Stage, driver: str, limit: str) -> None:
-    turns = [Turn(status=429, limit=limit, resets_in=1), *both_tasks()]  # type: ignore[arg-type]
+    turns = [ModelTurn(status=429, limit=limit, resets_in=1), *both_tasks()]  # type: ignore[arg-type]
     done = stage.loop(driver, turns=turns, subscription=True)
     assert done.status == 0, told(done)
     assert "complete after 2 iterations" in told(done)
 
 
 def test_codexs_limit_is_waited_for_d12(stage: Stage) -> None:
-    done = stage.loop("codex", turns=[Turn(status=429, limit="usage", resets_in=7200)], timeout=SOON)
+    done = stage.loop("codex", turns=[ModelTurn(status=429, limit="usage", resets_in=7200)], timeout=SOON)
     assert done.status is None, "it was to wait"
     assert "hit your usage limit" in told(done)
 
 
 def test_codexs_cut_stream_fails_the_run(stage: Stage) -> None:
-    done = stage.loop("codex", *ONCE, turns=[Turn(text=LONG, fault="cut")])
+    done = stage.loop("codex", *ONCE, turns=[ModelTurn(text=LONG, fault="cut")])
     assert done.status == 1
     assert "failed: exit status 1" in told(done)
 
 
 def test_claudes_cut_stream_is_asked_for_again_by_itself(stage: Stage) -> None:
-    turns = [Turn(text=LONG, fault="cut"), says("The whole story.", signal=True)]
+    turns = [ModelTurn(text=LONG, fault="cut"), says("The whole story.", signal=True)]
     done = stage.loop("claude-code", "--no-live", turns=turns)
     assert done.status == 0, told(done)
     assert shown(done).startswith("The whole story.")
@@ -90,7 +92,7 @@ def test_claudes_cut_stream_is_asked_for_again_by_itself(stage: Stage) -> None:
 @pytest.mark.parametrize(("driver", "failures"), [("claude-code", 1), ("codex", 2)])
 def test_too_many_requests_fail_the_run_and_it_is_repeated(stage: Stage, driver: str, failures: int) -> None:
     """A plain 429 is no limit of a subscription: nothing says when it ends. claude asks twice in one run."""
-    done = stage.loop(driver, turns=[Turn(status=429)] * 2 + both_tasks())
+    done = stage.loop(driver, turns=[ModelTurn(status=429)] * 2 + both_tasks())
     assert done.status == 0, told(done)
     assert told(done).count("[1/50] failed after") == failures
     assert "complete after 2 iterations" in told(done)
@@ -98,14 +100,14 @@ def test_too_many_requests_fail_the_run_and_it_is_repeated(stage: Stage, driver:
 
 @pytest.mark.parametrize("driver", SILENT)
 def test_a_cut_stream_is_asked_for_again_or_ended_by_the_timeout_d8(stage: Stage, driver: str) -> None:
-    turns = [Turn(text=LONG, fault="cut"), says("The whole story.", signal=True)]
+    turns = [ModelTurn(text=LONG, fault="cut"), says("The whole story.", signal=True)]
     done = stage.loop(driver, *ONCE, "--timeout", "3", turns=turns)
     assert ("The whole story." in shown(done), done.status) == (True, 0), told(done)
 
 
 @driver
 def test_a_hanging_stream_is_ended_by_the_timeout(stage: Stage, driver: str) -> None:
-    done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[Turn(text=LONG, fault="hang")])
+    done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[ModelTurn(text=LONG, fault="hang")])
     assert done.status == 1
     assert "it ran for too long and was ended" in told(done)
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bridge.rehearsal.scenario import Turn
+from bridge.rehearsal.scenario import ModelTurn
 from tests.real.conftest import DRIVERS, OUTPUT, Stage, asked, both_tasks, says, shown, told, works
 
 pytestmark = pytest.mark.real
@@ -101,7 +101,38 @@ def test_a_bmalph_project_with_its_own_rules(stage: Stage, driver: str) -> None:
 
 def test_a_bmalph_project_waits_for_a_limit_to_end_d12(stage: Stage) -> None:
     stage.as_bmalph()
-    turn = Turn(status=429, limit="five_hour", resets_in=7200)
+    turn = ModelTurn(status=429, limit="five_hour", resets_in=7200)
     done = stage.bridge("run", "--driver", "claude-code", turns=[turn], timeout=15, subscription=True)
     assert done.status is None, "it was to wait"
     assert "5-hour limit" in told(done) + shown(done) or "waiting" in told(done)
+
+
+def test_a_frankbria_project_through_its_own_command(stage: Stage) -> None:
+    """Two loops of the adopted ``ralph``, the second in the session of the first, each told its own context."""
+    stage.as_frankbria(ALLOWED_TOOLS='"Read,Write,Edit,Bash"')
+    assert stage.bridge("adopt").status == 0
+    done = stage.run(str(stage.home / ".local/bin/ralph"), "--live", turns=both_tasks())
+    assert done.status == 0, told(done)
+    assert stage.plan() == "- [x] one\n- [x] two\n"
+    assert stage.commits()[1:] == ["one", "two"]
+    status = json.loads((stage.project / ".ralph/status.json").read_text())
+    assert (status["status"], status["exit_reason"], status["calls_made_this_hour"]) == (
+        "completed",
+        "plan_complete",
+        2,
+    )
+    assert status["tokens_used_this_hour"] > 0
+    assert asked(done)[-1].count("Do the next") == 2, "the second run knows what was said in the first"
+    first, *_, last = ("\n".join((*each["system"], *each["user"])) for each in done.requests if each["tools"])
+    assert ("Loop #1." in first, "Loop #2." in last) == (True, True)
+    assert "Done with two." in shown(done)
+
+
+def test_a_frankbria_project_whose_agent_is_refused_a_tool_f30(stage: Stage) -> None:
+    stage.as_frankbria(ALLOWED_TOOLS='"Read,Bash(git status)"')
+    done = stage.bridge("run", turns=[works("one"), says("I could not."), works("two"), says("Nor now.")])
+    assert done.status == 0, told(done)
+    status = json.loads((stage.project / ".ralph/status.json").read_text())
+    assert (status["status"], status["exit_reason"]) == ("halted", "permission_denied")
+    assert "ALLOWED_TOOLS" in shown(done) + told(done)
+    assert stage.plan() == "- [ ] one\n- [ ] two\n"

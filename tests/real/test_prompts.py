@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.rehearsal.scenario import Turn
+from bridge.rehearsal.scenario import ModelTurn
 from tests.real.conftest import DRIVERS, Stage, asked, says, told
 
 pytestmark = pytest.mark.real
@@ -49,7 +49,7 @@ def test_an_empty_prompt_is_refused_before_the_start_d15(stage: Stage, driver: s
 def test_a_foreign_driver_is_told_why_a_large_prompt_can_not_be_d15(stage: Stage) -> None:
     stage.write("PROMPT.md", LARGE)
     script = stage.write("foreign.sh", FOREIGN)
-    done = stage.loop(str(script), turns=[Turn(text="never")])
+    done = stage.loop(str(script), turns=[ModelTurn(text="never")])
     assert (done.status, list(done.requests)) == (2, [])
     assert "128 KiB" in told(done)
 

@@ -16,7 +16,7 @@ import pytest
 from bridge.errors import SandboxUnavailable
 from bridge.rehearsal import sandbox
 from bridge.rehearsal.sandbox import PORT, RehearsalResult, missing, rehearse
-from bridge.rehearsal.scenario import Turn
+from bridge.rehearsal.scenario import ModelTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ for address in (("1.1.1.1", 53), ("8.8.8.8", 443), ("2606:4700:4700::1111", 443)
 """
 
 
-def run(tmp_path: Path, *argv: str, turns: tuple[Turn, ...] = (), timeout: float = 20) -> RehearsalResult:
+def run(tmp_path: Path, *argv: str, turns: tuple[ModelTurn, ...] = (), timeout: float = 20) -> RehearsalResult:
     env = {"PATH": os.environ["PATH"]}
     return rehearse(argv, cwd=tmp_path, env=env, folder=tmp_path / "out", turns=turns, timeout=timeout)
 
@@ -56,7 +56,7 @@ def test_the_server_answers_inside(tmp_path: Path) -> None:
         "import urllib.request as u; r = u.Request("
         f'\'http://127.0.0.1:{PORT}/v1/messages\', b\'{{"tools": [{{"name": "x"}}]}}\'); print(u.urlopen(r).read())'
     )
-    done = run(tmp_path, sys.executable, "-c", code, turns=(Turn(text="hello from inside"),))
+    done = run(tmp_path, sys.executable, "-c", code, turns=(ModelTurn(text="hello from inside"),))
     assert b"hello from inside" in done.stdout
     assert [each["tools"] for each in done.requests] == [["x"]]
 

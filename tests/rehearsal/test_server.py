@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.rehearsal.scenario import Turn, as_data, turns_of
+from bridge.rehearsal.scenario import ModelTurn, as_data, turns_of
 from bridge.rehearsal.server import Server
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def ask(server: Server, path: str, body: Any = None, method: str = "POST") -> tu
         connection.close()
 
 
-def play(server: Server, *turns: Turn) -> None:
+def play(server: Server, *turns: ModelTurn) -> None:
     assert ask(server, "/rehearsal/turns", as_data(turns))[0] == 200
 
 
@@ -82,7 +82,9 @@ def streamed(body: str) -> tuple[str, str]:
 
 @wire
 def test_an_answer_is_the_same_as_a_stream_and_whole(server: Server, path: str) -> None:
-    turn = Turn(text="I look at everything that there is.", think="Where to begin?", run="echo 'one' > \"two\"")
+    turn = ModelTurn(
+        text="I look at everything that there is.", think="Where to begin?", run="echo 'one' > \"two\""
+    )
     play(server, turn)
     _, headers, body = ask(server, path, WIRES[path] | {"stream": True})
     text, call = streamed(body)
@@ -98,7 +100,7 @@ def test_an_answer_is_the_same_as_a_stream_and_whole(server: Server, path: str) 
 
 @wire
 def test_each_request_with_tools_gets_the_next_turn_and_the_last_one_stays(server: Server, path: str) -> None:
-    play(server, Turn(text="first"), Turn(text="second"))
+    play(server, ModelTurn(text="first"), ModelTurn(text="second"))
     title = {key: value for key, value in WIRES[path].items() if key != "tools"}
     said = [ask(server, path, body)[2] for body in (title, WIRES[path], title, WIRES[path], WIRES[path])]
     assert ["first" in each for each in said] == [False, True, False, False, False]
@@ -116,14 +118,14 @@ def test_what_was_asked_is_told(server: Server) -> None:
 @wire
 @pytest.mark.parametrize("status", [401, 429, 500, 529])
 def test_errors_have_their_status_and_a_message(server: Server, path: str, status: int) -> None:
-    play(server, Turn(status=status, message="no, not now"))
+    play(server, ModelTurn(status=status, message="no, not now"))
     got, _, body = ask(server, path, WIRES[path])
     assert (got, json.loads(body)["error"]["message"]) == (status, "no, not now")
     assert ask(server, path, {})[0] == status, "an error of the account is everybody's, tools or not"
 
 
 def test_a_subscriptions_limit_is_told_in_headers(server: Server) -> None:
-    play(server, Turn(status=429, limit="seven_day", resets_in=60))
+    play(server, ModelTurn(status=429, limit="seven_day", resets_in=60))
     _, headers, _ = ask(server, "/v1/messages", ANTHROPIC)
     assert headers["anthropic-ratelimit-unified-representative-claim"] == "seven_day"
     assert headers["anthropic-ratelimit-unified-7d-status"] == "rejected"
@@ -131,21 +133,23 @@ def test_a_subscriptions_limit_is_told_in_headers(server: Server) -> None:
 
 
 def test_a_plans_limit_is_told_in_the_body(server: Server) -> None:
-    play(server, Turn(status=429, limit="usage", resets_in=60))
+    play(server, ModelTurn(status=429, limit="usage", resets_in=60))
     error = json.loads(ask(server, "/v1/responses", RESPONSES)[2])["error"]
     assert (error["type"], error["resets_in_seconds"]) == ("usage_limit_reached", 60)
 
 
 @wire
 def test_a_cut_stream_ends_without_its_end(server: Server, path: str) -> None:
-    play(server, Turn(text="a long story " * 20, fault="cut"))
+    play(server, ModelTurn(text="a long story " * 20, fault="cut"))
     with pytest.raises(http.client.IncompleteRead):
         ask(server, path, WIRES[path] | {"stream": True})
 
 
 @wire
-@pytest.mark.parametrize("turn", [Turn(run="true", fault="cut"), Turn(fault="cut"), Turn(text="x", fault="cut")])
-def test_every_answer_can_be_cut(server: Server, path: str, turn: Turn) -> None:
+@pytest.mark.parametrize(
+    "turn", [ModelTurn(run="true", fault="cut"), ModelTurn(fault="cut"), ModelTurn(text="x", fault="cut")]
+)
+def test_every_answer_can_be_cut(server: Server, path: str, turn: ModelTurn) -> None:
     play(server, turn)
     with pytest.raises(http.client.IncompleteRead):
         ask(server, path, WIRES[path] | {"stream": True})
@@ -174,14 +178,14 @@ def raw(server: Server, request: bytes) -> bytes:
     ],
 )  # fmt: skip
 def test_a_request_that_is_none_is_refused_and_the_server_goes_on(server: Server, rest: bytes) -> None:
-    play(server, Turn(text="still here"))
+    play(server, ModelTurn(text="still here"))
     said = raw(server, b"POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\n" + rest)
     assert said.startswith(b"HTTP/1.1 400 "), said[:80]
     assert "still here" in ask(server, "/v1/messages", ANTHROPIC)[2], "and it used up no turn"
 
 
 def test_a_connection_is_kept_for_more_requests(server: Server) -> None:
-    play(server, Turn(text="first"), Turn(text="second"), Turn(text="third"))
+    play(server, ModelTurn(text="first"), ModelTurn(text="second"), ModelTurn(text="third"))
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     said = []
     for body in (ANTHROPIC | {"stream": True}, ANTHROPIC, ANTHROPIC | {"stream": True}):
@@ -192,7 +196,7 @@ def test_a_connection_is_kept_for_more_requests(server: Server) -> None:
 
 
 def test_bodies_of_megabytes_many_at_a_time(server: Server) -> None:
-    play(server, *(Turn(text=f"<{number}>") for number in range(8)))
+    play(server, *(ModelTurn(text=f"<{number}>") for number in range(8)))
     large = ANTHROPIC | {"messages": [{"role": "user", "content": "x" * 4_000_000}]}
     with ThreadPoolExecutor(8) as pool:
         said = list(pool.map(lambda _: ask(server, "/v1/messages", large)[2], range(8)))
@@ -215,7 +219,7 @@ def test_what_was_told_and_what_was_asked_since(server: Server) -> None:
 
 
 def test_a_hanging_stream_says_something_and_no_more(server: Server) -> None:
-    play(server, Turn(text="a long story " * 20, fault="hang"))
+    play(server, ModelTurn(text="a long story " * 20, fault="hang"))
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=0.2)
     connection.request("POST", "/v1/messages", json.dumps(ANTHROPIC | {"stream": True}))
     answer = connection.getresponse()
@@ -226,7 +230,10 @@ def test_a_hanging_stream_says_something_and_no_more(server: Server) -> None:
 
 def test_a_run_ends_with_the_tool_that_ends_it(server: Server) -> None:
     play(
-        server, Turn(text="all done"), Turn(text="all done", finish_only=True), Turn(text="all done", finish=False)
+        server,
+        ModelTurn(text="all done"),
+        ModelTurn(text="all done", finish_only=True),
+        ModelTurn(text="all done", finish=False),
     )
     tools = [{"type": "function", "function": {"name": "task_complete"}}]
     said = [json.loads(ask(server, "/v1/chat/completions", {"tools": tools})[2]) for _ in range(3)]

@@ -160,7 +160,7 @@ def test_c10_no_loop_starts_in_any_setup(project: Project, setup: str, place: st
     if file:
         project.write(file, f'export {KEY}="docker"\n')
     done = project.run("run", *words, *([] if place == "root" else ["--dry-run"]), **env)
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == (1 if setup == "frankbria" else 2), done.stderr
     assert f"{KEY}=docker" in done.stderr
     assert "  next: " in done.stderr
     assert done.stdout == ""

@@ -7,6 +7,8 @@ it. The machine's own is asked, too, where all versions agree (the rules in brid
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -300,3 +302,14 @@ def test_a_program_that_never_ends_is_an_error_on_each_line() -> None:
     assert (endless.errors, endless.last_error) == (1, "it did not end within 0.2 s")
     assert endless.apply(b"{}") == b""
     assert endless.errors == 2
+
+
+def test_its_process_keeps_no_pipe_of_others_open() -> None:
+    # A thread that starts a program waits for the end of such a pipe: for ever, if that process held it.
+    end, pipe = os.pipe()
+    filter_ = Filter(".a")
+    assert filter_.apply(b'{"a":"x"}') == b"x"
+    os.close(pipe)
+    assert select.select([end], [], [], 0)[0]
+    assert os.read(end, 1) == b""
+    os.close(end)

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from bridge.verify.model import (
+    Branch,
+    CheckOutcome,
     CheckResult,
+    Coverage,
+    Edit,
     Finding,
-    Outcome,
+    Fix,
+    Mend,
     RunFinished,
     RunStarted,
     ScriptFinished,
@@ -19,25 +24,27 @@ from bridge.verify.model import (
     Severity,
 )
 from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import Options
+from bridge.verify.reports.base import ReportOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.verify.model import Event, Kind
 
-PLAIN = Options()
+TELLING = [kind for kind in FORMATS if kind != "lcov"]
+"""The formats that say what was found."""
+PLAIN = ReportOptions()
 BAD = Path("drivers/bad.sh")
 RUN: list[ScriptFinished] = [
     ScriptFinished(
         BAD,
         "driver",
         (
-            CheckResult("RB001", "It sources cleanly", Outcome.PASSED, seconds=0.01),
+            CheckResult("RB001", "It sources cleanly", CheckOutcome.PASSED, seconds=0.01),
             CheckResult(
                 "RB012",
                 "No session flag unless continued",
-                Outcome.FAILED,
+                CheckOutcome.FAILED,
                 (
                     Finding(
                         "RB012",
@@ -52,11 +59,11 @@ RUN: list[ScriptFinished] = [
                 ),
             ),
             CheckResult(
-                "RB030", "No undeclared global", Outcome.FAILED,
+                "RB030", "No undeclared global", CheckOutcome.FAILED,
                 (Finding("RB030", Severity.WARNING, "it writes `arg`", BAD, 12),),
             ),
-            CheckResult("RB040", "The filter compiles", Outcome.SKIPPED, reason="no driver_stream_filter"),
-            CheckResult("RB041", "The filter survives", Outcome.UNKNOWN, reason="the probe died"),
+            CheckResult("RB040", "The filter compiles", CheckOutcome.SKIPPED, reason="no driver_stream_filter"),
+            CheckResult("RB041", "The filter survives", CheckOutcome.UNKNOWN, reason="the probe died"),
         ),
         {"driver_name": "own", "driver_supports_tool_allowlist": "default", "driver_min_version": "absent"},
         "bad",
@@ -66,7 +73,7 @@ RUN: list[ScriptFinished] = [
     ScriptFinished(
         Path("agents/good.sh"),
         "agent",
-        (CheckResult("RB001", "It sources cleanly", Outcome.PASSED),),
+        (CheckResult("RB001", "It sources cleanly", CheckOutcome.PASSED),),
         {"agent_invoke": "own"},
         "good",
         0.1,
@@ -81,10 +88,11 @@ def events(scripts: Sequence[ScriptFinished]) -> list[Event]:
     for script in scripts:
         stream += [ScriptStarted(script.path, script.kind), script]
     errors, warnings, infos = (found.count(severity) for severity in Severity)
-    return [*stream, RunFinished(len(scripts), errors, warnings, infos, 0.5)]
+    unknown = sum(result.unjudged for script in scripts for result in script.results)
+    return [*stream, RunFinished(len(scripts), errors, warnings, infos, 0.5, unknown)]
 
 
-def render(kind: str, scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> str:
+def render(kind: str, scripts: Sequence[ScriptFinished], options: ReportOptions = PLAIN) -> str:
     """What a report writes for these scripts; it must be text that UTF-8 can hold."""
     out = io.StringIO()
     report = FORMATS[kind].make(out, options)
@@ -108,15 +116,32 @@ paths = names.filter(lambda name: name not in (".", "..")).map(lambda name: Path
 codes = st.integers(1, 120).map(lambda number: f"RB{number:03}")
 
 
+times = st.integers(0, 5)
+numbers = st.integers(1, 300)
+branches = st.builds(Branch, numbers, st.integers(0, 50), texts, st.none() | times, st.none() | st.booleans())
+coverages = st.builds(
+    Coverage,
+    st.dictionaries(numbers, times, max_size=8).map(lambda found: tuple(sorted(found.items()))),
+    st.lists(branches, max_size=4).map(tuple),
+    st.lists(st.tuples(words, numbers, times), max_size=3).map(tuple),
+    st.lists(words, max_size=2).map(tuple),
+    st.booleans(),
+)
+places = st.tuples(st.integers(1, 10_000), st.integers(1, 500))
+edits = st.builds(Edit, st.integers(0, 10**6), st.integers(0, 10**6), places, places, texts)
+fixes = st.builds(Fix, texts, st.lists(edits, min_size=1, max_size=2).map(tuple))
+
+
 @st.composite
 def results(draw: st.DrawFn, path: Path, code: str) -> CheckResult:
-    outcome = draw(st.sampled_from(Outcome))
+    outcome = draw(st.sampled_from(CheckOutcome))
     lines = st.none() | st.integers(1, 10_000)
     severities = st.sampled_from(Severity)
     found = st.builds(
-        Finding, st.just(code), severities, texts, st.just(path), lines, st.none() | words, texts, texts
-    )
-    least = {Outcome.FAILED: 1, Outcome.UNKNOWN: 0}.get(outcome)
+        Finding, st.just(code), severities, texts, st.just(path), lines, st.none() | words, texts, texts,
+        fix=st.none() | fixes,
+    )  # fmt: skip
+    least = {CheckOutcome.FAILED: 1, CheckOutcome.UNKNOWN: 0}.get(outcome)
     findings = [] if least is None else draw(st.lists(found, min_size=least, max_size=3))
     return CheckResult(code, draw(texts), outcome, tuple(findings), draw(texts), draw(st.floats(0, 100)))
 
@@ -129,7 +154,12 @@ def scripts(draw: st.DrawFn) -> ScriptFinished:
     chosen = [] if kind == "out-of-scope" else sorted(draw(st.sets(codes, max_size=4)))
     matrix = draw(st.dictionaries(words, st.sampled_from(["own", "default", "absent"]), max_size=3))
     checks = tuple(draw(results(path, code)) for code in chosen)
-    return ScriptFinished(path, kind, checks, matrix, draw(texts), draw(st.floats(0, 100)))
+    fixed = tuple(finding for result in checks for finding in result.findings if finding.fix)
+    mends = st.builds(Mend, st.binary(), st.binary(), st.just(fixed), st.integers(0, 3), st.booleans(), texts)
+    mend = draw(st.none() | mends)
+    coverage = draw(st.none() | coverages)
+    seconds = draw(st.floats(0, 100))
+    return ScriptFinished(path, kind, checks, matrix, draw(texts), seconds, mend=mend, coverage=coverage)
 
 
 runs = st.lists(scripts(), max_size=4)

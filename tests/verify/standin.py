@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.verify import engine
-from bridge.verify.model import Finding, Outcome, ScriptFinished, Severity
+from bridge.verify.model import Finding, ScriptFinished, Severity
 from bridge.verify.registry import load
 from bridge.verify.subject import Subject
 
@@ -38,6 +38,10 @@ def verify(path: Path, codes: Sequence[str] = ()) -> Ran:
     """Every check (or those named) on one script."""
     for event in engine.verify([path], select=tuple(codes)):
         if isinstance(event, ScriptFinished):
-            unknown = {r.code: r.reason for r in event.results if r.outcome is Outcome.UNKNOWN}
+            for finding in event.findings:  # one with evidence has the worst severity of all
+                check = load()[finding.code]
+                told = {check.severity, *check.documentation.also}
+                assert finding.evidence or finding.severity in told, finding
+            unknown = {r.code: r.reason for r in event.results if r.unjudged}
             return Ran(list(event.findings), unknown)
     raise AssertionError("no event for the script")

@@ -32,7 +32,7 @@ def test_it_names_the_bad_script_and_not_the_good_one(code: str, tmp_path: Path)
 @pytest.mark.parametrize("code", BEHAVIOUR)
 def test_its_documentation_says_why_and_shows_both(code: str) -> None:
     check = CHECKS[code]
-    why, bad, good = check.documentation
+    why, bad, good, _ = check.documentation
     assert len(why) > 60
     assert bad
     assert good

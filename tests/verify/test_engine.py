@@ -12,15 +12,15 @@ import pytest
 from bridge.errors import ConfigurationError, HookTimeout, ScriptNotFound
 from bridge.verify import engine
 from bridge.verify.engine import verify
+from bridge.verify.harms import ENDS_THE_LOOP
 from bridge.verify.intake import scripts_in
 from bridge.verify.model import (
+    CheckOutcome,
     Event,
-    Outcome,
     RunFinished,
     RunStarted,
     ScriptFinished,
     ScriptStarted,
-    Severity,
 )
 from bridge.verify.probe import DriverProbe
 from bridge.verify.registry import CannotTell, Check, NotApplicable, Problem
@@ -49,7 +49,7 @@ def only(
     """Let the engine have these checks alone: RB900, RB901, …"""
     codes = [f"RB{900 + number}" for number in range(len(functions))]
     checks = {
-        code: Check(code, "Title", ("driver", "agent"), phase, Severity.ERROR, function)
+        code: Check(code, "Title", ("driver", "agent"), phase, ENDS_THE_LOOP, function)
         for code, function in zip(codes, functions, strict=True)
     }
     monkeypatch.setattr(engine, "load", lambda: checks)
@@ -64,7 +64,7 @@ def test_shipped_drivers_have_no_finding() -> None:
     assert set(kinds.values()) == {"driver"}
     for event in finished(events):
         assert event.name == event.path.stem
-        assert all(result.outcome is Outcome.PASSED for result in event.results)
+        assert all(result.outcome is CheckOutcome.PASSED for result in event.results)
         assert bool(event.results) is (event.kind == "driver")
         assert event.kind == "driver" or "no hook" in event.reason
 
@@ -100,7 +100,7 @@ def test_broken_scripts_do_not_stop_the_others(tmp_path: Path) -> None:
     assert [event.kind for event in events] == ["driver", *["out-of-scope"] * 4, "driver"]
     assert [finding.code for finding in told["a.sh"].findings] == ["RB001"]
     assert told["a.sh"].findings[0].line == 3
-    assert {result.outcome for result in told["a.sh"].results} == {Outcome.FAILED, Outcome.UNKNOWN}
+    assert {result.outcome for result in told["a.sh"].results} == {CheckOutcome.FAILED, CheckOutcome.UNKNOWN}
     assert "binary" in told["b.sh"].reason
     assert [finding.code for finding in told["b.sh"].findings] == ["RB001"]
     assert [finding.code for finding in told["c.sh"].findings] == ["RB001"]
@@ -120,10 +120,10 @@ def test_an_error_of_ours_makes_the_check_unknown(monkeypatch: pytest.MonkeyPatc
     only(monkeypatch, broken, sound)
     events = run(DRIVERS / "codex.sh")
     results = finished(events)[0].results
-    assert [result.outcome for result in results] == [Outcome.UNKNOWN, Outcome.FAILED]
+    assert [result.outcome for result in results] == [CheckOutcome.UNKNOWN, CheckOutcome.FAILED]
     assert results[0].reason == "ZeroDivisionError: ours"
     assert results[1].findings[0].line == 8
-    assert events[-1][1:4] + events[-1][5:] == (1, 0, 0, 1)
+    assert events[-1][1:4] + events[-1][5:] == (1, 0, 0, 1, 0)
 
 
 def test_checks_may_say_that_they_cannot_tell_or_do_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +142,9 @@ def test_checks_may_say_that_they_cannot_tell_or_do_not_apply(monkeypatch: pytes
     only(monkeypatch, cannot, not_applicable, both)
     results = finished(run(DRIVERS / "codex.sh"))[0].results
     assert [(result.outcome, result.reason) for result in results] == [
-        (Outcome.UNKNOWN, "eval"),
-        (Outcome.SKIPPED, "no sessions"),
-        (Outcome.FAILED, "the rest"),
+        (CheckOutcome.UNKNOWN, "eval"),
+        (CheckOutcome.SKIPPED, "no sessions"),
+        (CheckOutcome.FAILED, "the rest"),
     ]
 
 
@@ -161,7 +161,7 @@ def test_a_script_that_hangs_ends_by_its_deadline(monkeypatch: pytest.MonkeyPatc
     began = time.monotonic()
     results = finished(run(DRIVERS / "codex.sh", static_only=False, timeout=0.2))[0].results
     assert time.monotonic() - began < 2
-    assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.UNKNOWN]
+    assert [result.outcome for result in results] == [CheckOutcome.FAILED, CheckOutcome.UNKNOWN]
     assert results[0].findings[0].message == "driver_name did not end"
     assert "0.2 s" in results[1].reason
 

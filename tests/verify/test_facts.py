@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge.contract import driver_contract
-from bridge.verify.facts import Facts, Function, effects_of, facts_of
+from bridge.verify.facts import Facts, FunctionFacts, effects_of, facts_of
 
 DRIVERS = Path(__file__).parents[2] / "drivers"
 CONTRACT = driver_contract()
 
 
-def one(body: str) -> Function:
+def one(body: str) -> FunctionFacts:
     """The facts of a function with this body."""
     facts = facts_of(f"f() {{\n{body}\n}}\n".encode())
     assert facts.functions[-1].known

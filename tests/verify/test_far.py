@@ -114,6 +114,25 @@ def test_nothing_that_reaches_outside_is_started(tmp_path: Path, monkeypatch: py
     assert not log.exists(), log.read_text()
 
 
+@pytest.mark.parametrize(
+    "built",
+    [
+        'BIN/docker run image agent -p "$p"',
+        """bash -c 'PATH=BIN:$PATH; exec docker run image agent -p "$1"' x "$p\"""",
+    ],
+)
+def test_no_path_leads_around_the_stand_ins(built: str, tmp_path: Path) -> None:
+    log, programs = tmp_path / "started", tmp_path / "bin"
+    programs.mkdir()
+    (programs / "docker").write_text(f'#!/bin/sh\necho "$0 $*" >>"{log}"\n')
+    (programs / "docker").chmod(0o755)
+    path = _write(tmp_path, built.replace("BIN", str(programs)))
+    check = f"driver_check_available() {{ {programs}/docker info >/dev/null && command -v {KNOWN} >/dev/null; }}\n"
+    path.write_text(path.read_text() + check)
+    assert [finding.message for finding in verify(path, [*ARRIVAL, "RB076"]).alarms] == []
+    assert not log.exists(), log.read_text()
+
+
 def test_a_variable_without_default_is_one_verdict(tmp_path: Path) -> None:
     path = tmp_path / "far.sh"
     text = DRIVER.replace("CLI", "agent").replace("local p q", 'local p q; [ -n "$MY_MODEL" ] && q=x')
@@ -164,14 +183,13 @@ def test_a_filter_that_fails_on_every_event_is_an_error(program: str, tmp_path: 
 
 def test_what_could_not_be_judged_is_said(tmp_path: Path) -> None:
     path = _write(tmp_path, 'docker compose --profile agents up agent "$p"')
-    text = "driver_stream_filter() { echo 'select(.kind? == 7) | .words'; }\n"
+    text = "driver_stream_filter() { echo 'select($__loc__.line == 2) | .words'; }\n"
     text += "driver_extract_session_id_from_output() { sed -n 's/^run=//p' \"$1\"; }\n"
     path.write_text(path.read_text() + text)
-    found = {f.code: f.message for f in verify(path, ["RB105", "RB135", "RB150"]).findings}
-    assert found == {
-        "RB105": "not judged: 'docker' was not seen to start the CLI",
-        "RB135": "not judged: no recorded events match it",
-        "RB150": "not judged: no recorded output gives its id",
+    assert verify(path, ["RB105", "RB135", "RB150"]).unknown == {
+        "RB105": "what the CLI is given ('docker' was not seen to start the CLI)",
+        "RB135": "what it shows (nobody has recorded what its CLI prints, and the filter doesn't tell)",
+        "RB150": "where the session id is found (no recorded output gives its id)",
     }
 
 

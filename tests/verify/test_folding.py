@@ -10,11 +10,20 @@ import pytest
 
 from bridge import resources
 from bridge.verify.folding import RULES, folded
-from bridge.verify.model import CheckResult, Finding, Outcome, RunFinished, RunStarted, ScriptFinished, Severity
+from bridge.verify.model import (
+    CheckOutcome,
+    CheckResult,
+    Finding,
+    RunFinished,
+    RunStarted,
+    ScriptFinished,
+    Severity,
+)
 from bridge.verify.registry import CHECKS
 from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import Options
+from bridge.verify.reports.base import ReportOptions
 
+from .runs import TELLING
 from .standin import load, verify
 
 load()
@@ -103,7 +112,7 @@ def test_d4_a_check_that_was_selected_alone_speaks_for_itself(tmp_path: Path) ->
 
 def _result(code: str, severity: Severity, message: str, hook: str | None = None) -> CheckResult:
     finding = Finding(code, severity, message, Path("drivers/a.sh"), 3, hook)
-    return CheckResult(code, CHECKS[code].title, Outcome.FAILED, (finding,))
+    return CheckResult(code, CHECKS[code].title, CheckOutcome.FAILED, (finding,))
 
 
 MISSPELT = [
@@ -119,15 +128,15 @@ def test_d4_the_worst_severity_stays_and_the_others_say_whose_evidence_they_are(
     assert primary.findings[0].severity is Severity.ERROR
     assert [text[:5] for text in primary.findings[0].evidence] == ["RB006", "RB059"]
     for result in (second, third):
-        assert (result.outcome, result.findings, result.reason) == (Outcome.SKIPPED, (), "told by RB005")
+        assert (result.outcome, result.findings, result.reason) == (CheckOutcome.SKIPPED, (), "told by RB005")
     assert other is not None
     assert other == MISSPELT[3]
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", TELLING)
 def test_d4_every_format_holds_the_evidence(kind: str) -> None:
     out = io.StringIO()
-    report = FORMATS[kind].make(out, Options())
+    report = FORMATS[kind].make(out, ReportOptions())
     path = Path("drivers/a.sh")
     report.take(RunStarted((path,)))
     report.take(ScriptFinished(path, "driver", folded(MISSPELT), {}, "a", 0.1))

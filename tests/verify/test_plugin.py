@@ -14,7 +14,7 @@ import pytest
 
 from bridge import resources
 from bridge.verify.gherkin import features
-from bridge.verify.model import Outcome, RunFinished, ScriptFinished
+from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished
 from tests.skeletons import minimal_agent
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def test_features_without_pytest_knowledge(tmp_path: Path) -> None:
     first, sound = (event for event in events if isinstance(event, ScriptFinished))
     assert (first.path, first.kind) == (helper, "out-of-scope")
     assert len(sound.results) > 60
-    assert {result.outcome for result in sound.results} == {Outcome.PASSED}, sound.findings
+    assert {result.outcome for result in sound.results} == {CheckOutcome.PASSED}, sound.findings
     assert isinstance(events[-1], RunFinished)
 
 
@@ -129,7 +129,7 @@ def test_on_our_own_scripts_the_features_about_them_are_run_too(script: str) -> 
     )
     stems = {result.code.partition(":")[0] for result in finished.results}
     assert {"clauses", "build_command", "loading"} <= stems or {"agent_clauses", "agent"} == stems
-    assert {result.outcome for result in finished.results} == {Outcome.PASSED}, finished.findings
+    assert {result.outcome for result in finished.results} == {CheckOutcome.PASSED}, finished.findings
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ def test_the_features_of_agents_without_pytest_knowledge(tmp_path: Path) -> None
     [finished] = (event for event in features.run([script]) if isinstance(event, ScriptFinished))
     assert finished.kind == "agent"
     assert len(finished.results) > 15
-    assert {result.outcome for result in finished.results} == {Outcome.PASSED}, finished.findings
+    assert {result.outcome for result in finished.results} == {CheckOutcome.PASSED}, finished.findings
     script.write_text(minimal_agent().replace('< "$1"', '2>&1 < "$1"', 1))
     [finished] = (event for event in features.run([script]) if isinstance(event, ScriptFinished))
     assert any("RB044: " in f.message or "RB173: " in f.message for f in finished.findings)

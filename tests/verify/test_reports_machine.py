@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from tap.parser import Parser
 
 from bridge.verify import registry
-from bridge.verify.model import Outcome, Severity
-from bridge.verify.reports.base import Options, fails
+from bridge.verify.harms import ENDS_THE_LOOP
+from bridge.verify.model import CheckOutcome, CheckResult, Finding, Severity
+from bridge.verify.reports.base import ReportOptions, fails
 from tests.machine import cases
-from tests.verify.runs import PLAIN, RUN, render, runs
+from tests.verify.runs import PLAIN, RUN, TELLING, render, runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parents[1] / "data" / "verify"
 SCHEMA = json.loads((Path(registry.__file__).parent / "schema.json").read_text())
-STRICT = Options(strict=True)
+STRICT = ReportOptions(strict=True)
 JUNIT = xmlschema.XMLSchema(DATA / "junit.xsd")
 SARIF = jsonschema.Draft202012Validator(json.loads((DATA / "sarif-subset.json").read_text()))
 
@@ -62,7 +63,7 @@ def check_sarif(scripts: Sequence[ScriptFinished]) -> dict[str, Any]:
     return run
 
 
-def check_junit(scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> ET.Element:
+def check_junit(scripts: Sequence[ScriptFinished], options: ReportOptions = PLAIN) -> ET.Element:
     text = render("junit", scripts, options)
     JUNIT.validate(text)
     root = ET.fromstring(text)
@@ -74,7 +75,7 @@ def check_junit(scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> 
     return root
 
 
-def check_tap(scripts: Sequence[ScriptFinished], options: Options = PLAIN) -> list[Any]:
+def check_tap(scripts: Sequence[ScriptFinished], options: ReportOptions = PLAIN) -> list[Any]:
     text = render("tap", scripts, options)
     # Line by line: for YAML blocks this reader wants a further package; `blocks` reads them.
     lines = [Parser().parse_line(line) for line in text.split("\n")[:-1]]
@@ -108,13 +109,13 @@ def test_whatever_scripts_hold_every_reader_opens_the_report(scripts: list[Scrip
     assert sum(len(check["findings"]) for s in document["scripts"] for check in s["checks"]) == len(findings)
     assert len(check_ndjson(scripts)) == 2 + 2 * len(scripts)
     assert len(check_sarif(scripts)["results"]) == len(findings)
-    for options in (Options(), STRICT):
+    for options in (ReportOptions(), STRICT):
         failing = sum(fails(result, strict=options.strict) for result in results)
         assert check_junit(scripts, options).get("failures") == str(failing)
         points = check_tap(scripts, options)
         assert len(points) == len(results)
         assert sum(not point.ok and not point.todo for point in points) == failing
-        assert sum(point.skip for point in points) == sum(r.outcome is Outcome.SKIPPED for r in results)
+        assert sum(point.skip for point in points) == sum(r.outcome is CheckOutcome.SKIPPED for r in results)
     told = blocks(render("tap", scripts))
     assert sum(len(block["findings"]) for block in told) == len(findings)
 
@@ -131,8 +132,9 @@ def test_json_holds_what_the_events_hold() -> None:
         "errors": 1,
         "warnings": 1,
         "infos": 0,
+        "refused": 0,
         "seconds": 0.5,
-        "unknown": 0,
+        "unknown": 1,
     }
     [finding] = document["scripts"][0]["checks"][1]["findings"]
     expected = RUN[0].results[1].findings[0]._asdict()
@@ -142,6 +144,26 @@ def test_json_holds_what_the_events_hold() -> None:
 def test_ndjson_follows_the_run() -> None:
     kinds = [line["event"] for line in check_ndjson(RUN)]
     assert kinds == ["run-started", *["script-started", "script-finished"] * 3, "run-finished"]
+
+
+@pytest.mark.parametrize("kind", TELLING)
+@pytest.mark.parametrize(
+    "result",
+    [
+        CheckResult("RB135", "The filter", CheckOutcome.UNKNOWN, reason="what it shows (nobody knows the CLI)"),
+        CheckResult(
+            "RB105", "The prompt", CheckOutcome.FAILED, (Finding("RB105", Severity.INFO, "short", Path("a.sh")),),
+            reason="what it shows (nobody knows the CLI)",
+        ),
+    ],
+    ids=["all of it", "a part of it"],
+)  # fmt: skip
+def test_every_report_of_a_run_that_passes_says_what_was_not_judged(kind: str, result: CheckResult) -> None:
+    script = RUN[2]._replace(results=(result,))
+    assert not fails(result, strict=True)
+    text = render(kind, [script]).replace("\\", "")  # Markdown's
+    assert "what it shows (nobody knows the CLI)" in text
+    assert '"unknown": 1' in text or "not judged" in text
 
 
 def test_the_schema_refuses_what_is_not_ours() -> None:
@@ -155,7 +177,7 @@ def test_sarif_points_at_the_line_and_knows_the_rule(monkeypatch: pytest.MonkeyP
     def documented(_subject: object) -> Any:
         """Why it matters."""
 
-    check = registry.Check("RB012", "No session", ("driver",), "behaviour", Severity.ERROR, documented)
+    check = registry.Check("RB012", "No session", ("driver",), "behaviour", ENDS_THE_LOOP, documented)
     monkeypatch.setitem(registry.CHECKS, "RB012", check)
     run = check_sarif(RUN)
     rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
@@ -181,7 +203,7 @@ def test_junit_has_a_case_per_script_and_check() -> None:
     assert failure.get("message") == "`--resume sid-1` is in the command: 100%, | and <all>"
     assert (failure.text or "").startswith("drivers/bad.sh:58: error: ")
     assert Counter(child.tag for case in root.iter("testcase") for child in case) == {
-        "failure": 1, "system-out": 1, "skipped": 1, "error": 1,
+        "failure": 1, "system-out": 1, "skipped": 2,
     }  # fmt: skip
     assert len(check_junit(RUN, STRICT).findall(".//failure")) == 2
 

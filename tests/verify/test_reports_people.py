@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 
-from bridge.verify.model import Finding, Outcome, Severity
-from bridge.verify.reports.base import Options, plural, printable, shown
+from bridge.verify.model import CheckOutcome, Finding, Severity
+from bridge.verify.reports.base import ReportOptions, plural, printable, shown
 from tests.machine import cases
 from tests.verify.runs import RUN, render, runs
 
@@ -60,9 +60,9 @@ def _unmarked(text: str) -> str:
 def test_annotations_come_back_as_they_were(scripts: list[ScriptFinished]) -> None:
     found = annotated(render("github", scripts))
     wanted = [finding for script in scripts for finding in script.findings]
-    unknown = [r for script in scripts for r in script.results if r.outcome is Outcome.UNKNOWN]
+    unknown = [r for script in scripts for r in script.results if r.unjudged]
     assert len(found) == len(wanted) + len(unknown)
-    told = [entry for entry in found if "could not be determined" not in entry[2]]
+    told = [entry for entry in found if "not judged: " not in entry[2]]
     if len(told) == len(wanted):
         for (level, properties, message), finding in zip(told, wanted, strict=True):
             assert level == {"error": "error", "warning": "warning", "info": "notice"}[finding.severity.value]
@@ -96,29 +96,29 @@ def test_text_never_sends_control_characters(scripts: list[ScriptFinished]) -> N
 
 def test_text_reads_well() -> None:
     assert render("text", RUN) == (
-        "drivers/bad.sh: driver bad, 5 checks: 1 passed, 2 failed, 1 skipped, 1 unknown\n"
+        "drivers/bad.sh: driver bad, 5 checks: 1 passed, 2 failed, 1 skipped, 1 not judged\n"
         "drivers/bad.sh:12: RB030 warning: it writes `arg`\n"
         "    next: ralph-bridge explain RB030\n"
         "drivers/bad.sh:58: RB012 error: `--resume sid-1` is in the command: 100%, | and <all>\n"
         "    in: driver_build_command\n"
         "    expected: no session without CLAUDE_USE_CONTINUE=true\n"
         "    next: test it before you append the flag\n"
-        "drivers/bad.sh: RB041 unknown: the probe died\n"
+        "drivers/bad.sh: RB041 not judged: the probe died\n"
         "drivers/helper.sh: not run: it defines no hook\n"
         "agents/good.sh: agent good, 1 check: 1 passed\n"
-        "1 of 2 scripts violates the contract: 1 error, 1 warning (1 not run)\n"
+        "1 of 2 scripts violates the contract: 1 error, 1 warning, 1 not judged (1 not run)\n"
     )
 
 
 def test_quiet_text_has_findings_only() -> None:
-    lines = render("text", RUN, Options(quiet=True)).splitlines()
+    lines = render("text", RUN, ReportOptions(quiet=True)).splitlines()
     assert lines[0].startswith("drivers/bad.sh:12: RB030 warning")
-    assert lines[-1] == "drivers/bad.sh: RB041 unknown: the probe died"
+    assert lines[-1] == "drivers/bad.sh: RB041 not judged: the probe died"
 
 
 def test_colours_only_when_asked_for() -> None:
     assert "\x1b[" not in render("text", RUN)
-    coloured = render("text", RUN, Options(colour=True))
+    coloured = render("text", RUN, ReportOptions(colour=True))
     assert re.sub(r"\x1b\[[\d;]+m", "", coloured) == render("text", RUN)
 
 
@@ -126,7 +126,7 @@ def test_github_shows_it_on_its_line() -> None:
     text = render("github", RUN)
     assert "::error file=drivers/bad.sh,line=58,title=RB012::driver_build_command: `--resume" in text
     assert "100%25, | and <all>%0Aexpected: " in text
-    assert text.endswith("ralph-bridge verify: 3 scripts, 1 error, 1 warning, 0 notes\n")
+    assert text.endswith("ralph-bridge verify: 3 scripts, 1 error, 1 warning, 0 notes, 1 not judged\n")
 
 
 def test_markdown_has_the_capability_matrix() -> None:
@@ -150,5 +150,5 @@ def test_plural() -> None:
 
 def test_infos_are_counted_as_notes() -> None:
     info: Any = Finding("RB050", Severity.INFO, "good to know", Path("a.sh"))
-    script = RUN[2]._replace(results=(RUN[2].results[0]._replace(outcome=Outcome.FAILED, findings=(info,)),))
+    script = RUN[2]._replace(results=(RUN[2].results[0]._replace(outcome=CheckOutcome.FAILED, findings=(info,)),))
     assert render("text", [script]).endswith("1 script meets the contract: 0 errors, 0 warnings, 1 note\n")

@@ -52,7 +52,7 @@ def test_every_check_has_fixtures_and_documentation(code: str) -> None:
     assert any(name.startswith("bad") for name in names)
     assert any(name.startswith("good") for name in names)
     check = load()[code]
-    why, bad, good = check.documentation
+    why, bad, good, _ = check.documentation
     assert len(why) > 60
     assert bad
     assert good

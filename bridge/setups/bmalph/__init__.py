@@ -1,4 +1,4 @@
-"""bmalph setups: ``.ralph/ralph_loop.sh`` with ``drivers/*.sh``; and frankbria's, from which that loop comes.
+"""bmalph setups: ``.ralph/ralph_loop.sh`` with ``drivers/*.sh``.
 
 ``layout`` recognises one, ``folder`` says where its files lie, ``rc`` and ``settings`` what it shall do, ``flags``
 and ``controls`` are its controller's command line, ``start`` its checks before a loop, ``files`` its state,
@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.layout import CONTROLLER, locate, look
+from bridge.setups.bmalph.layout import CONTROLLER, look
+from bridge.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.model import Adopted, Setup
-
-__all__ = ["NAME", "adopt", "detect", "eject", "missing"]
 
 NAME = "bmalph"
 

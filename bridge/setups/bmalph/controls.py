@@ -9,14 +9,12 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import records
-from bridge.setups.bmalph.files import breaker, sessions
+from bridge.setups.dot_ralph.files import breaker, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.setups.bmalph.layout import Folder
-
-__all__ = ["CONTROLS", "Shown", "circuit_status", "reset_circuit", "reset_session", "show_status"]
+    from bridge.setups.dot_ralph.folder import Folder
 
 
 class Shown(NamedTuple):

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.setups.bmalph.settings import Given
+from bridge.setups.dot_ralph.keys import GivenOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,7 +113,7 @@ class Arguments:
     """
 
     action: str
-    options: Mapping[str, Given] = field(default_factory=dict)
+    options: Mapping[str, GivenOption] = field(default_factory=dict)
     live: bool = False
     monitor: bool = False
     max_iterations: int | None = None
@@ -127,7 +127,7 @@ def parse(arguments: list[str]) -> Arguments:
     >>> parse(["-c", "5", "--status", "--nonsense"]).action
     'status'
     """
-    options: dict[str, Given] = {}
+    options: dict[str, GivenOption] = {}
     limits: dict[str, str] = {}
     live = monitor = False
     rest = list(arguments)
@@ -137,7 +137,7 @@ def parse(arguments: list[str]) -> Arguments:
             return Arguments(_AT_ONCE[option], options, live, monitor)
         if option in _SWITCHES:
             name, text = _SWITCHES[option]
-            options[name] = Given(option, text)
+            options[name] = GivenOption(option, text)
         elif option in ("-l", "--live"):
             live = True
         elif option in ("-m", "--monitor"):
@@ -152,7 +152,7 @@ def parse(arguments: list[str]) -> Arguments:
             if option in _LIMITS:
                 limits[name] = text
             else:
-                options[name] = Given(option, text)
+                options[name] = GivenOption(option, text)
         else:
             return Arguments("error", message=f"Unknown option: {option}\n\n{USAGE}".rstrip("\n"))
     return Arguments(

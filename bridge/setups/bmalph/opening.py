@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from bridge import resources
 from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.git.repository import Repository
+from bridge.loop.caps import Caps
 from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.resources import os_text
 from bridge.setups.bmalph import layout, rc
-from bridge.setups.bmalph.settings import Given, resolve
+from bridge.setups.bmalph.settings import resolve
 from bridge.setups.bmalph.tools import OPTION, about_tools
+from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.projects import require_words
 
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
-    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.settings import Settings
+    from bridge.setups.dot_ralph.folder import Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +41,23 @@ class Wanted:
         live: show events as they come.
         max_iterations, max_seconds: when to give up; None: never.
         timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
+        caps: what the run may use; the settings fill in what isn't set.
         promise: a completion promise, or None.
         extra: globals for the driver.
     """
 
-    options: Mapping[str, Given] = field(default_factory=dict)
+    options: Mapping[str, GivenOption] = field(default_factory=dict)
     live: bool = False
     max_iterations: int | None = None
     max_seconds: float | None = None
     timeout: float | None = None
+    caps: Caps = field(default_factory=Caps)
     promise: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedLoop:
     """A loop that may start.
 
     Attributes:
@@ -105,7 +109,9 @@ class Opened:
 
 
 @contextmanager
-def open_loop(folder: Folder, wanted: Wanted, tell: Callable[[str], None], *, log: bool = True) -> Iterator[Opened]:
+def open_loop(
+    folder: Folder, wanted: Wanted, tell: Callable[[str], None], *, log: bool = True
+) -> Iterator[OpenedLoop]:
     """Check everything and load the driver, which is closed when the block ends. Nothing is started.
 
     Args:
@@ -134,10 +140,11 @@ def open_loop(folder: Folder, wanted: Wanted, tell: Callable[[str], None], *, lo
             max_iterations=wanted.max_iterations,
             max_seconds=wanted.max_seconds,
             promise=wanted.promise,
+            caps=wanted.caps,
         )
         if wanted.timeout is not None:
             loop = replace(loop, timeout=wanted.timeout)
-        yield Opened(folder, driver, settings, loop, wanted.live)
+        yield OpenedLoop(folder, driver, settings, loop, wanted.live)
 
 
 def options_of(
@@ -150,7 +157,7 @@ def options_of(
     max_failures: int | None = None,
     resume: bool = True,
     allowed_tools: str | None = None,
-) -> dict[str, Given]:
+) -> dict[str, GivenOption]:
     """What the options of ``run`` say about settings; `timeout` in minutes, `retry_delay` in seconds."""
     given = {
         "platform_driver": ("--driver", driver and resources.as_given(driver)),
@@ -162,7 +169,9 @@ def options_of(
         "session_continuity": ("--no-continue", None if resume else "false"),
         "allowed_tools": (OPTION, allowed_tools),
     }
-    return {field: Given(option, os_text(text)) for field, (option, text) in given.items() if text is not None}
+    return {
+        field: GivenOption(option, os_text(text)) for field, (option, text) in given.items() if text is not None
+    }
 
 
 def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:
@@ -202,11 +211,11 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *,
     )
 
 
-def settings_of(extra: Mapping[str, str]) -> dict[str, Given]:
+def settings_of(extra: Mapping[str, str]) -> dict[str, GivenOption]:
     """What ``--set`` says of the tools that the agent may use, by either name: drivers read one of them only."""
     for name in ("CLAUDE_ALLOWED_TOOLS", "ALLOWED_TOOLS"):
         if name in extra:
-            return {"allowed_tools": Given(f"--set {name}", os_text(extra[name]))}
+            return {"allowed_tools": GivenOption(f"--set {name}", os_text(extra[name]))}
     return {}
 
 
@@ -232,7 +241,7 @@ def _command_line() -> list[str]:
     return [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
 
 
-def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given] | None = None) -> Settings:
+def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, GivenOption] | None = None) -> Settings:
     """Check everything that needs no driver, and return the settings. Nothing is written.
 
     Raises:

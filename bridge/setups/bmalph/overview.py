@@ -11,12 +11,10 @@ from bridge.process import table
 from bridge.process.table import running_in
 from bridge.records import read_object, read_text
 from bridge.setups.bmalph import layout
-from bridge.setups.bmalph.files import breaker, sessions, small
+from bridge.setups.dot_ralph.files import breaker, sessions, small
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.layout import Folder
-
-__all__ = ["overview"]
+    from bridge.setups.dot_ralph.folder import Folder
 
 
 def overview(folder: Folder, now: float) -> dict[str, Any]:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import GO_ON, Decision, LoopState, Moment, PlanPolicy, Verdict, plan_done
-from bridge.setups.bmalph.rules import breaker as breakers
-from bridge.setups.bmalph.rules.breaker import Breaker
-from bridge.setups.bmalph.rules.calls import Calls, seconds_to_next_hour
-from bridge.setups.bmalph.rules.exits import ExitSignals, exit_reason, update_signals
+from bridge.setups.dot_ralph.rules import breaker as breakers
+from bridge.setups.dot_ralph.rules.breaker import Breaker
+from bridge.setups.dot_ralph.rules.calls import Calls, seconds_to_next_hour
+from bridge.setups.dot_ralph.rules.exits import ExitSignals, exit_reason, update_signals
 from bridge.stream.analysis import iso
 
 if TYPE_CHECKING:
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopInterrupted, Waiting
     from bridge.loop.plan import Plan
-    from bridge.setups.bmalph.rules.breaker import BreakerSettings, Transition
     from bridge.setups.bmalph.rules.gates import GateOutcome, GateResults
+    from bridge.setups.dot_ralph.rules.breaker import BreakerSettings, Transition
     from bridge.stream.analysis import Analysis
 
 _NO_CALLS = Calls(0, "")
@@ -164,14 +164,14 @@ def _believed(after: BmalphState, outcome: BmalphOutcome, at: Moment) -> BmalphS
     )
 
 
-def _evidence(after: BmalphState, outcome: BmalphOutcome) -> breakers.Evidence:
+def _evidence(after: BmalphState, outcome: BmalphOutcome) -> breakers.LoopEvidence:
     """What the breaker is told: not what is no fault of the agent's. Failures have their own cap and back-off."""
     failure = outcome.failure
     blocked = outcome.gate == "circuit-breaker" and failure is None
     believed = outcome.analysis if failure is None else None
     claims = None if blocked else believed
     mute = outcome.silent and outcome.completed is None  # nothing went wrong, and nothing comes of it
-    return breakers.Evidence(
+    return breakers.LoopEvidence(
         loop=after.iteration,
         files_changed=0 if blocked else outcome.files_changed,
         reported_files=claims.files_modified if claims else 0,

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectUnusable
 from bridge.setups.bmalph.keys import FILE_KEYS, KEYS
+from bridge.setups.dot_ralph.keys import RcEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.bmalph.layout import Folder
-
-__all__ = ["Entry", "Rc", "Remark", "parse", "read"]
+    from bridge.setups.dot_ralph.folder import Folder
 
 _BLANKS = " \t\r\v\f"
 _QUOTES = "\"'"
@@ -43,21 +42,6 @@ _NOT_OURS = frozenset(
     | {"RALPH_SHELL_INIT_FILE", "ENABLE_NOTIFICATIONS", "ENABLE_BACKUP", "OPTIONAL_SECTIONS"}
     | {"SANDBOX_PROVIDER", "AGENT_PROVIDER", "GITHUB_ISSUE"}  # a loop starts only where they ask for nothing
 )  # of frankbria's file
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One setting of the file.
-
-    Attributes:
-        value: what it says, without quotes and comments.
-        line: where, from 1.
-        via: the variable of the environment that gave the value through ``${NAME:-default}``, or ``""``.
-    """
-
-    value: str
-    line: int
-    via: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +73,7 @@ class Rc:
     """
 
     shown: str = ".ralph/.ralphrc"
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, RcEntry] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     exists: bool = False
 
@@ -122,14 +106,14 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
     return Rc(f"{folder.shown}/.ralphrc")
 
 
-def parse(text: str, env: Mapping[str, str]) -> tuple[dict[str, Entry], tuple[Remark, ...]]:
+def parse(text: str, env: Mapping[str, str]) -> tuple[dict[str, RcEntry], tuple[Remark, ...]]:
     r"""Read the lines of a settings file.
 
     >>> entries, remarks = parse('PLATFORM_DRIVER="${PLATFORM_DRIVER:-codex}"\nCB_AUTO_RESET=$(id)\n', {})
     >>> entries["PLATFORM_DRIVER"].value, remarks[0].line
     ('codex', 2)
     """
-    entries: dict[str, Entry] = {}
+    entries: dict[str, RcEntry] = {}
     remarks: list[Remark] = []
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = raw.strip(_BLANKS)
@@ -138,7 +122,9 @@ def parse(text: str, env: Mapping[str, str]) -> tuple[dict[str, Entry], tuple[Re
     return entries, tuple(remarks)
 
 
-def _take(line: str, number: int, env: Mapping[str, str], entries: dict[str, Entry], remarks: list[Remark]) -> None:
+def _take(
+    line: str, number: int, env: Mapping[str, str], entries: dict[str, RcEntry], remarks: list[Remark]
+) -> None:
     match = _LINE.fullmatch(line)
     problem, advice = _refusal(line, match)
     if match is None or problem:
@@ -168,7 +154,7 @@ def _take(line: str, number: int, env: Mapping[str, str], entries: dict[str, Ent
     elif key not in _COMMANDS and not single and _EXPANSION.search(value):
         told = f"{key} is {_short(value)}: nothing is expanded in it"
         remarks.append(Remark(number, told, "write the value itself", ignored=False))
-    entries[key] = Entry(value, number, via)
+    entries[key] = RcEntry(value, number, via)
 
 
 def _refusal(line: str, match: re.Match[str] | None) -> tuple[str, str]:

@@ -9,27 +9,25 @@ from typing import TYPE_CHECKING
 
 from bridge import records
 from bridge.files import write_atomic
-from bridge.loop.policy import Verdict
-from bridge.setups.bmalph.files import breaker, logs, sessions, small
-from bridge.setups.bmalph.files.status import Status, exit_label, write_finished, write_status
+from bridge.loop.policy import LIMITS, Verdict
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.policy import outcome_of, state_of
-from bridge.setups.bmalph.rules.exits import collapse_plan
 from bridge.setups.bmalph.rules.gates import results_document
+from bridge.setups.bmalph.rules.stories import collapse_plan
 from bridge.setups.bmalph.turn_report import exit_code, lines_about, metrics_of
+from bridge.setups.dot_ralph.files import breaker, logs, sessions, small
+from bridge.setups.dot_ralph.files.status import Status, exit_label, write_finished, write_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopInterrupted, Waiting
-    from bridge.setups.bmalph.files.logs import Level
-    from bridge.setups.bmalph.files.status import State as StatusWord
-    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.policy import BmalphState
     from bridge.setups.bmalph.rules.review import ReviewEnded
     from bridge.setups.bmalph.settings import Settings
-
-__all__ = ["DONE", "Recorder"]
+    from bridge.setups.dot_ralph.files.logs import Level
+    from bridge.setups.dot_ralph.files.status import State as StatusWord
+    from bridge.setups.dot_ralph.folder import Folder
 
 DONE = "Ralph has completed the project"
 _EVERY = 60.0
@@ -128,13 +126,7 @@ class Recorder:
                     write_atomic(path, collapsed)
 
     def _keep_session(self, event: IterationEnded, now: float) -> None:
-        if not event.sessions:
-            return
-        if event.state.session_id:
-            if event.outcome.failure is None or event.state.session_id != self._session:
-                sessions.save_agent_session(self._folder, event.state.session_id, now)
-        elif self._session:
-            sessions.drop_agent_session(self._folder)
+        if sessions.keep_agent_session(self._folder, event, self._session, now):
             self._log("WARN", f"Session {self._session} is dropped: {event.decision.detail}")
 
     def _ended_status(self, event: IterationEnded, failure: str | None, now: float) -> None:
@@ -157,10 +149,10 @@ class Recorder:
         """The loop waits: status.json says so, and is written anew once a minute."""
         if not event.first and now - self._written < _EVERY:
             return
-        if event.first and event.reason in ("api_limit", "rate_limit", "retry"):
+        if event.first and event.reason in (*LIMITS, "retry"):
             until = event.until.strftime("%Y-%m-%d %H:%M:%S")
             self._log("INFO", f"Waiting until {until} ({event.reason}): {event.detail}")
-        if event.reason in ("api_limit", "rate_limit"):
+        if event.reason in LIMITS:
             until_seconds = event.until.timestamp()
             self._status(state_of(event), event.iteration, event.reason, "paused", now, reset=until_seconds)
 
@@ -243,4 +235,13 @@ class Recorder:
         calls = state.calls.at(datetime.fromtimestamp(now)).count
         most = self._settings.max_calls_per_hour
         self._written = now
-        write_status(self._folder, Status(loop, calls, most, action, word, reason, code, reset), now)
+        status = Status(loop, calls, most, action, word, reason, reset)
+        write_status(self._folder, status, now, driver_exit_code=code, **gates_shown(self._folder))
+
+
+def gates_shown(folder: Folder) -> dict[str, object]:
+    """What ``status.json`` says about the quality gates: nothing where none ran."""
+    gates = records.read_object(folder / ".quality_gate_results")
+    if gates is None:
+        return {}
+    return {"quality_gates": {name: gates.get(name) for name in ("overall_status", "mode")}}

@@ -10,78 +10,37 @@ CLAUDE_PERMISSION_MODE. Without any PLATFORM_DRIVER, ``bmalph/config.json`` name
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.keys import KEYS, Key
-from bridge.setups.bmalph.values import Refused
+from bridge.setups.bmalph.keys import KEYS
+from bridge.setups.dot_ralph.common import CommonSettings
+from bridge.setups.dot_ralph.keys import ValueSource, as_text, look_up, read_value, refuse_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.rc import Rc
-    from bridge.setups.bmalph.values import Value
-
-__all__ = ["Given", "Settings", "Source", "resolve"]
-
-HISTORY_CAP = 50
-"""Entries that the history of the sessions keeps (fixed in the original)."""
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.keys import GivenOption, SettingKey
+    from bridge.setups.dot_ralph.values import Value
 
 _WITH_DRIVERS = ("claude-code", "codex", "opencode", "copilot", "cursor")  # config.json also names editors
 
 
-class Given(NamedTuple):
-    """What an option of the command line says: the option as it was written, and its text."""
-
-    option: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a value comes from.
-
-    Attributes:
-        kind: ``option``, ``environment``, ``file`` or ``default``.
-        name: how the value is called there: ``--calls``, ``ALLOWED_TOOLS``.
-        where: the place, as people read it: ``on the command line``, ``in .ralph/.ralphrc line 12``.
-    """
-
-    kind: str
-    name: str
-    where: str
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(CommonSettings):
     """What a loop runs with. Fields are described in :data:`bridge.setups.bmalph.keys.KEYS`.
 
     Attributes:
-        sources: where each field comes from.
-        notices: what people should be told once, before the loop starts.
         rc_file: the settings file as drivers name it in their help (RALPHRC_FILE).
     """
 
     platform_driver: str
-    max_calls_per_hour: int
-    timeout_minutes: int
-    output_format: str
-    allowed_tools: str
     permission_mode: str
     permission_denial_mode: str
-    session_continuity: bool
-    session_expiry_hours: int
-    verbose: bool
     write_timeout_minutes: int
-    cb_no_progress_threshold: int
-    cb_same_error_threshold: int
-    cb_output_decline_threshold: int
-    cb_permission_denial_threshold: int
     cb_read_only_timeout_threshold: int
-    cb_cooldown_minutes: int
-    cb_auto_reset: bool
     test_command: str
     quality_gates: str
     quality_gate_mode: str
@@ -90,39 +49,11 @@ class Settings:
     review_mode: str
     review_enabled: bool
     review_interval: int
-    claude_min_version: str
-    prompt_file: str
-    project_name: str
-    project_type: str
-    task_sources: str
-    github_task_label: str
-    beads_filter: str
-    fix_plan_file: str
-    agent_file: str
     ralph_home: str
     write_timeout_override: float | None
-    retry_seconds: float
-    retry_max_seconds: float
-    retry_limit: int
-    poll_seconds: float
-    pause_seconds: float
     heartbeat_seconds: float
-    limit_wait_seconds: float
-    kill_grace_seconds: float
-    log_max_mb: int
-    turn_logs_mb: float
-    turn_log_mb: float
-    log_keep: int
-    run_logs_keep: int
     ralph_dir: str = ".ralph"
     rc_file: str = ".ralph/.ralphrc"
-    sources: Mapping[str, Source] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
-
-    @property
-    def timeout(self) -> float:
-        """Seconds that one run may take."""
-        return self.timeout_minutes * 60.0
 
     @property
     def write_timeout(self) -> float | None:
@@ -139,7 +70,7 @@ class Settings:
 
     def shell_globals(self) -> dict[str, str]:
         """Return the globals that a driver may read, by the names that it knows them under."""
-        found = {key.name: _as_text(getattr(self, key.field)) for key in KEYS if not _own(key)}
+        found = {key.name: as_text(getattr(self, key.field)) for key in KEYS if not _own(key)}
         return found | {
             "RALPH_DIR": self.ralph_dir,
             "RALPHRC_FILE": self.rc_file,
@@ -148,14 +79,11 @@ class Settings:
 
     def shown(self) -> tuple[tuple[str, str, str], ...]:
         """Return name, value and origin of each setting, for people."""
-        return tuple(
-            (key.in_file or key.name, _as_text(getattr(self, key.field)), self.sources[key.field].where)
-            for key in KEYS
-        )
+        return self.table(KEYS)
 
 
 def resolve(
-    folder: Folder, *, env: Mapping[str, str], rc: Rc, options: Mapping[str, Given] | None = None
+    folder: Folder, *, env: Mapping[str, str], rc: Rc, options: Mapping[str, GivenOption] | None = None
 ) -> Settings:
     """Decide every setting.
 
@@ -170,17 +98,18 @@ def resolve(
     """
     notices = list(rc.messages())
     problems: list[str] = []
-    found: dict[str, tuple[str, Source]] = {key.field: _lookup(key, folder, env, rc, options or {}) for key in KEYS}
+    found: dict[str, tuple[str, ValueSource]] = {
+        key.field: _lookup(key, folder, env, rc, options or {}) for key in KEYS
+    }
     values: dict[str, Any] = {}
     for key in KEYS:
         given, source = found[key.field]
         values[key.field], told = _read(key, given, source, found)
         if told and key.kind.lenient:
-            notices.append(f"{told}; {_as_text(values[key.field])} is taken")
+            notices.append(f"{told}; {as_text(values[key.field])} is taken")
         elif told:
             problems.append(told)
-    if problems:
-        raise ConfigurationError(_told(problems))
+    refuse_values(problems)
     sources = {name: source for name, (_, source) in found.items()}
     values["review_mode"] = _review_mode(values["review_mode"], values["review_enabled"], sources)
     values["review_enabled"] = values["review_mode"] != "off"
@@ -188,48 +117,35 @@ def resolve(
     return Settings(**values, ralph_dir=folder.shown, rc_file=rc.shown, sources=sources, notices=tuple(notices))
 
 
-def _told(problems: list[str]) -> str:
-    if len(problems) == 1:
-        return f"{problems[0]}\n  next: correct it"
-    listed = "".join(f"\n  {problem}" for problem in problems)
-    return f"{len(problems)} settings can't be used:{listed}\n  next: correct them"
-
-
 def _lookup(
-    key: Key, folder: Folder, env: Mapping[str, str], rc: Rc, options: Mapping[str, Given]
-) -> tuple[str, Source]:
-    if (given := options.get(key.field)) is not None:
-        return given.text, Source("option", given.option, "on the command line")
-    for name in filter(None, (key.alias, key.name)):
-        if env.get(name) or (key.empty_counts and name in env):
-            return env[name], Source("environment", name, "in the environment")
-    if key.in_file and (entry := rc.entries.get(key.in_file)) is not None:
-        via = f" (through {entry.via} in the environment)" if entry.via else ""
-        return entry.value, Source("file", key.in_file, f"in {rc.shown} line {entry.line}{via}")
-    if key.field == "platform_driver" and (platform := _platform_of_config(folder)):
-        return platform, Source("default", "platform", "in bmalph/config.json")
-    return key.default, Source("default", key.in_file or key.name, "by default")
+    key: SettingKey, folder: Folder, env: Mapping[str, str], rc: Rc, options: Mapping[str, GivenOption]
+) -> tuple[str, ValueSource]:
+    given, source = look_up(key, options, env, rc.entries, rc.shown)
+    if key.field == "platform_driver" and source.kind == "default" and (platform := _platform_of_config(folder)):
+        return platform, ValueSource("default", "platform", "in bmalph/config.json")
+    return given, source
 
 
-def _read(key: Key, given: str, source: Source, found: Mapping[str, tuple[str, Source]]) -> tuple[Value, str]:
+def _read(
+    key: SettingKey, given: str, source: ValueSource, found: Mapping[str, tuple[str, ValueSource]]
+) -> tuple[Value, str]:
     """Return the value, and what is wrong with it."""
     if key.field == "write_timeout_override" and not given:
         return None, ""
-    try:
-        return key.kind.read(given), ""
-    except Refused as refused:
-        if key.field == "platform_driver" and source.kind == "option" and given and "\0" not in given:
-            return given, ""  # our own --driver also takes a path
-        if key.field == "permission_mode" and found["platform_driver"][0] != "claude-code":
-            return given, ""
-        gates = found["test_command"][0] or found["quality_gates"][0]
-        if key.field in ("quality_gate_mode", "quality_gate_timeout") and not gates:
-            return key.kind.read(key.default), ""
-        shown = given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        return key.kind.instead, f"{source.name} is {shown!r} {source.where}: expected {refused}"
+    value, told = read_value(key, given, source)
+    if not told:
+        return value, ""
+    if key.field == "platform_driver" and source.kind == "option" and given and "\0" not in given:
+        return given, ""  # our own --driver also takes a path
+    if key.field == "permission_mode" and found["platform_driver"][0] != "claude-code":
+        return given, ""
+    gates = found["test_command"][0] or found["quality_gates"][0]
+    if key.field in ("quality_gate_mode", "quality_gate_timeout") and not gates:
+        return key.kind.read(key.default), ""
+    return value, told
 
 
-def _review_mode(mode: str, enabled: bool, sources: Mapping[str, Source]) -> str:
+def _review_mode(mode: str, enabled: bool, sources: Mapping[str, ValueSource]) -> str:
     """Let REVIEW_ENABLED=true turn a mode ``off`` into ``enhanced``, unless a stronger source says off.
 
     `bmalph run` puts REVIEW_MODE=off into the environment, and a file's REVIEW_ENABLED=true must not win over it.
@@ -239,7 +155,7 @@ def _review_mode(mode: str, enabled: bool, sources: Mapping[str, Source]) -> str
     return "enhanced" if enabled and mode == "off" and not stronger else mode
 
 
-def _prompt(given: str, source: Source, folder: Folder) -> str:
+def _prompt(given: str, source: ValueSource, folder: Folder) -> str:
     """A file's PROMPT_FILE counts from the project, else (as the template says of it) from the loop's folder."""
     if not given:
         return f"{folder.shown}/PROMPT.md"
@@ -258,11 +174,5 @@ def _platform_of_config(folder: Folder) -> str:
     return platform if platform in _WITH_DRIVERS else ""
 
 
-def _own(key: Key) -> bool:
+def _own(key: SettingKey) -> bool:
     return key.name.startswith(("RALPH_BRIDGE_", "_"))
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

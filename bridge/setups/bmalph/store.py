@@ -2,57 +2,37 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge import records, timestamps
-from bridge.files import write_atomic
 from bridge.loop.context import context_for
-from bridge.loop.events import (
-    DenialHelp,
-    IterationEnded,
-    IterationStarted,
-    LeftoversEnded,
-    LoopEnded,
-    LoopInterrupted,
-    Notice,
-    RunProgress,
-    Waiting,
-)
-from bridge.loop.logs import LiveLog
 from bridge.loop.outcome import build_outcome, left_session
 from bridge.loop.plan import Plan, parse_plan
-from bridge.loop.store import Store
-from bridge.setups.bmalph.files import breaker, crash, logs, sessions, small, status
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.setups.bmalph.recording import Recorder
 from bridge.setups.bmalph.rules import gates
-from bridge.setups.bmalph.rules.exits import track
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewFacts, findings_text, review, review_due
+from bridge.setups.bmalph.rules.stories import track
+from bridge.setups.dot_ralph.files import breaker, sessions, small
+from bridge.setups.dot_ralph.store import FolderStore, keep_stream
 from bridge.turn.driver import DriverTool
-from bridge.turn.logs import MB
-from bridge.turn.tool import TurnLogs, TurnRequest
+from bridge.turn.tool import TurnRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
-    from pathlib import Path
 
-    from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings, Turn
-    from bridge.setups.bmalph.files.logs import Level
-    from bridge.setups.bmalph.layout import Folder
     from bridge.setups.bmalph.settings import Settings
-    from bridge.turn.tool import TurnResult
+    from bridge.setups.dot_ralph.files.logs import Level
+    from bridge.setups.dot_ralph.folder import Folder
 
 
-class BmalphStore(Store[BmalphState, BmalphOutcome]):
+class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
     """The store of one run of the loop.
 
     Args:
@@ -74,41 +54,20 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         on_log: Callable[[Level, str], None] = lambda _level, _line: None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.folder = folder
+        super().__init__(folder, settings, loop, on_log=on_log, now=now)
         self.settings = settings
-        self._loop = loop
         self._gates = gate_settings(settings)
         self._review = review_settings(folder, settings)
         self._reviewed = self._review.last_head
-        self._on_log = on_log
-        self._now = now
-        self._live_log = LiveLog(folder / "live.log", now=now)
-        self._recorder = Recorder(folder, settings, driver=driver, started=timestamps.iso(now()), log=self.log)
-
-    @property
-    def logs(self) -> Path:
-        """The folder of the logs."""
-        return self.folder.logs
+        self.writer: Recorder = Recorder(
+            folder, settings, driver=driver, started=timestamps.iso(now()), log=self.log
+        )
 
     # -- before a turn -------------------------------------------------------------------------------
 
-    def open(self, active: ActiveRun) -> Iterable[str]:
-        """Sort what a crashed run left, start the session."""
-        with records.usable(self.folder.logs):
-            self.folder.logs.mkdir(parents=True, exist_ok=True)
-        now = self._now()
-        sorted_out = crash.sort_out(self.folder, active.before, now)
-        sessions.start_session(self.folder, now)
-        logs.prune_run_logs(self.folder, self.settings.run_logs_keep)
-        for line in self.settings.notices:  # said on stderr already, where a dashboard's user never looks
-            self._write_log("WARN", line)
-        for line in (*active.notices, *sorted_out):
-            self.log("INFO", line)
-        return (*active.notices, *sorted_out)
-
     def load(self, state: BmalphState) -> tuple[BmalphState, Iterable[str]]:
         """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
-        folder, now = self.folder, self._now()
+        folder, now = self.folder, self.now()
         sessions.touch_session(folder, now)
         small.reset_calls(folder, now)
         if not (folder / ".exit_signals").exists():
@@ -147,15 +106,11 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         return None if text is None else parse_plan(text)
 
     def begin_turn(self, state: BmalphState, plan: Plan | None, session: str | None) -> TurnRequest:
-        """Keep the logs of all turns within their bound; name this one's, which carry the time."""
-        most = int(self.settings.turn_logs_mb * MB)
-        logs.bound_run_logs(self.folder, most, lambda line: self.log("INFO", line))
-        made = logs.new_run_logs(self.folder, self._now())
-        stream = made.stream if self._loop.live else None
+        """Name the logs of the turn, and say what the agent is told beside its prompt."""
         return TurnRequest(
             state.iteration + 1,
-            self._loop.prompt,
-            TurnLogs(made.output, made.stderr, stream),
+            self.loop.prompt,
+            self.new_logs(),
             context=context_of(state, plan, resumed=session is not None),
             session=session,
         )
@@ -172,7 +127,7 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
             now=turn.now,
             changes=turn.changes,
             plans=plans,
-            promise=self._loop.promise,
+            promise=self.loop.promise,
             last_length=state.output_length,
         )
         analysis = outcome.analysis
@@ -181,8 +136,8 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
             before = plans[0].done if plans[0] else 0
             found = track(analysis.tasks_completed_this_loop, before, plans[1].done if plans[1] else before)
             outcome = replace(outcome, analysis=analysis.tracked(found.delta, mismatch=found.mismatch))
-        if turn.command.live and self._loop.resume and outcome.failure is None:
-            _keep_stream(turn.result, turn.request.logs)
+        if turn.command.live and self.loop.resume and outcome.failure is None:
+            keep_stream(turn.result, turn.request.logs)
         if turn.sessions:
             outcome = replace(outcome, session_id=left_session(outcome, turn.tool, turn.request))
         return outcome
@@ -194,8 +149,8 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         found = gates.check(
             self._gates,
             outcome.analysis,
-            project=self._loop.project,
-            env=self._loop.environment,
+            project=self.loop.project,
+            env=self.loop.environment,
             loop=turn.request.number,
             now=turn.now,
         )
@@ -224,70 +179,19 @@ class BmalphStore(Store[BmalphState, BmalphOutcome]):
         )
         if not review_due(wanted.mode, facts):
             return state
-        for event in review(turn.tool.driver, wanted, self._loop, turn, last_head=self._reviewed):
+        for event in review(turn.tool.driver, wanted, self.loop, turn, last_head=self._reviewed):
             if isinstance(event, ReviewEnded):
                 self._reviewed = event.head
                 state = replace(state, findings=event.findings or state.findings)
             yield event
         return state
 
-    # -- what the loop tells -------------------------------------------------------------------------
-
-    def show(self, data: bytes) -> None:
-        """Append to ``live.log``."""
-        self._live_log.write(data)
-
     def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write what follows from an event."""
-        now = self._now()
-        match event:
-            case IterationStarted():
-                self._live_log.begin(f"Loop #{event.iteration}")
-                self._recorder.started_run(event, now)
-            case IterationEnded():
-                self._live_log.close()
-                self._recorder.ended_run(event, now)
-            case Waiting():
-                self._recorder.waiting(event, now)
-            case ReviewEnded():
-                self._recorder.reviewed(event)
-            case LoopEnded():
-                self._recorder.ended(event, now)
-            case LoopInterrupted():
-                self._live_log.close()
-                self._recorder.interrupted(event, now)
-            case _:
-                self._log_event(event, now)
-        return ()
-
-    def _log_event(self, event: LoopEvent, now: float) -> None:
-        """Write what only the log, or who watches, wants to know."""
-        match event:
-            case RunProgress():
-                status.write_running(
-                    self.folder, poll=event.count, elapsed=event.elapsed, last_line=event.last_line, now=now
-                )
-                if self.settings.verbose:
-                    self.log("INFO", f"{int(event.elapsed)} s: {event.tool or event.last_line}"[:300])
-            case DenialHelp():  # on a terminal it is shown as it is
-                for line in filter(None, event.text.split("\n")):
-                    self._write_log("WARN", line)
-            case Notice():
-                self.log("WARN", event.text)
-            case LeftoversEnded():
-                self.log("INFO", str(event))
-
-    def close(self) -> None:
-        """Let go of the log that people watch."""
-        self._live_log.close()
-
-    def log(self, level: Level, message: str) -> None:
-        """Write one line to ``ralph.log``, and pass it on."""
-        self._on_log(level, self._write_log(level, message))
-
-    def _write_log(self, level: Level, message: str) -> str:
-        most = self.settings.log_max_mb * 1024 * 1024
-        return logs.log(self.folder, level, message, self._now(), max_bytes=most, keep=self.settings.log_keep)
+        if isinstance(event, ReviewEnded):
+            self.writer.reviewed(event)
+            return ()
+        return super().record(event)
 
 
 def context_of(state: BmalphState, plan: Plan | None, *, resumed: bool) -> str:
@@ -301,18 +205,3 @@ def context_of(state: BmalphState, plan: Plan | None, *, resumed: bool) -> str:
         failing=gates.failing_sentences(state.gates),
         findings=findings_text(state.findings),
     )
-
-
-def _keep_stream(result: TurnResult, files: TurnLogs) -> None:
-    """The whole stream of a live turn goes to a file of its own, and its result takes its place."""
-    if files.stream is None:
-        return
-    with suppress(FileNotFoundError):  # the agent has tidied up
-        if result.result is not None:
-            os.replace(files.output, files.stream)
-            write_atomic(files.output, result.result)
-            return
-        try:
-            os.link(files.output, files.stream)
-        except OSError:  # a file system without links
-            shutil.copyfile(files.output, files.stream)

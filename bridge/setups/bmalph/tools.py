@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.bmalph.settings import Settings
 
-__all__ = ["OPTION", "Allowing", "about_tools", "likely_tool", "unknown_tools"]
-
 OPTION = "--allowed-tools"
 """The option whose list has to be right; one that comes from elsewhere costs a warning, as in the original."""
 

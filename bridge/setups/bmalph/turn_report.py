@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridge import records
 from bridge.setups.bmalph import policy
-from bridge.setups.bmalph.files.status import exit_label
 from bridge.setups.bmalph.rules.gates import outcome_of
+from bridge.setups.dot_ralph.files.status import exit_label
 from bridge.stream.analysis import iso
 from bridge.stream.events import Usage
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.loop.events import IterationEnded
-    from bridge.setups.bmalph.files.logs import Level
-    from bridge.setups.bmalph.layout import Folder
+    from bridge.setups.dot_ralph.files.logs import Level
+    from bridge.setups.dot_ralph.folder import Folder
     from bridge.stream.analysis import Analysis
 
 

@@ -37,7 +37,7 @@ class Skipped(Exception):
     """A check can't be made because of something that another check reports; says what."""
 
 
-class CheckResult(NamedTuple):
+class Examined(NamedTuple):
     """What a check found, and what to do about it."""
 
     status: Literal["passed", "failed", "warning"]
@@ -45,22 +45,22 @@ class CheckResult(NamedTuple):
     hint: str = ""
 
 
-def passed(detail: str = "") -> CheckResult:
+def passed(detail: str = "") -> Examined:
     """All is well."""
-    return CheckResult("passed", detail)
+    return Examined("passed", detail)
 
 
-def failed(detail: str, hint: str) -> CheckResult:
+def failed(detail: str, hint: str) -> Examined:
     """A loop would not start, or not do what it is for."""
-    return CheckResult("failed", detail, hint)
+    return Examined("failed", detail, hint)
 
 
-def warned(detail: str, hint: str = "") -> CheckResult:
+def warned(detail: str, hint: str = "") -> Examined:
     """A loop runs, and people should know."""
-    return CheckResult("warning", detail, hint)
+    return Examined("warning", detail, hint)
 
 
-def failed_with(error: BridgeError, hint: str = "") -> CheckResult:
+def failed_with(error: BridgeError, hint: str = "") -> Examined:
     """An error of ours as a failure; `hint` where it names no next step itself."""
     what, _, next_step = str(error).partition("\n  next: ")
     return failed(what, next_step or hint)
@@ -79,7 +79,7 @@ class DoctorCheck(Generic[C_contra]):
     """
 
     label: str
-    run: Callable[[C_contra], CheckResult]
+    run: Callable[[C_contra], Examined]
     timeout: float = 15.0
     fix: Callable[[C_contra], str] | None = None
 
@@ -89,7 +89,7 @@ class DoctorFinding(NamedTuple):
 
     Attributes:
         id, label: the check's.
-        status, detail, hint: of its :class:`CheckResult`.
+        status, detail, hint: of its :class:`Examined`.
         fixed: what was done about it already; '' when nothing was.
         fixable: the check knows how to do what is safe of its hint.
     """
@@ -123,8 +123,8 @@ def examine(case: C, checks: Mapping[str, DoctorCheck[C]], *, fix: bool = False)
         yield DoctorFinding(name, check.label, *answer, fixed, check.fix is not None and bool(answer.hint))
 
 
-def _bounded(check: DoctorCheck[C], look: Callable[[], CheckResult]) -> CheckResult:
-    found: list[CheckResult] = []
+def _bounded(check: DoctorCheck[C], look: Callable[[], Examined]) -> Examined:
+    found: list[Examined] = []
     # A thread that hangs (a file on a dead network mount) is left behind; it doesn't keep the process.
     worker = threading.Thread(target=lambda: found.append(look()), daemon=True)
     worker.start()
@@ -134,8 +134,8 @@ def _bounded(check: DoctorCheck[C], look: Callable[[], CheckResult]) -> CheckRes
     return found[0]
 
 
-def _fixed(fix: Callable[[C], str], case: C) -> CheckResult:
-    def run(case: C) -> CheckResult:
+def _fixed(fix: Callable[[C], str], case: C) -> Examined:
+    def run(case: C) -> Examined:
         try:
             return passed(fix(case))
         except Skipped:
@@ -144,7 +144,7 @@ def _fixed(fix: Callable[[C], str], case: C) -> CheckResult:
     return _guarded(run, case)
 
 
-def _guarded(run: Callable[[C], CheckResult], case: C) -> CheckResult:
+def _guarded(run: Callable[[C], Examined], case: C) -> Examined:
     try:
         return run(case)
     except Skipped as why:

@@ -13,7 +13,7 @@ from bridge.loop import runs
 from bridge.loop.lock import one_loop
 from bridge.process import leftovers, table
 from bridge.setups import unserved as others
-from bridge.setups.diagnosis import Case, CheckResult, Skipped, ask, failed, failed_with, passed, warned
+from bridge.setups.diagnosis import Case, Examined, Skipped, ask, failed, failed_with, passed, warned
 from bridge.setups.projects import at_work, other_folders
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _LITTLE_FREE = 1024 * 1024 * 1024
 # -- the machine and the project -------------------------------------------------------------------------
 
 
-def bash(case: Case) -> CheckResult:
+def bash(case: Case) -> Examined:
     """Bash is what drivers run in; 3.2 is enough."""
     found = shutil.which("bash", path=case.env.get("PATH"))
     if found is None:
@@ -43,7 +43,7 @@ def bash(case: Case) -> CheckResult:
     return passed(f"{version[0].removeprefix('version ')}, {found}")
 
 
-def jq(case: Case) -> CheckResult:
+def jq(case: Case) -> Examined:
     """Drivers may call jq; the loop itself does not need it."""
     found = shutil.which("jq", path=case.env.get("PATH"))
     if found is None:
@@ -54,7 +54,7 @@ def jq(case: Case) -> CheckResult:
     return passed(found)
 
 
-def git(case: Case) -> CheckResult:
+def git(case: Case) -> Examined:
     """Progress is measured by git, from a first commit on."""
     if shutil.which("git", path=case.env.get("PATH")) is None:
         return failed("git is not on PATH", "install git")
@@ -71,7 +71,7 @@ def git(case: Case) -> CheckResult:
     return passed(f"branch: {branch}")
 
 
-def disk(case: Case) -> CheckResult:
+def disk(case: Case) -> Examined:
     """A full disk loses the state of a loop."""
     seen = os.statvfs(case.project)
     free = seen.f_bavail * seen.f_frsize
@@ -83,7 +83,7 @@ def disk(case: Case) -> CheckResult:
     return warned(room, "a long loop may need more") if free < _LITTLE_FREE else passed(room)
 
 
-def unserved(case: Case) -> CheckResult:
+def unserved(case: Case) -> Examined:
     """A loop refuses to start where something is asked for that it would have to pass over."""
     try:
         others.refuse(case.project, case.env)
@@ -115,7 +115,7 @@ def ignore(case: Case, names: Sequence[str], patterns: Iterable[str]) -> str:
     return f"added to {ignoring.FILE}: {', '.join(added)}" if added else ""
 
 
-def orphans(case: Case, folder: Path) -> CheckResult:
+def orphans(case: Case, folder: Path) -> Examined:
     """Agents that go on working after their loop has gone; `folder` holds the loop's state."""
     if at_work(case.project) is not None:
         return passed("a loop is at work")
@@ -144,7 +144,7 @@ def end_orphans(case: Case, folder: Path) -> str:
 # -- a script, and its CLI -------------------------------------------------------------------------------
 
 
-def contract(script: Path, name: str) -> CheckResult:
+def contract(script: Path, name: str) -> Examined:
     """The script meets the contract; `name` is its path as people in the project would write it."""
     from bridge.verify.engine import verify
     from bridge.verify.model import ScriptFinished, Severity
@@ -169,13 +169,13 @@ def find(binary: str, case: Case) -> str | None:
     return shutil.which(path, path=case.env.get("PATH"))
 
 
-def installed(binary: str, case: Case) -> CheckResult:
+def installed(binary: str, case: Case) -> Examined:
     """The CLI is installed where a loop looks for it."""
     found = find(binary, case)
     return failed(f"{binary} is not on PATH", _install(binary, case)) if found is None else passed(found)
 
 
-def new_enough(binary: str, least: str | None, case: Case) -> CheckResult:
+def new_enough(binary: str, least: str | None, case: Case) -> Examined:
     """The CLI is as new as its script needs it, as far as both say.
 
     Raises:
@@ -199,7 +199,7 @@ def new_enough(binary: str, least: str | None, case: Case) -> CheckResult:
     return passed(f"{seen[0]} (at least {least})")
 
 
-def options(script: Path, name: str, binary: str, case: Case) -> CheckResult:
+def options(script: Path, name: str, binary: str, case: Case) -> Examined:
     """The CLI knows every option that the script passes: the short form of ``ralph-bridge drift``.
 
     Raises:

@@ -192,17 +192,18 @@ def driver_of(
         allowed_tools: by ``--allowed-tools``, or None.
     """
     from bridge.setups.bmalph import rc
-    from bridge.setups.bmalph.layout import locate
     from bridge.setups.bmalph.opening import open_driver, settings_of
-    from bridge.setups.bmalph.settings import Given, resolve
+    from bridge.setups.bmalph.settings import resolve
     from bridge.setups.bmalph.tools import OPTION, about_tools
+    from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.dot_ralph.keys import GivenOption
 
     folder = locate(project)
     options = settings_of(extra)
     if named:
-        options["platform_driver"] = Given("--driver", os_text(named))
+        options["platform_driver"] = GivenOption("--driver", os_text(named))
     if allowed_tools is not None:
-        options["allowed_tools"] = Given(OPTION, os_text(allowed_tools))
+        options["allowed_tools"] = GivenOption(OPTION, os_text(allowed_tools))
     settings = resolve(folder, env=os.environ, rc=rc.read(folder, os.environ), options=options)
     for notice in settings.notices:
         tell(notice)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge.git.repository import Files
+from bridge.loop.caps import Caps, read_caps
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.store import LoopSettings
@@ -36,6 +37,7 @@ class PlainSettings:
         timeout: seconds that one turn may take; None: any number.
         retry_seconds: the first pause after a failed turn; None: as the environment says.
         live: show output while it comes.
+        caps: what the run may use; the environment fills in what isn't set.
         promise: a completion promise that ends the loop; None: none.
         resume: resume the session of the turn before.
         env: the environment; this process's own.
@@ -48,6 +50,7 @@ class PlainSettings:
     timeout: float | None = TURN_MINUTES * 60
     retry_seconds: float | None = None
     live: bool = True
+    caps: Caps = field(default_factory=Caps)
     promise: str | None = None
     resume: bool = True
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -71,6 +74,7 @@ def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
         live=given.live,
         promise=given.promise,
         timeout=given.timeout,
+        caps=given.caps.over(read_caps(given.env)),
         resume=given.resume,
         env=given.env,
         files=FILES,

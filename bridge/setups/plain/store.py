@@ -26,7 +26,7 @@ from bridge.loop.events import (
 from bridge.loop.logs import LiveLog, log_line
 from bridge.loop.outcome import Outcome, build_outcome, left_session
 from bridge.loop.plan import Plan, parse_plan
-from bridge.loop.policy import LoopState, Verdict
+from bridge.loop.policy import LIMITS, LoopState, Verdict
 from bridge.loop.runs import sweep
 from bridge.loop.store import Store
 from bridge.session_id import validate_session_id
@@ -178,7 +178,7 @@ class PlainStore(Store[LoopState, Outcome]):
                 self._write_status(event.iteration, "executing", "running")
             case IterationEnded():
                 self._ended_turn(event)
-            case Waiting(first=True, reason="api_limit" | "rate_limit"):
+            case Waiting(first=True) if event.reason in LIMITS:
                 self._write_status(event.iteration, event.reason, "paused")
             case Notice():
                 self.log("WARN", event.text)

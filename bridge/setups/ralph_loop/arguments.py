@@ -21,7 +21,7 @@ MODES = (*LOOP_MODES, "update", "sandbox", "help")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RalphRequest:
     """What is asked for.
 
     Attributes:
@@ -48,7 +48,7 @@ class Refusal:
     usage: str = ""
 
 
-def parse(words: Sequence[str]) -> Request | Refusal:
+def parse(words: Sequence[str]) -> RalphRequest | Refusal:
     """Read a command line as the controller does.
 
     >>> parse(["plan", "3", "build"])
@@ -56,7 +56,7 @@ def parse(words: Sequence[str]) -> Request | Refusal:
     >>> parse(["frobnicate"])
     Refusal(status=1, message='Error: unknown argument: frobnicate', usage='stderr')
     """
-    request = Request("", process="--process" in words)
+    request = RalphRequest("", process="--process" in words)
     for word in (each for each in words if each != "--process"):
         if word in ("-h", "--help"):
             return Refusal(0, usage="stdout")

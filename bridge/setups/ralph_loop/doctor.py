@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import BridgeError
 from bridge.loop.standing import standing
 from bridge.setups import standin
-from bridge.setups.diagnosis import CheckResult, DoctorCheck, Skipped, checks, failed, failed_with, passed, warned
+from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
 from bridge.setups.ralph_loop import preflight
-from bridge.setups.ralph_loop.arguments import Request
+from bridge.setups.ralph_loop.arguments import RalphRequest
 from bridge.setups.ralph_loop.detect import NAME
 from bridge.setups.ralph_loop.opening import loaded
 from bridge.setups.ralph_loop.overview import last_session
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
-from bridge.setups.ralph_loop.settings import Options
+from bridge.setups.ralph_loop.settings import RalphOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bridge.setups.model import Setup
     from bridge.setups.ralph_loop.settings import Config
 
-__all__ = ["CHECKS", "NAME", "Case"]
+__all__ = ["CHECKS", "NAME", "RalphCase"]
 
 _TEMPLATES = ("plan.md", "build.md")
 
@@ -49,7 +49,7 @@ class LoadedAgent(NamedTuple):
     config: Config
 
 
-class Case:
+class RalphCase:
     """What the checks get to see; ``config`` is code, and is sourced once.
 
     Args:
@@ -73,7 +73,12 @@ class Case:
         """What loading the agent has shown, or why that can't be done, with the controller's words."""
         try:
             with loaded(
-                self.setup, Request("build"), Options(), lambda _text: None, env=dict(self.env), timeout=10
+                self.setup,
+                RalphRequest("build"),
+                RalphOptions(),
+                lambda _text: None,
+                env=dict(self.env),
+                timeout=10,
             ) as (agent, config):
                 runs = bool(agent.cli) and agent.shell.call("command", "-v", "--", agent.cli).ok
                 return LoadedAgent(agent.script, agent.cli, runs, config)
@@ -92,17 +97,17 @@ class Case:
         return self.outcome
 
 
-def _kind(case: Case) -> CheckResult:
+def _kind(case: RalphCase) -> Examined:
     return passed(f"ralph-loop: {', '.join(case.setup.evidence)}")
 
 
-def _controller(case: Case) -> CheckResult:
+def _controller(case: RalphCase) -> Examined:
     if standin.state_of(case.setup.controller) is standin.StandInState.ORIGINAL:
         return passed("the original (`ralph-bridge adopt` stands in for it)")
     return passed("ralph-bridge stands in for it")
 
 
-def _config(case: Case) -> CheckResult:
+def _config(case: RalphCase) -> Examined:
     found = case.outcome
     if isinstance(found, BridgeError):
         return failed_with(found)
@@ -113,12 +118,12 @@ def _config(case: Case) -> CheckResult:
     return passed(f"{seen}: {case.name_of(found.script)}")
 
 
-def _contract(case: Case) -> CheckResult:
+def _contract(case: RalphCase) -> Examined:
     script = case.loaded.script
     return checks.contract(script, case.name_of(script))
 
 
-def _available(case: Case) -> CheckResult:
+def _available(case: RalphCase) -> Examined:
     found = case.loaded
     if not found.program:
         return failed(f"{case.name_of(found.script)} does not set AGENT_CLI", "let it name its program")
@@ -127,12 +132,12 @@ def _available(case: Case) -> CheckResult:
     return checks.installed(found.program, case)
 
 
-def _options(case: Case) -> CheckResult:
+def _options(case: RalphCase) -> Examined:
     found = case.loaded
     return checks.options(found.script, case.name_of(found.script), found.program, case)
 
 
-def _repository(case: Case) -> CheckResult:
+def _repository(case: RalphCase) -> Examined:
     try:
         preflight.repository(case.project, strict=False)
     except BridgeError as error:
@@ -140,7 +145,7 @@ def _repository(case: Case) -> CheckResult:
     return passed()
 
 
-def _specs(case: Case) -> CheckResult:
+def _specs(case: RalphCase) -> Examined:
     name = case.loaded.config.specs_dir
     folder = case.project / name
     if not folder.is_dir():
@@ -150,7 +155,7 @@ def _specs(case: Case) -> CheckResult:
     return passed(shown) if count else warned(f"{name}/ has no .md file", "write one")
 
 
-def _prompts(case: Case) -> CheckResult:
+def _prompts(case: RalphCase) -> Examined:
     folder = case.home / "prompts"
     missing = [name for name in _TEMPLATES if not (folder / name).is_file()]
     if missing:
@@ -161,7 +166,7 @@ def _prompts(case: Case) -> CheckResult:
     return passed(", ".join(case.name_of(folder / name) for name in _TEMPLATES))
 
 
-def _plan(case: Case) -> CheckResult:
+def _plan(case: RalphCase) -> Examined:
     path = case.home / PLAN_FILE
     if not path.is_file():
         return passed("none yet: the first run plans")
@@ -179,35 +184,35 @@ def _plan(case: Case) -> CheckResult:
     return passed(seen)
 
 
-def _ignored(case: Case) -> CheckResult:
+def _ignored(case: RalphCase) -> Examined:
     folder = case.name_of(case.home / "logs") + "/"
     if not checks.unignored(case, [f"{folder}session.log"]):
         return passed()
     return warned(f"git does not ignore {folder}", f"echo {folder} >> .gitignore")
 
 
-def _ignore(case: Case) -> str:
+def _ignore(case: RalphCase) -> str:
     folder = case.name_of(case.home / "logs") + "/"
     # A pattern without a slash before its end would match folders of that name anywhere.
     return checks.ignore(case, [f"{folder}session.log"], [folder if folder.count("/") > 1 else f"/{folder}"])
 
 
-def _lock(case: Case) -> CheckResult:
+def _lock(case: RalphCase) -> Examined:
     where = standing(case.home / "logs")
     if not where.running:
         return passed("no loop is at work")
     return passed(f"a loop is at work: process {where.run.pid if where.run else 'unknown'}")
 
 
-def _orphans(case: Case) -> CheckResult:
+def _orphans(case: RalphCase) -> Examined:
     return checks.orphans(case, case.home / "logs")
 
 
-def _end_orphans(case: Case) -> str:
+def _end_orphans(case: RalphCase) -> str:
     return checks.end_orphans(case, case.home / "logs")
 
 
-def _last(case: Case) -> CheckResult:
+def _last(case: RalphCase) -> Examined:
     session = last_session(case.home)
     if session is None:
         return passed("none yet")
@@ -217,7 +222,7 @@ def _last(case: Case) -> CheckResult:
     return warned(seen, f"tail {case.name_of(session.log)}")
 
 
-CHECKS: Mapping[str, DoctorCheck[Case]] = {
+CHECKS: Mapping[str, DoctorCheck[RalphCase]] = {
     "bash-available": DoctorCheck("bash available", checks.bash),
     "git-repo": DoctorCheck("git repository", _repository),
     "jq-available": DoctorCheck("jq available", checks.jq),

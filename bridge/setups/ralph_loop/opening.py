@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
 from bridge.files import usable
 from bridge.loop.active import ActiveRun
+from bridge.loop.caps import read_caps
 from bridge.loop.events import HookText, LoopEnded
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
@@ -18,10 +19,10 @@ from bridge.loop.runner import run_loop
 from bridge.loop.store import LoopSettings
 from bridge.setups.projects import other_folders
 from bridge.setups.ralph_loop import preflight
-from bridge.setups.ralph_loop.arguments import LOOP_MODES, Refusal, Request, parse
+from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
 from bridge.setups.ralph_loop.controller import original_text
 from bridge.setups.ralph_loop.policy import SessionPolicy, SessionState
-from bridge.setups.ralph_loop.settings import TURN_MINUTES, Session, exit_called, read_config, source_file
+from bridge.setups.ralph_loop.settings import TURN_MINUTES, RalphSession, exit_called, read_config, source_file
 from bridge.setups.ralph_loop.store import SessionStore, own_files
 from bridge.turn.agent import AgentTool, hook_texts
 
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Setup
-    from bridge.setups.ralph_loop.settings import Config, Options
+    from bridge.setups.ralph_loop.settings import Config, RalphOptions
     from bridge.shell import Reply, Shell
 
     Tell = Callable[[HookText], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSession:
     """A session that may start.
 
     Attributes:
@@ -50,7 +51,7 @@ class Opened:
     """
 
     agent: Agent
-    session: Session
+    session: RalphSession
     active: ActiveRun
     store: SessionStore
 
@@ -80,7 +81,9 @@ class Opened:
 
 
 @contextmanager
-def open_loop(setup: Setup, request: Request, options: Options, tell: Callable[[str], None]) -> Iterator[Opened]:
+def open_loop(
+    setup: Setup, request: RalphRequest, options: RalphOptions, tell: Callable[[str], None]
+) -> Iterator[OpenedSession]:
     """Check everything, load the agent and take the lock, all of which is let go of when the block ends.
 
     Args:
@@ -99,7 +102,7 @@ def open_loop(setup: Setup, request: Request, options: Options, tell: Callable[[
 
 
 @contextmanager
-def hold(agent: Agent, session: Session) -> Iterator[Opened]:
+def hold(agent: Agent, session: RalphSession) -> Iterator[OpenedSession]:
     """Keep other loops out of the project while the block runs.
 
     Raises:
@@ -111,12 +114,12 @@ def hold(agent: Agent, session: Session) -> Iterator[Opened]:
     others = other_folders(store.logs, folder)
     tool = f"agent {session.config.agent}"
     with ActiveRun(store.logs, folder, command=sys.argv, tool=tool, others=others) as active:
-        yield Opened(agent, session, active, store)
+        yield OpenedSession(agent, session, active, store)
 
 
 def request_of(
     setup: Setup, words: Sequence[str] = (), *, prompt: str | None = None, max_iterations: int | None = None
-) -> Request:
+) -> RalphRequest:
     """Read what is asked for.
 
     Args:
@@ -141,7 +144,9 @@ def request_of(
 
 
 @contextmanager
-def ready(setup: Setup, request: Request, options: Options, tell: Tell) -> Iterator[tuple[Agent, Session]]:
+def ready(
+    setup: Setup, request: RalphRequest, options: RalphOptions, tell: Tell
+) -> Iterator[tuple[Agent, RalphSession]]:
     """Do the start-up and the checks, and have the agent loaded while the block runs.
 
     Args:
@@ -167,19 +172,23 @@ def ready(setup: Setup, request: Request, options: Options, tell: Tell) -> Itera
             limits=Limits(config.max_iterations, 0, options.max_seconds),
             pauses=replace(wanted.pauses, retry=delay),
             timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
+            caps=options.caps.over(read_caps(os.environ)),
             files=own_files(home, folder),
             graces=wanted.graces,
             turn_log_bytes=wanted.turn_log_bytes,
             hook_seconds=wanted.hook_seconds,
         )
-        yield agent, Session(home, config, job, loop, config.max_retries, wanted.turn_logs_bytes, options.strict)
+        yield (
+            agent,
+            RalphSession(home, config, job, loop, config.max_retries, wanted.turn_logs_bytes, options.strict),
+        )
 
 
 @contextmanager
 def loaded(
     setup: Setup,
-    request: Request,
-    options: Options,
+    request: RalphRequest,
+    options: RalphOptions,
     tell: Tell,
     *,
     env: Mapping[str, str] | None = None,
@@ -217,7 +226,7 @@ def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
         raise SessionRefused(f"Error: {path} is missing: the controller sources it at every start")
 
 
-def _agent(shell: Shell, home: Path, config: Config, options: Options, tell: Tell) -> Agent:
+def _agent(shell: Shell, home: Path, config: Config, options: RalphOptions, tell: Tell) -> Agent:
     from bridge.agent import Agent
 
     script = preflight.agent_script(home, config.agent) if options.agent is None else options.agent

@@ -11,7 +11,7 @@ from bridge.files import usable
 from bridge.setups.ralph_loop.arguments import LOOP_MODES
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
 from bridge.setups.ralph_loop.policy import COMPLETE
-from bridge.setups.ralph_loop.settings import Job
+from bridge.setups.ralph_loop.settings import SessionJob
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,14 +64,14 @@ def default_mode(home: Path) -> str:
     return "build" if plan.is_file() and parse(read(plan)).tasks else "plan"
 
 
-def job(home: Path, folder: Path, config: Config, *, process: bool, prompt_file: str) -> Job:
+def job(home: Path, folder: Path, config: Config, *, process: bool, prompt_file: str) -> SessionJob:
     """Settle what to do, by the checks of the mode."""
     mode = config.mode
     if mode not in LOOP_MODES:
         raise SessionRefused(f"Error: {mode!r} is no mode; expected one of {', '.join(LOOP_MODES)}")
     plan = home / PLAN_FILE
     if mode == "prompt":
-        return Job(mode, _own_prompt(folder, prompt_file), prompt_file, False, plan)
+        return SessionJob(mode, _own_prompt(folder, prompt_file), prompt_file, False, plan)
     if mode == "plan":
         if process:
             _process_files(folder, config)
@@ -85,7 +85,7 @@ def job(home: Path, folder: Path, config: Config, *, process: bool, prompt_file:
         _can_align(config, plan)
         names = ["align-specs.md"]
     template = _template(home, names)
-    return Job(mode, template, str(template), process, plan)
+    return SessionJob(mode, template, str(template), process, plan)
 
 
 def _template(home: Path, names: list[str]) -> Path:

@@ -11,7 +11,7 @@ from bridge.setups.ralph_loop.preflight import process_files, read
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.ralph_loop.settings import Session
+    from bridge.setups.ralph_loop.settings import RalphSession
     from bridge.shell import Shell
 
 _NAME = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", re.ASCII)
@@ -32,7 +32,7 @@ class Prompts:
         session: what is to be done.
     """
 
-    def __init__(self, shell: Shell, session: Session) -> None:
+    def __init__(self, shell: Shell, session: RalphSession) -> None:
         self._shell = shell
         self._session = session
         self._long: dict[str, str] = {}
@@ -69,7 +69,7 @@ class Prompts:
         return fill(read(self._session.job.template), values | self._long)
 
 
-def first_prompt(shell: Shell, session: Session) -> str:
+def first_prompt(shell: Shell, session: RalphSession) -> str:
     """The prompt that the first iteration would get."""
     prompts = Prompts(shell, session)
     if session.job.mode == "build":

@@ -43,6 +43,11 @@ def limited(what: str, until: datetime) -> str:
     return f"API limit: {what}; waiting until {until:%Y-%m-%d %H:%M:%S}"
 
 
+def waits(what: str, until: datetime) -> str:
+    """A limit of the user's is waited out."""
+    return f"{what}; waiting until {until:%Y-%m-%d %H:%M:%S}"
+
+
 def timed_out(limit: str) -> str:
     """The agent's program was ended at its deadline."""
     return f"⚠ Agent ran for too long and was ended ({limit})"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
+from bridge.loop.caps import Caps
 from bridge.setups.ralph_loop.arguments import integer
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _KEYS = ("MODE", "MAX_ITERATIONS", "AGENT", "PROCESS_DIR", "RETRY_DELAY", *DEFAU
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RalphOptions:
     """What is asked for beyond the controller's own words.
 
     Attributes:
@@ -42,6 +43,7 @@ class Options:
         max_seconds: of the session; None: any number.
         turn_seconds: of one run of the agent's program; None: the default.
         retry_delay: seconds before the first repetition; None: as ``config`` says.
+        caps: what the session may use; the environment fills in what isn't set.
     """
 
     agent: str | None = None
@@ -51,6 +53,7 @@ class Options:
     max_seconds: float | None = None
     turn_seconds: float | None = None
     retry_delay: float | None = None
+    caps: Caps = field(default_factory=Caps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SessionJob:
     """What a session is to do.
 
     Attributes:
@@ -115,7 +118,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RalphSession:
     """One run of the loop.
 
     Attributes:
@@ -130,14 +133,14 @@ class Session:
 
     home: Path
     config: Config
-    job: Job
+    job: SessionJob
     loop: LoopSettings
     max_retries: int
     logs_bytes: int
     strict: bool = False
 
 
-def read_config(shell: Shell, path: Path, options: Options, *, mode: str, iterations: str) -> Config:
+def read_config(shell: Shell, path: Path, options: RalphOptions, *, mode: str, iterations: str) -> Config:
     """Source ``config`` and settle what it leaves open.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, HookError, HookExited
-from bridge.files import usable
 from bridge.git.repository import Files
 from bridge.loop.events import (
     IterationEnded,
@@ -22,12 +20,15 @@ from bridge.loop.events import (
     LoopInterrupted,
     Notice,
     ProgramEnded,
+    Waiting,
+    interruption,
 )
 from bridge.loop.policy import Decision, Verdict
 from bridge.loop.store import Store
+from bridge.records import write_text
 from bridge.session_id import validate_session_id
 from bridge.setups.ralph_loop import policy, session_log
-from bridge.setups.ralph_loop.plan import Slices, plan_command, slices
+from bridge.setups.ralph_loop.plan import Slices, parse, plan_command, slices
 from bridge.setups.ralph_loop.policy import Attempt, SessionState
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompt import Prompts
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
     from bridge.loop.store import Turn
-    from bridge.setups.ralph_loop.settings import Session
+    from bridge.setups.ralph_loop.settings import RalphSession
 
 CAPTURE = "last_agent_output"
 
@@ -60,14 +61,14 @@ class SessionStore(Store[SessionState, Attempt]):
         interrupted_by: the signal that has ended the session, or None.
     """
 
-    def __init__(self, agent: Agent, session: Session) -> None:
+    def __init__(self, agent: Agent, session: RalphSession) -> None:
         self.interrupted_by: BaseException | None = None
         self._agent = agent
         self._session = session
         self._began = self._attempt_began = int(time.time())
         self._started = time.monotonic()
         self._iteration = 0
-        self._prompt: str | None = None
+        self._prompt = self.logs / ".ralph_bridge.prompt.md"
         self._last_texts: list[LoopEvent] = []
 
     @property
@@ -107,17 +108,22 @@ class SessionStore(Store[SessionState, Attempt]):
             return Slices(missing=True)
         return slices(read(job.plan), process=job.process, strict=strict)
 
+    def progress(self) -> tuple[int, int] | None:
+        """Count the tasks of the implementation plan."""
+        path = self._session.job.plan
+        if not path.is_file():
+            return None
+        tasks = parse(read(path)).tasks
+        return sum(task.complete for task in tasks), len(tasks)
+
     def begin_turn(self, state: SessionState, _plan: Plan | None, _session: str | None) -> TurnRequest:
         """Write the prompt to a file of its own, which is gone when the program has ended."""
         if state.plan is not None and not state.again:
             self._prompts.take(state.plan)
-        with usable("the prompt's temporary file"):
-            descriptor, self._prompt = tempfile.mkstemp(prefix="ralph-prompt-", suffix=".md")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self._prompts.text().encode("utf-8", "surrogateescape"))
+        write_text(self._prompt, self._prompts.text())
         return TurnRequest(
             number=state.iteration + 1,
-            prompt=self._prompt,
+            prompt=str(self._prompt),
             logs=TurnLogs(self._session.home / CAPTURE, kept=self._log.path),
             attempt=state.retries,
             variables={"SESSION_LOG": str(self._log.path), "session_start": self._began},
@@ -173,6 +179,8 @@ class SessionStore(Store[SessionState, Attempt]):
                 return self._lines(*self._program_ended(event))
             case IterationEnded():
                 return self._lines(session_log.RULE, *self._follows(event))
+            case Waiting(first=True, reason="tokens_per_hour"):
+                return self._lines(session_log.waits(event.detail, event.until))
             case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
                 self._log.line(event.text)
             case LoopEnded():
@@ -251,10 +259,11 @@ class SessionStore(Store[SessionState, Attempt]):
         """A signal, a hook that calls ``exit`` and an error of ours end a session in order, with an exit code."""
         if isinstance(error, KeyboardInterrupt | SystemExit):
             self.interrupted_by = error
-            code = 130 if isinstance(error, KeyboardInterrupt) else error.code
-            names = {130: "interrupted by SIGINT", 143: "ended by SIGTERM", 129: "ended by SIGHUP"}
-            if isinstance(code, int) and code in names:
-                return Decision(Verdict.INCOMPLETE, names[code], status=code)
+            name = interruption(error)[1]
+            if isinstance(error, KeyboardInterrupt):
+                return Decision(Verdict.INCOMPLETE, f"interrupted by {name}", status=130)
+            if isinstance(error.code, int) and name != "exit":
+                return Decision(Verdict.INCOMPLETE, f"ended by {name}", status=error.code)
             return Decision(Verdict.INCOMPLETE, "interrupted", status=1)
         if isinstance(error, HookExited):
             self._last_texts = [*hook_texts(error.stdout, error.stderr)]
@@ -271,10 +280,8 @@ class SessionStore(Store[SessionState, Attempt]):
         self._log.close()
 
     def _remove_prompt(self) -> None:
-        if self._prompt is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(self._prompt)
-            self._prompt = None
+        with suppress(OSError):
+            self._prompt.unlink()
 
 
 def own_files(home: Path, folder: Path) -> Files:

@@ -23,7 +23,7 @@ _ENOUGH_LENGTHS = 3
 _HASHES = 10
 
 
-class Circuit(StrEnum):
+class WiggumCircuit(StrEnum):
     """CLOSED runs, OPEN stops, HALF runs and opens again at the first trip."""
 
     CLOSED = "CLOSED"
@@ -32,7 +32,7 @@ class Circuit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BreakerSettings:
+class WiggumBreakerSettings:
     """When to open. A threshold of 0 is never reached.
 
     Attributes:
@@ -53,7 +53,7 @@ class BreakerSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Breaker:
+class WiggumBreaker:
     """The breaker's state.
 
     Attributes:
@@ -70,7 +70,7 @@ class Breaker:
         opens: how often it has opened.
     """
 
-    state: Circuit = Circuit.CLOSED
+    state: WiggumCircuit = WiggumCircuit.CLOSED
     opened_at: str | None = None
     reason: str = ""
     trip: str = ""
@@ -86,7 +86,7 @@ class Breaker:
     @property
     def is_open(self) -> bool:
         """True when no turn may be started."""
-        return self.state is Circuit.OPEN
+        return self.state is WiggumCircuit.OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def timestamp(now: datetime) -> str:
     return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def cooled_at(breaker: Breaker, settings: BreakerSettings) -> datetime | None:
+def cooled_at(breaker: WiggumBreaker, settings: WiggumBreakerSettings) -> datetime | None:
     """Say when an open circuit may be tried again; None when its time of opening can't be read."""
     opened = parse_iso(breaker.opened_at)
     if opened is None:
@@ -130,7 +130,7 @@ def cooled_at(breaker: Breaker, settings: BreakerSettings) -> datetime | None:
     return datetime.fromtimestamp(opened, UTC) + timedelta(minutes=settings.cooldown_minutes)
 
 
-def before_start(breaker: Breaker, settings: BreakerSettings, now: datetime) -> Breaker:
+def before_start(breaker: WiggumBreaker, settings: WiggumBreakerSettings, now: datetime) -> WiggumBreaker:
     """Get ready for a start: OPEN becomes HALF when its cooldown is over.
 
     The counters stay, so that one more turn of the same kind opens it again.
@@ -140,18 +140,20 @@ def before_start(breaker: Breaker, settings: BreakerSettings, now: datetime) -> 
     until = cooled_at(breaker, settings)
     if settings.cooldown_minutes and (until is None or now < until):
         return breaker
-    return replace(breaker, state=Circuit.HALF, opened_at=None, reason=f"on trial after: {breaker.reason}")
+    return replace(breaker, state=WiggumCircuit.HALF, opened_at=None, reason=f"on trial after: {breaker.reason}")
 
 
-def reset(breaker: Breaker) -> Breaker:
+def reset(breaker: WiggumBreaker) -> WiggumBreaker:
     """Let people decide: OPEN becomes HALF, and all counters begin anew."""
-    state = Circuit.CLOSED if breaker.state is Circuit.CLOSED else Circuit.HALF
-    return Breaker(state=state, reason="reset by hand" if state is Circuit.HALF else "", opens=breaker.opens)
+    state = WiggumCircuit.CLOSED if breaker.state is WiggumCircuit.CLOSED else WiggumCircuit.HALF
+    return WiggumBreaker(
+        state=state, reason="reset by hand" if state is WiggumCircuit.HALF else "", opens=breaker.opens
+    )
 
 
 def record(
-    breaker: Breaker, evidence: Evidence, settings: BreakerSettings, now: datetime
-) -> tuple[Breaker, Tripped]:
+    breaker: WiggumBreaker, evidence: Evidence, settings: WiggumBreakerSettings, now: datetime
+) -> tuple[WiggumBreaker, Tripped]:
     """Take in a turn."""
     counted = _counted(breaker, evidence)
     reached, warnings = _conditions(counted, evidence, settings, breaker.output_lengths)
@@ -159,19 +161,19 @@ def record(
         trip, reason = reached
         opened = replace(
             counted,
-            state=Circuit.OPEN,
+            state=WiggumCircuit.OPEN,
             opened_at=timestamp(now),
             reason=reason,
             trip=trip,
             opens=counted.opens + 1,
         )
         return opened, Tripped(trip, warnings)
-    if counted.state is Circuit.HALF and evidence.changed:
-        counted = replace(counted, state=Circuit.CLOSED, reason="", trip="")
+    if counted.state is WiggumCircuit.HALF and evidence.changed:
+        counted = replace(counted, state=WiggumCircuit.CLOSED, reason="", trip="")
     return counted, Tripped("", warnings)
 
 
-def _counted(breaker: Breaker, evidence: Evidence) -> Breaker:
+def _counted(breaker: WiggumBreaker, evidence: Evidence) -> WiggumBreaker:
     idle = breaker.no_change_count
     if evidence.changed is not None:
         idle = 0 if evidence.changed else idle + 1
@@ -199,7 +201,7 @@ def _counted(breaker: Breaker, evidence: Evidence) -> Breaker:
 
 
 def _conditions(
-    breaker: Breaker, evidence: Evidence, settings: BreakerSettings, before: tuple[int, ...]
+    breaker: WiggumBreaker, evidence: Evidence, settings: WiggumBreakerSettings, before: tuple[int, ...]
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
     """Return the first condition that opens the circuit with its reason, or None; and what only warns."""
     same, idle = breaker.same_error_count, breaker.no_change_count

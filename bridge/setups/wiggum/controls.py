@@ -19,10 +19,10 @@ from bridge.setups.wiggum.checkpoints import Restored, listed, restore
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.plugin import read_plugin
 from bridge.setups.wiggum.policy import all_done, closed, with_items
-from bridge.setups.wiggum.state import State
+from bridge.setups.wiggum.state import WiggumState
 
 if TYPE_CHECKING:
-    from bridge.git.work import Probe
+    from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import Layout
 
 
@@ -110,12 +110,12 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
     return Stopped(True, f"stopped after iteration {state.iteration}")
 
 
-def close_interrupted(layout: Layout, probe: Probe, now: datetime) -> State:
+def close_interrupted(layout: Layout, probe: WorkDetector, now: datetime) -> WiggumState:
     """Close the state of a loop that was told to end in the middle of a turn; its work is kept.
 
     The caller holds the project's lock, and no agent runs any more.
     """
-    state, _ = turns.recover(layout, probe, files.load(layout) or State(), now)
+    state, _ = turns.recover(layout, probe, files.load(layout) or WiggumState(), now)
     state = closed(state, "cancelled", "stopped by hand", now)
     files.finish(layout, state)
     files.clear_cancel(layout)
@@ -136,7 +136,7 @@ def reset(layout: Layout) -> str:
         if state is None:
             raise ConfigurationError(f"there is no loop in {layout.project}\n  next: ralph-bridge wiggum start")
         after = breakers.reset(state.breaker)
-        if state.outcome is None or state.breaker.state is not breakers.Circuit.CLOSED:
+        if state.outcome is None or state.breaker.state is not breakers.WiggumCircuit.CLOSED:
             files.save(layout, replace(state, breaker=after))
     message = f"circuit breaker: {state.breaker.state} -> {after.state}, counters are 0"
     files.log(layout, f"reset by hand; {message}")

@@ -14,7 +14,7 @@ from bridge.git.repository import Files
 from bridge.loop.logs import append_line
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.progress import Items, read_items
-from bridge.setups.wiggum.state import State, read_state, write_state
+from bridge.setups.wiggum.state import WiggumState, read_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ def log(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "IN
 # -- the state ---------------------------------------------------------------------------------------
 
 
-def load(layout: Layout, *, defaults: State | None = None) -> State | None:
+def load(layout: Layout, *, defaults: WiggumState | None = None) -> WiggumState | None:
     """Read the state; None when there is no file.
 
     Raises:
@@ -136,14 +136,14 @@ def load(layout: Layout, *, defaults: State | None = None) -> State | None:
     return None if text is None else read_state(text, where=str(layout.state), defaults=defaults)
 
 
-def save(layout: Layout, state: State) -> None:
+def save(layout: Layout, state: WiggumState) -> None:
     """Write the state, so that readers see the old or the new one."""
     with usable():
         layout.state.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(layout.state, write_state(state))
 
 
-def finish(layout: Layout, state: State) -> None:
+def finish(layout: Layout, state: WiggumState) -> None:
     """Move the state of a loop that has ended into the archive.
 
     It is saved as ended first: wherever a kill comes, the loop is shown as one that has ended.
@@ -157,7 +157,7 @@ def finish(layout: Layout, state: State) -> None:
         layout.state.unlink(missing_ok=True)
 
 
-def latest_state(layout: Layout) -> State | None:
+def latest_state(layout: Layout) -> WiggumState | None:
     """Read the state of the active loop or, when there is none, of the one that ended last.
 
     Raises:

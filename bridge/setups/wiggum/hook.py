@@ -17,7 +17,7 @@ from bridge.setups.wiggum import files
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.hook_protocol import HookResponse, allow, candidate_projects, fail_open, read_call
 from bridge.setups.wiggum.policy import closed
-from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, State, read_environment
+from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, WiggumState, read_environment
 from bridge.setups.wiggum.transcript import last_message, printed, tool_errors, used_tools
 from bridge.timestamps import parse_iso
 
@@ -139,8 +139,8 @@ class _Hook:
                 state = replace(state, session_id=call.session_id)
             return self._end_turn(layout, state, text)
 
-    def _load(self, layout: Layout) -> State | None:
-        defaults = State(
+    def _load(self, layout: Layout) -> WiggumState | None:
+        defaults = WiggumState(
             mode="hook",
             max_iterations=self.environment.max_iterations or MAX_ITERATIONS,
             completion_promise=self.environment.promise or PROMISE,
@@ -159,8 +159,8 @@ class _Hook:
             found = self.transcript(path)
         return given if found is None else found
 
-    def _end_turn(self, layout: Layout, state: State, text: str) -> HookResponse:
-        from bridge.git.work import Probe
+    def _end_turn(self, layout: Layout, state: WiggumState, text: str) -> HookResponse:
+        from bridge.git.work import WorkDetector
         from bridge.setups.wiggum import turns
 
         now = self.now()
@@ -168,7 +168,7 @@ class _Hook:
             files.finish(layout, closed(state, "cancelled", "stopped by hand", now))
             files.clear_cancel(layout)
             return self.call.allow("the loop was stopped by hand")
-        probe = Probe(layout.project, FILES)
+        probe = WorkDetector(layout.project, FILES)
         path = self.call.transcript
         reply = turns.AgentReply(text, tool_errors=tool_errors(path) if path is not None else ())
         elapsed = now.timestamp() - (parse_iso(state.started_at) or now.timestamp())
@@ -181,7 +181,7 @@ class _Hook:
         state = turns.begin(layout, probe, state, now)
         return self._go_on(layout, state, warnings)
 
-    def _go_on(self, layout: Layout, state: State, warnings: tuple[str, ...]) -> HookResponse:
+    def _go_on(self, layout: Layout, state: WiggumState, warnings: tuple[str, ...]) -> HookResponse:
         from bridge.setups.wiggum.prompt import turn_prompt
 
         call = self.call
@@ -204,7 +204,7 @@ class _Hook:
         message = "; ".join((f"iteration {number}{most}", *items, *warnings))
         return call.block(turn_prompt(prompt, state, number), message)
 
-    def _blocks(self, state: State) -> int:
+    def _blocks(self, state: WiggumState) -> int:
         """Count the stops in a row that were prevented, as the CLI does: a turn that used a tool begins anew.
 
         (Measured with claude 2.1.197: the ninth block of turns that only talk is passed over, turns that use tools

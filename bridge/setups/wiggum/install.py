@@ -29,7 +29,7 @@ _TIMEOUT = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class InstalledFile:
     """A file, and what was done to it: ``created``, ``changed``, ``unchanged``, ``removed`` or ``kept``."""
 
     path: Path
@@ -50,7 +50,7 @@ def is_ours(command: str) -> bool:
     return _OURS.search(command) is not None
 
 
-def install(project: Path, *, local: bool, command: str | None, force: bool) -> list[Change]:
+def install(project: Path, *, local: bool, command: str | None, force: bool) -> list[InstalledFile]:
     """Add the hook to the project's settings and write the command file; both may be repeated.
 
     Args:
@@ -71,7 +71,7 @@ def install(project: Path, *, local: bool, command: str | None, force: bool) -> 
     target = project / ".claude" / "commands" / "ralph.md"
     there = files.read_text(target)
     if there is not None and _MARK not in there and not force:
-        changes.append(Change(target, "kept", "it isn't ours (--force overwrites it)"))
+        changes.append(InstalledFile(target, "kept", "it isn't ours (--force overwrites it)"))
     else:
         # In a session the loop is started by the program that the hook is.
         program = command.rpartition("stop-hook")[0].strip()
@@ -79,23 +79,25 @@ def install(project: Path, *, local: bool, command: str | None, force: bool) -> 
     return changes
 
 
-def uninstall(project: Path, *, local: bool) -> list[Change]:
+def uninstall(project: Path, *, local: bool) -> list[InstalledFile]:
     """Take the hook out of the settings, and remove the command file if it is still as it was written."""
     path = _settings(project, local=local)
     text = _read(path)
     changes = [
-        _written(path, text, without_hook(text, str(path))) if text is not None else Change(path, "unchanged")
+        _written(path, text, without_hook(text, str(path)))
+        if text is not None
+        else InstalledFile(path, "unchanged")
     ]
     target = project / ".claude" / "commands" / "ralph.md"
     there = files.read_text(target)
     given = _ALLOWED.search(there or "")
     if there is None or given is None or there != _command_file(given[1]):
         why = "it isn't as ralph-bridge wrote it" if there is not None else ""
-        changes.append(Change(target, "kept" if there is not None else "unchanged", why))
+        changes.append(InstalledFile(target, "kept" if there is not None else "unchanged", why))
     else:
         with files.usable():
             target.unlink()
-        changes.append(Change(target, "removed"))
+        changes.append(InstalledFile(target, "removed"))
     return changes
 
 
@@ -218,13 +220,13 @@ def _read(path: Path) -> str | None:
             ) from None
 
 
-def _written(path: Path, old: str | None, new: str) -> Change:
+def _written(path: Path, old: str | None, new: str) -> InstalledFile:
     if old == new:
-        return Change(path, "unchanged")
+        return InstalledFile(path, "unchanged")
     with files.usable():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, new)
-    return Change(path, "created" if old is None else "changed")
+    return InstalledFile(path, "created" if old is None else "changed")
 
 
 def _command_file(program: str) -> str:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from bridge.driver import Driver
 from bridge.errors import ConfigurationError
-from bridge.git.work import Probe
+from bridge.git.work import WorkDetector
 from bridge.loop.active import ActiveRun
+from bridge.loop.caps import Caps, read_caps
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
@@ -29,10 +31,11 @@ from bridge.turn.driver import DriverTool
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
+    from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.start import Request
-    from bridge.setups.wiggum.state import EnvironmentDefaults, State
+    from bridge.setups.wiggum.start import StartRequest
+    from bridge.setups.wiggum.state import EnvironmentDefaults, WiggumState
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
@@ -46,6 +49,7 @@ class ToolOptions:
         live: show events as they come, where a driver can.
         timeout: seconds that a turn may take.
         retry_delay: seconds to wait after the first failed turn.
+        caps: what the run may use; the environment fills in what isn't set.
         settings: globals for the script.
         command: for whoever finds the project busy.
     """
@@ -53,6 +57,7 @@ class ToolOptions:
     live: bool = True
     timeout: float = TURN_MINUTES * 60
     retry_delay: float = RETRY_DELAY
+    caps: Caps = field(default_factory=Caps)
     settings: Mapping[str, str] = field(default_factory=dict)
     command: Sequence[str] = field(default_factory=lambda: tuple(sys.argv))
 
@@ -73,11 +78,19 @@ class OuterLoop:
 
     layout: Layout
     active: ActiveRun
-    state: State
+    state: WiggumState
     tool: DriverTool | AgentTool
     settings: LoopSettings
     policy: OuterPolicy
     store: OuterStore
+
+    @property
+    def script(self) -> Driver | Agent:
+        """What the tool runs."""
+        if isinstance(self.tool, AgentTool):
+            return self.tool.agent
+        assert isinstance(self.tool.driver, Driver)
+        return self.tool.driver
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """Run it; see :func:`bridge.loop.runner.run_loop`."""
@@ -87,7 +100,7 @@ class OuterLoop:
 
 @contextmanager
 def open_outer(
-    layout: Layout, request: Request, options: ToolOptions, tell: Callable[[str], None]
+    layout: Layout, request: StartRequest, options: ToolOptions, tell: Callable[[str], None]
 ) -> Iterator[OuterLoop]:
     """Take the project's lock, prepare the state and load the tool, all of which is let go of when the block ends.
 
@@ -102,7 +115,7 @@ def open_outer(
         bridge.errors.LoopRefused, bridge.errors.ConfigurationError: see :func:`bridge.setups.wiggum.start.prepare`.
         bridge.errors.BridgeError: the tool can't be loaded.
     """
-    probe = Probe(layout.project, FILES)
+    probe = WorkDetector(layout.project, FILES)
     with usable():
         layout.folder.mkdir(parents=True, exist_ok=True)
     waits = night(os.environ)
@@ -112,6 +125,7 @@ def open_outer(
         live=options.live,
         resume=False,
         timeout=options.timeout,
+        caps=options.caps.over(read_caps(os.environ)),
         files=FILES,
         graces=waits.graces,
         turn_log_bytes=waits.turn_log_bytes,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import GO_ON, Decision, LoopState, Pauses, Verdict, back_off, limit_wait
 from bridge.setups.wiggum.policy import closed, decide, minutes_over
-from bridge.setups.wiggum.state import State
+from bridge.setups.wiggum.state import WiggumState
 
 if TYPE_CHECKING:
     from bridge.loop.plan import Plan
@@ -31,7 +31,7 @@ class OuterState(LoopState):
         first: no turn of this run is over: however little time there is, one is begun.
     """
 
-    saved: State = field(default_factory=State)
+    saved: WiggumState = field(default_factory=WiggumState)
     cancelled: bool = False
     warnings: tuple[str, ...] = ()
     first: bool = True
@@ -97,7 +97,7 @@ class OuterPolicy:
         return after, Decision(Verdict.CONTINUE, "retry", detail, wait)
 
 
-def ending(saved: State) -> Decision | None:
+def ending(saved: WiggumState) -> Decision | None:
     """Return the end that a state tells of, or None."""
     if saved.outcome is None:
         return None

@@ -18,13 +18,17 @@ from bridge.stream.status import find_promise
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bridge.setups.wiggum.state import State, Turn
+    from bridge.setups.wiggum.state import OpenTurn, WiggumState
 
 EXIT_CODES = {
     "complete": 0,
     "plan_complete": 0,
     "max_iterations": 1,
     "max_minutes": 1,
+    "max_cost": 1,
+    "max_tokens": 1,
+    "cost_unknown": 1,
+    "tokens_unknown": 1,
     "fatal": 5,
     "no_file_changes": 6,
     "repeated_error": 7,
@@ -54,7 +58,7 @@ class TurnFacts:
         tool_errors: what tells the errors that its tools ended with from others.
     """
 
-    turn: Turn
+    turn: OpenTurn
     text: str = ""
     failure: str | None = None
     warnings: tuple[str, ...] = ()
@@ -66,7 +70,7 @@ class TurnFacts:
     tool_errors: tuple[str, ...] = ()
 
 
-def decide(state: State, facts: TurnFacts, now: datetime) -> tuple[State, tuple[str, ...]]:
+def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumState, tuple[str, ...]]:
     """Return the state after a turn, whose `outcome` says whether the loop is over, and warnings for people.
 
     What a failed run says is not believed, except for its call for help.
@@ -98,7 +102,7 @@ def decide(state: State, facts: TurnFacts, now: datetime) -> tuple[State, tuple[
     return (after if outcome is None else closed(after, outcome, reason, now)), warnings
 
 
-def closed(state: State, outcome: str, reason: str, now: datetime) -> State:
+def closed(state: WiggumState, outcome: str, reason: str, now: datetime) -> WiggumState:
     """Return the state of a loop that has ended."""
     return replace(
         state,
@@ -112,7 +116,7 @@ def closed(state: State, outcome: str, reason: str, now: datetime) -> State:
     )
 
 
-def _outcome(after: State, facts: TurnFacts, tripped: breakers.Tripped, over: str) -> tuple[str | None, str]:
+def _outcome(after: WiggumState, facts: TurnFacts, tripped: breakers.Tripped, over: str) -> tuple[str | None, str]:
     turns = _turns(after.iteration)
     if facts.failure is None and find_promise(facts.text, after.completion_promise):
         return "complete", f"the promise {after.completion_promise!r} was given after {turns}"
@@ -130,7 +134,7 @@ def _outcome(after: State, facts: TurnFacts, tripped: breakers.Tripped, over: st
     return None, ""
 
 
-def all_done(state: State, items: Items, ticked: tuple[str, ...] = ()) -> str:
+def all_done(state: WiggumState, items: Items, ticked: tuple[str, ...] = ()) -> str:
     """Return the sentence that the plan is done, where that completes the loop; else ''.
 
     A plan that was done before the loop began is no end: a turn has to have `ticked` the last box. A state in the
@@ -144,14 +148,14 @@ def all_done(state: State, items: Items, ticked: tuple[str, ...] = ()) -> str:
     return f"all {total} items{' of the fix plan' if items.total else ''} are done"
 
 
-def with_items(state: State, items: Items) -> State:
+def with_items(state: WiggumState, items: Items) -> WiggumState:
     """Put the plan's items into a state; without a plan, what another writer's state says stays."""
     if not items.total and not state.run_id:
         return state
     return replace(state, remaining_items=len(items.todo), total_items=items.total, completed_items=items.done)
 
 
-def minutes_over(state: State, elapsed: float) -> str:
+def minutes_over(state: WiggumState, elapsed: float) -> str:
     """Return the sentence that the loop's minutes are over, `elapsed` seconds after its start; else ''."""
     over = state.max_minutes is not None and elapsed >= state.max_minutes * 60
     return f"its {state.max_minutes:g} minutes are over" if over else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bridge.setups.wiggum.state import State
+    from bridge.setups.wiggum.state import WiggumState
 
 TEMPLATES = ("PROMPT.md", "fix_plan.md", "progress.txt")
 _PLACE = re.compile(r"\{(task_name|objective|iteration_count|last_action|remaining_count|completion_promise)\}")
@@ -90,7 +90,7 @@ def with_promise(text: str, promise: str) -> str:
     return f"{text.rstrip()}\n\n## Completion Signal\n{_ONLY}\n<promise>{promise}</promise>\n"
 
 
-def turn_prompt(text: str, state: State, number: int) -> str:
+def turn_prompt(text: str, state: WiggumState, number: int) -> str:
     """Make the prompt of a turn out of PROMPT.md: placeholders filled, the lines of "Current State" up to date."""
     values = {
         "task_name": state.task_name,

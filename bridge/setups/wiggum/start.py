@@ -10,15 +10,15 @@ from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
 from bridge.files import write_atomic
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
-from bridge.setups.wiggum.breaker import BreakerSettings, cooled_at, timestamp
+from bridge.setups.wiggum.breaker import WiggumBreakerSettings, cooled_at, timestamp
 from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
-from bridge.setups.wiggum.state import Checkpointing, EnvironmentDefaults, Mode, State, is_promise
+from bridge.setups.wiggum.state import Checkpointing, EnvironmentDefaults, Mode, WiggumState, is_promise
 from bridge.setups.wiggum.task import TaskFiles, digest, name_of, settle, write
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bridge.git.work import Probe
+    from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import Layout
 
 _OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
@@ -26,13 +26,14 @@ _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class StartRequest:
     """What was asked for; None stands for "as before, else the default".
 
     Attributes:
         description: the task, in words.
         mode: who keeps the agent going.
-        promise, max_iterations, max_minutes, breaker, checkpoints: see :class:`~bridge.setups.wiggum.state.State`.
+        promise, max_iterations, max_minutes, breaker, checkpoints: see
+            :class:`~bridge.setups.wiggum.state.WiggumState`.
         tool: likewise.
         environment: what stands for a promise and iterations that nobody has named.
         session_id: the session that asks, or None.
@@ -46,7 +47,7 @@ class Request:
     promise: str | None = None
     max_iterations: int | None = None
     max_minutes: float | None = None
-    breaker: BreakerSettings | None = None
+    breaker: WiggumBreakerSettings | None = None
     checkpoints: Checkpointing | None = None
     tool: str | None = None
     environment: EnvironmentDefaults = EnvironmentDefaults()  # noqa: RUF009
@@ -60,11 +61,11 @@ class Request:
 class Prepared:
     """A loop that may start, or is over: its state, saved, and what people should know."""
 
-    state: State
+    state: WiggumState
     notices: tuple[str, ...]
 
 
-def prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Prepared:
+def prepare(layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> Prepared:
     """Make everything ready for the first turn, or for the next one of a loop that was left.
 
     Raises:
@@ -83,7 +84,7 @@ def prepare(layout: Layout, probe: Probe, request: Request, now: datetime) -> Pr
 class _Start:
     """One start: what it is about, and the notices so far."""
 
-    def __init__(self, layout: Layout, probe: Probe, request: Request, now: datetime) -> None:
+    def __init__(self, layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> None:
         self.layout = layout
         self.probe = probe
         self.request = request
@@ -134,7 +135,7 @@ class _Start:
                 '  next: ralph-bridge wiggum start "what is to be done"'
             )
 
-    def _before(self) -> tuple[State | None, str]:
+    def _before(self) -> tuple[WiggumState | None, str]:
         """Read the state of the active or the last loop; where it can't be read, return why."""
         try:
             return files.latest_state(self.layout), ""
@@ -143,13 +144,13 @@ class _Start:
                 raise
             return None, str(error).splitlines()[0]
 
-    def _over(self, before: State) -> str:
+    def _over(self, before: WiggumState) -> str:
         """Return why the loop to go on with is over already, though nobody has written that down; else ''."""
         if before.outcome is not None or self.request.fresh or not self._is_same_task(before):
             return ""
         return all_done(before, files.read_plan(self.layout))
 
-    def _is_same_task(self, before: State) -> bool:
+    def _is_same_task(self, before: WiggumState) -> bool:
         # What older writers leave out can't tell tasks apart.
         description = self.request.description
         if description is None:
@@ -158,7 +159,7 @@ class _Start:
             return before.task_hash == digest(description)
         return before.task_name in ("", name_of(description))
 
-    def _continued(self, before: State) -> State | None:
+    def _continued(self, before: WiggumState) -> WiggumState | None:
         """Return the state to go on with; None to begin anew."""
         request = self.request
         same = self._is_same_task(before)
@@ -195,14 +196,14 @@ class _Start:
         active = replace(before, breaker=breaker, outcome=None, reason="", exit_code=None, ended_at=None, blocks=0)
         return _with_request(active, request)
 
-    def _is_another_session_s(self, before: State) -> bool:
+    def _is_another_session_s(self, before: WiggumState) -> bool:
         """Say whether another session may be running the loop just now."""
         request = self.request
         both = before.mode == request.mode == "hook" and before.outcome is None
         named = before.session_id is not None and request.session_id is not None
         return both and named and before.session_id != request.session_id and not request.resume
 
-    def _use_environment(self, state: State | None) -> str | None:
+    def _use_environment(self, state: WiggumState | None) -> str | None:
         """Let the environment stand for what a new loop's options leave out; return the promise."""
         request, environment = self.request, self.request.environment
         if state is not None:
@@ -221,10 +222,10 @@ class _Start:
         if self.probe.git is not None:
             self.probe.git.exclude(*_OWN)
 
-    def _new(self, task: TaskFiles) -> State:
+    def _new(self, task: TaskFiles) -> WiggumState:
         items, now = files.read_plan(self.layout), timestamp(self.now)
         description = self.request.description or task.prompt
-        state = State(
+        state = WiggumState(
             task_name=name_of(description),
             task_hash=digest(description),
             prompt_hash=digest(task.prompt),
@@ -240,7 +241,7 @@ class _Start:
         )
         return _with_request(state, self.request)
 
-    def _saved(self, state: State) -> Prepared:
+    def _saved(self, state: WiggumState) -> Prepared:
         layout = self.layout
         if state.outcome is not None:
             files.finish(layout, state)
@@ -277,7 +278,7 @@ class _Start:
             files.log(self.layout, notice, "WARN")
 
 
-def _with_task(state: State, before: State, task: TaskFiles) -> State:
+def _with_task(state: WiggumState, before: WiggumState, task: TaskFiles) -> WiggumState:
     """Put into a state that goes on what PROMPT.md has become."""
     hashed = digest(task.prompt)
     return replace(
@@ -289,7 +290,7 @@ def _with_task(state: State, before: State, task: TaskFiles) -> State:
     )
 
 
-def _with_request(state: State, request: Request) -> State:
+def _with_request(state: WiggumState, request: StartRequest) -> WiggumState:
     """Let what was asked for win over what the state says."""
     named = {
         name

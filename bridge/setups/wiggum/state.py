@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.errors import StateUnreadable
-from bridge.setups.wiggum.breaker import Breaker, BreakerSettings, Circuit
+from bridge.setups.wiggum.breaker import WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ _NEXT = "  next: put it right, or begin anew with: ralph-bridge wiggum start --f
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class OpenTurn:
     """A turn of the agent that is under way, and what it started from.
 
     Attributes:
@@ -56,7 +56,7 @@ class Checkpointing:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class WiggumState:
     """Where a loop stands.
 
     Attributes:
@@ -103,10 +103,10 @@ class State:
     total_items: int = 0
     completed_items: tuple[str, ...] = ()
     blocks: int = 0
-    breaker: Breaker = field(default_factory=Breaker)
-    breaker_settings: BreakerSettings = field(default_factory=BreakerSettings)
+    breaker: WiggumBreaker = field(default_factory=WiggumBreaker)
+    breaker_settings: WiggumBreakerSettings = field(default_factory=WiggumBreakerSettings)
     checkpoints: Checkpointing = field(default_factory=Checkpointing)
-    turn: Turn | None = None
+    turn: OpenTurn | None = None
     outcome: str | None = None
     reason: str = ""
     exit_code: int | None = None
@@ -114,7 +114,7 @@ class State:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-def write_state(state: State) -> str:
+def write_state(state: WiggumState) -> str:
     """Write a state file: two blanks a level, a newline at the end; other writers' keys come last."""
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **asdict(state)}
     extra = document.pop("extra")
@@ -134,7 +134,7 @@ class EnvironmentDefaults(NamedTuple):
     promise: str | None = None
     wrong: tuple[str, ...] = ()
 
-    def applied_to(self, state: State) -> State:
+    def applied_to(self, state: WiggumState) -> WiggumState:
         """Replace those values of a state that nobody named."""
         most = self.max_iterations if "max_iterations" in state.by_default else None
         promise = self.promise if "completion_promise" in state.by_default else None
@@ -166,7 +166,7 @@ def is_promise(text: str) -> bool:
 # -- reading -----------------------------------------------------------------------------------------
 
 
-def read_state(text: str, *, where: str = "the state file", defaults: State | None = None) -> State:
+def read_state(text: str, *, where: str = "the state file", defaults: WiggumState | None = None) -> WiggumState:
     """Read a state file.
 
     Args:
@@ -186,17 +186,17 @@ def read_state(text: str, *, where: str = "the state file", defaults: State | No
     if not isinstance(found, dict):
         kind = "null" if found is None else f"a {type(found).__name__}"
         raise StateUnreadable(f"{where} holds no JSON object but {kind}\n{_NEXT}")
-    reader = _Reader(dict(found), where)
+    reader = _StateReader(dict(found), where)
     version = reader.take("schema_version", int, SCHEMA_VERSION)
     if version > SCHEMA_VERSION:
         raise StateUnreadable(
             f"{where} has schema_version {version}, this ralph-bridge knows {SCHEMA_VERSION}\n"
             "  next: use the ralph-bridge that wrote it"
         )
-    return _state(reader, defaults or State(), ours="schema_version" in found)
+    return _state(reader, defaults or WiggumState(), ours="schema_version" in found)
 
 
-class _Reader:
+class _StateReader:
     """Takes values out of an object, by type."""
 
     def __init__(self, found: dict[str, Any], where: str, prefix: str = "") -> None:
@@ -231,9 +231,9 @@ class _Reader:
         names = names or tuple(each.name for each in fields(kind))
         return {name: self.take(name, type(getattr(defaults, name)), getattr(defaults, name)) for name in names}
 
-    def inner(self, key: str) -> _Reader:
+    def inner(self, key: str) -> _StateReader:
         """Return a reader of an object inside; of an empty one when it is missing."""
-        return _Reader(dict(self.take(key, dict, {})), self._where, f"{self._prefix}{key}.")
+        return _StateReader(dict(self.take(key, dict, {})), self._where, f"{self._prefix}{key}.")
 
     def wrong(self, key: str, value: object, expected: str) -> StateUnreadable:
         """Make the error about a value."""
@@ -264,7 +264,7 @@ def _converted(value: object, kind: type) -> Any:
     return value if isinstance(value, kind) else None
 
 
-def _state(reader: _Reader, defaults: State, *, ours: bool) -> State:
+def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> WiggumState:
     inner, settings, turn = reader.inner("breaker"), reader.inner("breaker_settings"), reader.inner("turn")
     # The published sample hook kept its counter at the top level.
     idle = reader.take("no_change_count", int, 0)
@@ -288,7 +288,7 @@ def _state(reader: _Reader, defaults: State, *, ours: bool) -> State:
     if not values["completion_promise"].strip():
         raise reader.wrong("completion_promise", values["completion_promise"], "the text of a promise")
     values["session_id"] = values["session_id"] or None
-    return State(**values, extra=reader.rest)
+    return WiggumState(**values, extra=reader.rest)
 
 
 _TEXTS = (
@@ -297,35 +297,37 @@ _TEXTS = (
 )
 
 
-def _breaker(reader: _Reader, idle: int) -> Breaker:
+def _breaker(reader: _StateReader, idle: int) -> WiggumBreaker:
     given = reader.take("state", str, "CLOSED")
     circuit = "HALF" if given.upper() in ("HALF_OPEN", "HALF-OPEN") else given.upper()
-    if circuit not in list(Circuit):
-        raise reader.wrong("state", given, " or ".join(Circuit))
+    if circuit not in list(WiggumCircuit):
+        raise reader.wrong("state", given, " or ".join(WiggumCircuit))
     lengths = reader.take("output_lengths", list, [])
     streaks = reader.take("error_streaks", dict, {})
     counts = ("reason", "trip", "no_change_count", "same_error_count", "opens", "same_message_count")
-    return Breaker(
-        state=Circuit(circuit),
+    return WiggumBreaker(
+        state=WiggumCircuit(circuit),
         opened_at=reader.take("opened_at", str, None),
         error_hashes=reader.strings("error_hashes"),
         output_lengths=tuple(each for each in lengths if isinstance(each, int)),
         error_streaks={error: count for error, count in streaks.items() if type(count) is int},
-        **reader.by_fields(Breaker, *counts, "message_hash", defaults=Breaker(no_change_count=idle)),
+        **reader.by_fields(WiggumBreaker, *counts, "message_hash", defaults=WiggumBreaker(no_change_count=idle)),
     )
 
 
-def _settings(reader: _Reader) -> BreakerSettings:
-    base = BreakerSettings()
+def _settings(reader: _StateReader) -> WiggumBreakerSettings:
+    base = WiggumBreakerSettings()
     words = ("off", "warn", "stop")
-    return BreakerSettings(
+    return WiggumBreakerSettings(
         on_output_decline=reader.word("on_output_decline", words, base.on_output_decline),
         on_stuck=reader.word("on_stuck", words, base.on_stuck),
         cooldown_minutes=reader.take("cooldown_minutes", float, base.cooldown_minutes),
-        **reader.by_fields(BreakerSettings, "no_change", "same_error", "output_decline"),
+        **reader.by_fields(WiggumBreakerSettings, "no_change", "same_error", "output_decline"),
     )
 
 
-def _turn(reader: _Reader) -> Turn:
+def _turn(reader: _StateReader) -> OpenTurn:
     tree = reader.take("tree", str, None)
-    return Turn(tree=tree, **reader.by_fields(Turn, "number", "started_at", "head", "blocks", defaults=Turn(0)))
+    return OpenTurn(
+        tree=tree, **reader.by_fields(OpenTurn, "number", "started_at", "head", "blocks", defaults=OpenTurn(0))
+    )

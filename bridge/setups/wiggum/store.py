@@ -16,6 +16,7 @@ from bridge.loop.store import Store
 from bridge.session_id import validate_session_id
 from bridge.setups.wiggum import controls, files, turns
 from bridge.setups.wiggum.outer import OuterOutcome, OuterState, ending
+from bridge.setups.wiggum.policy import closed
 from bridge.setups.wiggum.prompt import turn_prompt
 from bridge.setups.wiggum.reported_errors import logged_errors
 from bridge.turn.logs import bound_logs, logs_of_turns, unused
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from bridge.git.work import Probe
+    from bridge.git.work import WorkDetector
     from bridge.loop.active import ActiveRun
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Decision
@@ -45,7 +46,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
         for_agent: the tool is an agent's script.
     """
 
-    def __init__(self, layout: Layout, probe: Probe, *, logs_bytes: int, for_agent: bool) -> None:
+    def __init__(self, layout: Layout, probe: WorkDetector, *, logs_bytes: int, for_agent: bool) -> None:
         self._layout = layout
         self._probe = probe
         self._logs_bytes = logs_bytes
@@ -139,6 +140,11 @@ class OuterStore(Store[OuterState, OuterOutcome]):
             files.log(layout, f"iteration {state.iteration}: {waits}")
         return (*state.warnings, *warnings)
 
+    def progress(self) -> tuple[int, int] | None:
+        """Count the items of the fix plan."""
+        items = files.read_plan(self._layout)
+        return (len(items.done), items.total) if items.total else None
+
     def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write the loop's log; at its end, move the state to the archive."""
         layout, number = self._layout, self._number
@@ -156,7 +162,10 @@ class OuterStore(Store[OuterState, OuterOutcome]):
     def _ended(self, event: LoopEnded) -> None:
         layout, state = self._layout, event.state
         assert isinstance(state, OuterState)
-        files.finish(layout, state.saved)
+        saved = state.saved
+        if saved.outcome is None:  # what the loop itself found: a cap
+            saved = closed(saved, event.reason, event.detail, datetime.now(UTC))
+        files.finish(layout, saved)
         if event.reason == "cancelled":
             files.clear_cancel(layout)
             files.log(layout, f"iteration {event.iterations}: the loop was stopped by hand")

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.start import Request
-    from bridge.setups.wiggum.state import State
+    from bridge.setups.wiggum.start import StartRequest
+    from bridge.setups.wiggum.state import WiggumState
 
 _NAME = 120
 # A prompt that hands out the items of a plan is of no task in particular.
@@ -74,7 +74,9 @@ def name_of(text: str) -> str:
     return first if len(first) <= _NAME else first[: _NAME - 3] + "..."
 
 
-def settle(layout: Layout, request: Request, before: State | None, goes_on: State | None) -> TaskFiles:
+def settle(
+    layout: Layout, request: StartRequest, before: WiggumState | None, goes_on: WiggumState | None
+) -> TaskFiles:
     """Return what the files are to be. Writes nothing.
 
     Args:
@@ -141,7 +143,7 @@ def write(layout: Layout, task: TaskFiles, stamp: str) -> list[str]:
     return [*notices, *task.notices]
 
 
-def _untouched(text: str, made: dict[str, str], before: State | None) -> bool:
+def _untouched(text: str, made: dict[str, str], before: WiggumState | None) -> bool:
     """Say whether a prompt in the form of the template is as the product made it.
 
     Who adds to the objective leaves that form intact; but then the last loop was started with other words.
@@ -153,7 +155,11 @@ def _untouched(text: str, made: dict[str, str], before: State | None) -> bool:
 
 
 def _is_for(
-    description: str, text: str, made: dict[str, str] | None, before: State | None, goes_on: State | None
+    description: str,
+    text: str,
+    made: dict[str, str] | None,
+    before: WiggumState | None,
+    goes_on: WiggumState | None,
 ) -> bool:
     """Say whether a prompt is that of a task, or of none in particular."""
     wanted = " ".join(description.split())
@@ -172,7 +178,7 @@ def _is_for(
     return _OF_ANY.search(text) is not None and _OF_ONE.search(text) is None
 
 
-def _promise(request: Request, prompt: str, promise: str, notices: list[str]) -> tuple[str, str]:
+def _promise(request: StartRequest, prompt: str, promise: str, notices: list[str]) -> tuple[str, str]:
     """Make the promise and the prompt agree; return both."""
     if find_promise(filled(prompt, {"completion_promise": promise}), promise):
         return promise, prompt
@@ -188,7 +194,7 @@ def _promise(request: Request, prompt: str, promise: str, notices: list[str]) ->
 
 
 def _anew(
-    layout: Layout, request: Request, values: dict[str, str], *, written: bool, begins: bool
+    layout: Layout, request: StartRequest, values: dict[str, str], *, written: bool, begins: bool
 ) -> Iterator[str]:
     """Name the plan and the progress file where they are another task's, or an earlier loop's."""
     for path in (layout.plan, layout.progress):

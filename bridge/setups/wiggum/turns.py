@@ -15,12 +15,12 @@ from bridge.git.repository import Look
 from bridge.setups.wiggum import checkpoints, files, progress
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.policy import TurnFacts, all_done, closed, decide, with_items
-from bridge.setups.wiggum.state import State, Turn
+from bridge.setups.wiggum.state import OpenTurn, WiggumState
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from bridge.git.work import Probe
+    from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.progress import Items
 
@@ -42,18 +42,18 @@ class AgentReply:
     tool_errors: tuple[str, ...] = ()
 
 
-def begin(layout: Layout, probe: Probe, state: State, now: datetime) -> State:
+def begin(layout: Layout, probe: WorkDetector, state: WiggumState, now: datetime) -> WiggumState:
     """Note what the next turn starts from. The state is the caller's to save."""
     look = probe.look()
     number = state.iteration + 1
     blocks = progress.count_blocks(files.read_text(layout.progress) or "", number)
-    turn = Turn(number, timestamp(now), look.head, look.tree, blocks)
+    turn = OpenTurn(number, timestamp(now), look.head, look.tree, blocks)
     return replace(with_items(state, files.read_plan(layout)), turn=turn, updated_at=timestamp(now))
 
 
-def take_in(layout: Layout, probe: Probe, state: State, reply: AgentReply) -> TurnFacts:
+def take_in(layout: Layout, probe: WorkDetector, state: WiggumState, reply: AgentReply) -> TurnFacts:
     """Return what a turn came to."""
-    turn = state.turn or Turn(state.iteration + 1)
+    turn = state.turn or OpenTurn(state.iteration + 1)
     items = files.read_plan(layout)
     changed = probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None
     excused = reply.failure is not None and reply.excused and bool(changed)
@@ -71,7 +71,7 @@ def take_in(layout: Layout, probe: Probe, state: State, reply: AgentReply) -> Tu
 
 
 def keep(
-    layout: Layout, probe: Probe, after: State, facts: TurnFacts, now: datetime, *, note: str = ""
+    layout: Layout, probe: WorkDetector, after: WiggumState, facts: TurnFacts, now: datetime, *, note: str = ""
 ) -> tuple[str, ...]:
     """Keep a turn's work: progress block and checkpoint; return warnings. The state is the caller's to save."""
     failed = after.outcome not in (None, "complete", "plan_complete")
@@ -81,7 +81,7 @@ def keep(
     return (made.warning,) if made.warning else ()
 
 
-def log_end(layout: Layout, after: State, facts: TurnFacts) -> None:
+def log_end(layout: Layout, after: WiggumState, facts: TurnFacts) -> None:
     """Write to the loop's log what a turn came to."""
     which = f"iteration {after.iteration}"
     if facts.failure:
@@ -96,8 +96,8 @@ def log_end(layout: Layout, after: State, facts: TurnFacts) -> None:
 
 
 def end(
-    layout: Layout, probe: Probe, state: State, reply: AgentReply, now: datetime, *, elapsed: float
-) -> tuple[State, tuple[str, ...]]:
+    layout: Layout, probe: WorkDetector, state: WiggumState, reply: AgentReply, now: datetime, *, elapsed: float
+) -> tuple[WiggumState, tuple[str, ...]]:
     """Take in a turn, decide, and keep its work; return the state, which is the caller's to save, and warnings."""
     facts = replace(take_in(layout, probe, state, reply), elapsed=elapsed)
     after, warnings = decide(state, facts, now)
@@ -108,7 +108,7 @@ def end(
     return after, warnings
 
 
-def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[State, str]:
+def recover(layout: Layout, probe: WorkDetector, state: WiggumState, now: datetime) -> tuple[WiggumState, str]:
     """End a turn that nobody ended: its host was killed. Its work is kept and it counts; say so, or ''."""
     turn = state.turn
     if turn is None:
@@ -131,11 +131,11 @@ def recover(layout: Layout, probe: Probe, state: State, now: datetime) -> tuple[
     return after, "; ".join((message, *warnings))
 
 
-def _newly_ticked(items: Items, state: State) -> tuple[str, ...]:
+def _newly_ticked(items: Items, state: WiggumState) -> tuple[str, ...]:
     return tuple((Counter(items.done) - Counter(state.completed_items)).elements())
 
 
-def _own_entry(layout: Layout, turn: Turn) -> str:
+def _own_entry(layout: Layout, turn: OpenTurn) -> str:
     """Return what the agent's own block says that it completed; '' when it wrote none in this turn."""
     text = files.read_text(layout.progress) or ""
     own = [block for block in progress.read_blocks(text) if block.iteration == turn.number and not block.auto]

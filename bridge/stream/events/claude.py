@@ -145,7 +145,7 @@ def _both(before: Usage, last: Usage) -> Usage:
 
 def result_usage(record: JsonObject) -> Usage:
     """Read the usage of a result, in claude's names."""
-    usage = mapping(record.get("usage"))
+    usage = mapping(record.get("usage")) or mapping(mapping(record.get("metadata")).get("usage"))
     return Usage(
         input_tokens=amount(usage.get("input_tokens")),
         output_tokens=amount(usage.get("output_tokens")),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.shell.protocol import quote
 from bridge.shell.sources import Source, source_of
 from bridge.stream.filters.recognise import LineLoop, recognise
-from bridge.stream.filters.running import FilterRun, Marks, Program
+from bridge.stream.filters.running import FilterRun, JqProgram, Marks
 from bridge.stream.filters.shelltext import NotUnderstood
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _Expanded(NamedTuple):
     """
 
     file: str | None
-    loops: tuple[tuple[LineLoop, Program], ...]
+    loops: tuple[tuple[LineLoop, JqProgram], ...]
 
 
 class HookRun:
@@ -164,7 +164,7 @@ class HostedFilter:
         source: Callable[[], Source],
         stderr: Errors,
     ) -> HookRun:
-        def start(loop: LineLoop, program: Program) -> Callable[[], FilterRun]:
+        def start(loop: LineLoop, program: JqProgram) -> Callable[[], FilterRun]:
             code = _function(f"{found.setup}{loop.text}", arguments)
             return lambda: FilterRun(loop, program, source(), _InBash(self._shell, code, stderr))
 
@@ -216,7 +216,7 @@ class HostedFilter:
             raise NotUnderstood("IFS is not the usual one")
         if len(counted[0]) > 1:
             raise NotUnderstood("its file is several words")
-        programs = [Program.of(words) for words in counted[1:]]
+        programs = [JqProgram.of(words) for words in counted[1:]]
         for loop, program in zip(found.loops, programs, strict=True):
             if program.judged and loop.on_failure is not None:
                 raise NotUnderstood("jq -e, and what is done when it fails")
@@ -226,7 +226,7 @@ class HostedFilter:
         file = os.path.join(folder, counted[0][0]) if counted[0] else None
         return _Expanded(file, tuple(zip(found.loops, programs, strict=True)))
 
-    def _try(self, program: Program, home: str, path: str) -> None:
+    def _try(self, program: JqProgram, home: str, path: str) -> None:
         """Whether this jq takes the program, in its own form and in ours."""
         words = (*program.options, program.text)
         key = (home, path, *words)
@@ -236,7 +236,7 @@ class HostedFilter:
             raise NotUnderstood(self._tried[key])
 
 
-def why_not(shell: Shell, program: Program, home: str) -> str:
+def why_not(shell: Shell, program: JqProgram, home: str) -> str:
     """What keeps the jq of this shell from running the program over many lines."""
     if not shell.call("type", "-P", "jq").ok:
         return "no jq on PATH"
@@ -248,7 +248,7 @@ def why_not(shell: Shell, program: Program, home: str) -> str:
     return refused(shell, program)
 
 
-def refused(shell: Shell, program: Program) -> str:
+def refused(shell: Shell, program: JqProgram) -> str:
     """Why the jq of this shell doesn't take the program as it stands, or as a run has it; nothing when it does."""
     for text in (program.text, Marks.new().around(program.text)):
         tried = shell.call("jq", *program.options, text)

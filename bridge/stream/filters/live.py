@@ -10,7 +10,7 @@ from bridge.shell import Shell
 from bridge.shell.sources import Source
 from bridge.stream.filters.hosted import NOWHERE, refused
 from bridge.stream.filters.recognise import LineLoop
-from bridge.stream.filters.running import FilterRun, Program
+from bridge.stream.filters.running import FilterRun, JqProgram
 from bridge.stream.filters.shelltext import NotUnderstood
 from bridge.stream.jq_provided import COMMANDS
 
@@ -45,7 +45,7 @@ class LiveFilter:
         self._run: FilterRun | None = None
         self.gave_up = False
         try:
-            parsed = Program.of(self._words)
+            parsed = JqProgram.of(self._words)
             if reason := refused(self._shell, parsed):
                 raise NotUnderstood(reason)
             self._run = FilterRun(_LOOP, parsed, self._lines, self)

@@ -133,7 +133,7 @@ def recognise(definition: str, functions: Collection[str] = ()) -> LoopHook:
     body = found[0].body
     if body.redirects or body.list[0].word != "{" or len(body.list) != 3:
         raise NotUnderstood("a function whose body isn't in braces, or is redirected as a whole")
-    return _Reader(definition, source, frozenset(functions)).hook(body.list[1])
+    return _LoopReader(definition, source, frozenset(functions)).hook(body.list[1])
 
 
 def _parsed(text: str) -> tuple[str, list[Any]]:
@@ -148,7 +148,7 @@ def _parsed(text: str) -> tuple[str, list[Any]]:
         raise NotUnderstood(f"its grammar: {first}") from error
 
 
-class _Reader:
+class _LoopReader:
     def __init__(self, original: str, source: str, functions: frozenset[str]) -> None:
         self.original = original  # with its [[ ]]
         self.source = source
@@ -460,7 +460,7 @@ class _Reader:
     def captured_jq(self, text: str, name: str) -> JqCall:
         # The last `:` is for bashlex, which knows no `||` at the end of a substitution.
         source, found = _parsed(text + "; :")
-        reader = _Reader(source, source, self.functions)
+        reader = _LoopReader(source, source, self.functions)
         reader.name = self.name
         if len(found) != 1 or found[0].kind != "list":
             raise NotUnderstood(f"the value of {name}")

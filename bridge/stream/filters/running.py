@@ -47,7 +47,7 @@ _UNSURE = re.compile(r"\\\(|#[^\n]*\\\r?\n")  # strings with programs in them; c
 _LONGEST_PROGRAM = 100_000  # the kernel refuses arguments above 128 KiB
 
 
-class Program(NamedTuple):
+class JqProgram(NamedTuple):
     """A jq program with its options.
 
     Attributes:
@@ -64,7 +64,7 @@ class Program(NamedTuple):
     judged: bool
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> Program:
+    def of(cls, words: Sequence[str]) -> JqProgram:
         """The words of a jq command, without its name, as bash has expanded them.
 
         Raises:
@@ -114,14 +114,14 @@ class Marks(NamedTuple):
         """The program that prints them; the line breaks end a comment, even one that a backslash continues."""
         return f'(try ({program}\n\n) catch "{self.failed}"), "{self.done}"'
 
-    def printed(self, program: Program) -> tuple[bytes, bytes]:
+    def printed(self, program: JqProgram) -> tuple[bytes, bytes]:
         """What they are in its output."""
         end = "" if program.joined else "\n"
         done, failed = (f"{mark}{end}" if program.raw else f'"{mark}"{end}' for mark in self)
         return done.encode(), failed.encode()
 
 
-class Commands(Protocol):
+class JobStarter(Protocol):
     """What a run lets bash start."""
 
     def jq(self, words: Sequence[str], stdin: Source) -> Job:
@@ -165,7 +165,7 @@ class FilterRun:
         commands: what it starts.
     """
 
-    def __init__(self, loop: LineLoop, program: Program, source: Source, commands: Commands) -> None:
+    def __init__(self, loop: LineLoop, program: JqProgram, source: Source, commands: JobStarter) -> None:
         self._loop = loop
         self._commands = commands
         self._source = source

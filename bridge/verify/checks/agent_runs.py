@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import TYPE_CHECKING
 
+from bridge.verify.harms import (
+    ENDS_THE_LOOP,
+    NO_EFFECT,
+    UNEXPLAINED,
+    WRONG_COMMAND,
+    WRONG_DISPLAY,
+    WRONG_PROMPT,
+    WRONG_RESPONSE,
+    WRONG_STATUS,
+)
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe.agent import FIRST, SECOND, STATUS
-from bridge.verify.recordings import BAD_LINES, compare
-from bridge.verify.registry import AGENT, NOT_JUDGED, Problem, behaviour, said
+from bridge.verify.registry import AGENT, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +30,7 @@ GLUED = re.compile(r"--?[A-Za-z][\w-]*[ \t]+-{1,2}[A-Za-z]")
 INVOKE, EXTRACT, DISPLAY = "agent_invoke", "agent_extract_response", "agent_format_display"
 
 
-@behaviour("RB170", "AGENT_CLI is one word", AGENT)
+@behaviour("RB170", "AGENT_CLI is one word", AGENT, harm=ENDS_THE_LOOP)
 def agent_cli(subject: Subject) -> Iterator[Problem]:
     """The loop looks it up with ``command -v`` before it starts. Arguments belong into a variable of their own.
 
@@ -43,9 +51,12 @@ def _invoked(subject: Subject) -> AgentProbe | None:
     return probe if probe.has(INVOKE) and (probe.cli() or "").strip() else None
 
 
-@behaviour("RB171", "The prompt reaches the CLI", AGENT, hook=INVOKE)
+@behaviour("RB171", "The prompt reaches the CLI", AGENT, hook=INVOKE, harm=WRONG_PROMPT)
 def prompt_reaches(subject: Subject) -> Iterator[Problem]:
     """The prompt goes to the CLI on stdin, all of it and unchanged. The path of the file may hold blanks.
+
+    Warning: as an argument: 128 KiB are the limit.
+    Info: of a CLI that may take it in no other way.
 
     Bad:  agent_invoke() { $AGENT_CLI -p "$(head -n 1 "$1")"; }
     Good: agent_invoke() { cat "$1" | $AGENT_CLI $AGENT_ARGS; }
@@ -75,7 +86,7 @@ def prompt_reaches(subject: Subject) -> Iterator[Problem]:
         yield Problem("code in the prompt is executed")
 
 
-@behaviour("RB172", "The CLI's status is passed on", AGENT, hook=INVOKE)
+@behaviour("RB172", "The CLI's status is passed on", AGENT, hook=INVOKE, harm=WRONG_STATUS)
 def status_comes_back(subject: Subject) -> Iterator[Problem]:
     """The loop knows only from the status that a run has failed: that there is no network, or no login. A run
     that fails and counts as good is repeated until the iterations are used up.
@@ -92,7 +103,7 @@ def status_comes_back(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"it returns {good} although {probe.cli()} ended with 0", expected="0")
 
 
-@behaviour("RB187", "The CLI runs in the folder of the loop", AGENT, hook=INVOKE)
+@behaviour("RB187", "The CLI runs in the folder of the loop", AGENT, hook=INVOKE, harm=WRONG_PROMPT)
 def folder_is_kept(subject: Subject) -> Iterator[Problem]:
     """The loop is started in the project, and the agent is to work on that project.
 
@@ -107,7 +118,7 @@ def folder_is_kept(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{probe.cli()} runs in {said(shown)}", expected="the project")
 
 
-@behaviour("RB188", "Options are arguments of their own", AGENT, hook=INVOKE)
+@behaviour("RB188", "Options are arguments of their own", AGENT, hook=INVOKE, harm=WRONG_COMMAND)
 def options_apart(subject: Subject) -> Iterator[Problem]:
     """An option and its value, or two options, in one argument are an option that no CLI knows. A string of
     arguments has to be split, an array has to be expanded with ``@``.
@@ -122,7 +133,7 @@ def options_apart(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{said(glued)} is one argument", hint="split it at its blanks")
 
 
-@behaviour("RB173", "The CLI's stderr reaches people", AGENT, hook=INVOKE)
+@behaviour("RB173", "The CLI's stderr reaches people", AGENT, hook=INVOKE, harm=UNEXPLAINED)
 def stderr_reaches(subject: Subject) -> Iterator[Problem]:
     """Login failures and crashes are on stderr, and people have to see them. Known noise may be filtered out of
     it; a line that is no noise may not.
@@ -138,7 +149,7 @@ def stderr_reaches(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"the CLI's stderr is not on stderr{where}")
 
 
-@behaviour("RB174", "The CLI's output is untouched", AGENT, hook=INVOKE)
+@behaviour("RB174", "The CLI's output is untouched", AGENT, hook=INVOKE, harm=WRONG_RESPONSE)
 def stdout_untouched(subject: Subject) -> Iterator[Problem]:
     """The loop keeps the output, looks for signals in it and gives it to the other two functions. They expect it
     as the CLI prints it; lines that are no JSON tell people what went wrong.
@@ -159,7 +170,7 @@ def stdout_untouched(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"the output is not what the CLI prints: {lacking}")
 
 
-@behaviour("RB175", "The CLI's output comes as it is printed", AGENT, hook=INVOKE)
+@behaviour("RB175", "The CLI's output comes as it is printed", AGENT, hook=INVOKE, harm=WRONG_DISPLAY)
 def output_is_unbuffered(subject: Subject) -> Iterator[Problem]:
     """A run takes half an hour, and people watch it. Output that is collected first, or piped through a program
     that writes in blocks, appears when it is over.
@@ -174,229 +185,7 @@ def output_is_unbuffered(subject: Subject) -> Iterator[Problem]:
         yield Problem("the output is withheld until the CLI has ended")
 
 
-def _reads_json(probe: AgentProbe) -> bool:
-    """False for a program that prints plain text: then its output is the response, as it is."""
-    return probe.knows_cli() or any(
-        re.search(r"jq|json", body, re.IGNORECASE) for body in probe.functions().values()
-    )
-
-
-@behaviour("RB176", "The response is what the assistant says", AGENT, hook=EXTRACT)
-def response_has_text(subject: Subject) -> Iterator[Problem]:
-    """The loop looks for its completion signal in the response. It is taken here from recorded output of the CLI;
-    every text of the assistant has to be in it, with its line breaks.
-
-    Bad:  ... | jq -r 'select(.type=="message") | .text'
-    Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
-    """
-    probe = subject.agent
-    found = probe.extraction()
-    if found is None or found[1].trouble:
-        return
-    recording, answer, verdict = found
-    if verdict.shows:
-        if not recording.today:
-            yield Problem(f"it knows only how older versions of {probe.cli()} print", severity=INFO)
-        return
-    reads = _reads_json(probe)
-    quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
-    if quoted and reads:
-        yield Problem(f"the text is given as JSON: {said(json.dumps(quoted[0]))}", hint="jq -r")
-        return
-    if any(text in answer.stderr for text in recording.texts):
-        yield Problem("the text is on stderr", expected="on stdout")
-        return
-    understands = len(verdict.missing) < len(recording.texts) or probe.understands_a_line()
-    if not probe.knows_cli() and not verdict.broken and not understands:
-        yield Problem(f"{NOT_JUDGED}: no recorded output matches it", severity=INFO)
-        return
-    if recording.texts[-1] not in verdict.missing + verdict.broken and verdict.nothing_else:
-        # The last message is what signals are looked for in.
-        yield Problem("only the last message is given", severity=INFO)
-        return
-    what = "changes the blanks or line breaks of" if verdict.broken and not verdict.missing else "does not give"
-    lost = (verdict.missing or verdict.broken)[0]
-    yield Problem(f"on the output of {recording.name} it {what} {said(lost)}")
-
-
-@behaviour("RB177", "The response is nothing else", AGENT, hook=EXTRACT)
-def response_is_only_text(subject: Subject) -> Iterator[Problem]:
-    """The prompt itself explains the completion signal, and tools print files that quote it. If any of that is in
-    the response, the loop believes that the work is done.
-
-    Bad:  cat "$1"
-    Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
-    """
-    probe = subject.agent
-    found = probe.extraction()
-    if found is None or found[1].trouble:
-        return
-    if not _reads_json(probe):
-        return
-    events = {line.strip() for line in found[0].lines} & {line.encode() for line in found[1].stdout.splitlines()}
-    if events:
-        yield Problem("it gives the events as they are", expected="their text")
-        return
-    if found[2].missing and not probe.knows_cli():
-        return
-    recording, answer, verdict = found
-    tools = re.search(r"\[?tool\b|\b(?:" + "|".join(map(re.escape, recording.tools)) + r")\b", answer.stdout)
-    rest = verdict.extra or (tools.group(0) if tools is not None and verdict.notices else "")
-    if not (verdict.leaked or rest) and (leaking := probe.leaking()) is not None:
-        recording, _, verdict = leaking
-        rest = verdict.extra
-    if verdict.leaked or rest:
-        shown = " ".join(verdict.leaked) or rest
-        yield Problem(f"on the output of {recording.name} it gives {said(shown)}")
-
-
-@behaviour("RB178", "Bad lines in the output are skipped", AGENT, hook=EXTRACT)
-def response_survives(subject: Subject) -> Iterator[Problem]:
-    """Output holds lines that are no JSON: warnings, half an event of a run that was ended, empty lines. jq on the
-    whole file stops at the first of them, and the completion signal behind it is never seen.
-
-    Bad:  jq -r 'select(.type=="assistant") | ...' "$1"
-    Good:
-        while IFS= read -r line; do
-            printf '%s\\n' "$line" | jq -r 'select(.type=="assistant") | ...' 2>/dev/null || true
-        done <"$1"
-    """
-    probe = subject.agent
-    found = probe.extraction()
-    if found is None or found[1].trouble or not found[2].shows:
-        return
-    recording = found[0]
-    middle = len(recording.lines) // 2
-    lines = (*BAD_LINES, *recording.lines[:middle], *BAD_LINES, *recording.lines[middle:])
-    answer = probe.extract(b"".join(lines), "bad lines.log")
-    verdict = compare(answer.stdout, recording)
-    if answer.trouble or verdict.missing or verdict.broken:
-        yield Problem("with lines that are not JSON, what follows them is lost")
-    elif re.search(r"npm warn|rb\.never|a string|jq: |parse error", answer.stdout):
-        yield Problem(f"bad lines show up in the response: {said(answer.stdout)}")
-
-
-@behaviour("RB179", "A last line without a newline counts", AGENT, hook=EXTRACT, severity=INFO)
-def last_line(subject: Subject) -> Iterator[Problem]:
-    """``read`` returns a failure for a last line that no newline ends, although it has read it. CLIs that are
-    ended early leave such a line.
-
-    Bad:  while IFS= read -r line; do ...; done <"$1"
-    Good: while IFS= read -r line || [[ -n "$line" ]]; do ...; done <"$1"
-    """
-    probe = subject.agent
-    found = probe.extraction()
-    if found is None or found[1].trouble or not found[2].shows:
-        return
-    recording = found[0]
-    answer = probe.extract(b"".join(recording.upto_last_text().lines).rstrip(b"\n"), "no newline.log")
-    if not answer.trouble and recording.texts[-1] not in answer.stdout:
-        yield Problem("a last line without a newline is lost")
-
-
-@behaviour("RB180", "No output, no response", AGENT, hook=EXTRACT)
-def empty_output(subject: Subject) -> Iterator[Problem]:
-    """A CLI that fails at once leaves an empty file, or none. The response is empty then, and nothing waits.
-
-    Bad:  echo "Response:"; ...
-    Good: while IFS= read -r line; do ...; done <"$1"
-    """
-    probe = subject.agent
-    if not probe.has(EXTRACT):
-        return
-    for what, answer in (
-        ("an empty output", probe.extract(b"", "empty.log")),
-        ("a missing file", probe.call(EXTRACT, str(probe.scratch.root / "no such file.log"))),
-    ):
-        if not answer.trouble and answer.stdout.strip():
-            yield Problem(f"for {what} it prints {said(answer.stdout)}")
-
-
-AGENT_OPTIONAL = ("agent_post_iteration", "agent_pre_iteration")
-
-
-@behaviour("RB181", "The display shows what the assistant says", AGENT, hook=DISPLAY)
-def display_shows(subject: Subject) -> Iterator[Problem]:
-    """People follow a run by it. Thoughts and tools may be shown as well; the text must be.
-
-    Bad:  agent_format_display() { cat >/dev/null; }
-    Good:
-        ... | jq -r 'select(.type=="assistant") | .message.content[] | if .type=="text" then .text else empty end'
-    """
-    shown = subject.agent.display_clean()
-    if shown is None:
-        return
-    if not shown.first or not shown.last:
-        what = "nothing of what is said" if not shown.first and not shown.last else "not everything that is said"
-        yield Problem(f"it shows {what}")
-
-
-@behaviour("RB182", "The display is line-buffered", AGENT, hook=DISPLAY)
-def display_is_live(subject: Subject) -> Iterator[Problem]:
-    """Each line has to be shown before the next one comes. jq, sed and grep write in blocks when they write into
-    a pipe, so the display stands still for minutes.
-
-    Bad:  agent_format_display() { jq -r '...'; }
-    Good:
-        agent_format_display() {
-            while IFS= read -r line; do printf '%s\\n' "$line" | jq -r '...' 2>/dev/null || true; done
-        }
-    """
-    shown = subject.agent.display_clean()
-    if shown is not None and shown.first and not shown.early:
-        if not subject.agent.knows_cli() and not subject.agent.shows_first_text():
-            return  # of another CLI's events it knows only one that comes last
-        yield Problem("text appears only when the output has ended")
-
-
-@behaviour("RB183", "The display goes on after a bad line", AGENT, hook=DISPLAY)
-def display_goes_on(subject: Subject) -> Iterator[Problem]:
-    """The display is part of the pipe that the agent writes into. When it dies at a line that is not JSON, the
-    agent gets SIGPIPE and dies with it, in the middle of its work.
-
-    Bad:  agent_format_display() { jq --unbuffered -r '...'; }
-    Good:
-        agent_format_display() {
-            while IFS= read -r line; do printf '%s\\n' "$line" | jq -r '...' 2>/dev/null || true; done
-        }
-    """
-    probe = subject.agent
-    clean = probe.display_clean()
-    if clean is None or not (clean.first and clean.last) or not clean.early:
-        return  # said by RB181 and RB182
-    disturbed = probe.display_disturbed()
-    if disturbed is not None and not disturbed.last:
-        yield Problem("after a line that is not JSON nothing more is shown")
-
-
-@behaviour("RB186", "The display ends with status 0", AGENT, hook=DISPLAY, severity=WARNING)
-def display_succeeds(subject: Subject) -> Iterator[Problem]:
-    """Loops run it at the end of a pipe with ``pipefail``: when it fails, a good run of the agent counts as failed
-    and is repeated. A loop returns what its last command returned.
-
-    Bad:  agent_format_display() { while IFS= read -r line; do ...; [[ -n "$text" ]] && echo "$text"; done; }
-    Good:
-        agent_format_display() { while IFS= read -r line; do ...; if [[ "$text" ]]; then echo "$text"; fi; done; }
-    """
-    probe = subject.agent
-    clean = probe.display_clean()
-    if clean is None or not clean.last:
-        return
-    disturbed = probe.display_disturbed()
-    if not clean.status and disturbed is not None and disturbed.last and disturbed.status:
-        yield Problem(f"it returns {disturbed.status} when the last line is not JSON", expected="0")
-    if not clean.status:
-        return
-    short = probe.display_short()
-    always = short is not None and bool(short.status)
-    yield Problem(
-        f"it returns {clean.status}" + ("" if always else " when the last line is nothing to show"),
-        expected="0",
-        severity=None if always else INFO,
-    )
-
-
-@behaviour("RB189", "Context figures are whole numbers", AGENT)
+@behaviour("RB189", "Context figures are whole numbers", AGENT, harm=ENDS_THE_LOOP)
 def context_figures(subject: Subject) -> Iterator[Problem]:
     """The loop calculates with ``_ITER_CONTEXT_PCT`` and ``_ITER_CONTEXT_MAX``. bash knows whole numbers only: with
     anything else the original ends at once, without its summary.
@@ -420,7 +209,7 @@ def context_figures(subject: Subject) -> Iterator[Problem]:
             yield Problem(f"{name} is {said(str(value))}", hook=writer, expected="digits, or nothing")
 
 
-@behaviour("RB184", "Optional hooks do not fail", AGENT)
+@behaviour("RB184", "Optional hooks do not fail", AGENT, harm=ENDS_THE_LOOP)
 def optional_hooks(subject: Subject) -> Iterator[Problem]:
     """They are called before and after each run, whether it went well or not, with ``set -e`` in force.
 
@@ -438,7 +227,7 @@ def optional_hooks(subject: Subject) -> Iterator[Problem]:
             return
 
 
-@behaviour("RB185", "Optional hooks keep their globals", AGENT, hook="agent_pre_iteration")
+@behaviour("RB185", "Optional hooks keep their globals", AGENT, hook="agent_pre_iteration", harm=NO_EFFECT)
 def optional_hooks_keep_globals(subject: Subject) -> Iterator[Problem]:
     """What the first hook notes, such as a balance, the second one reads. So it has to be a global: not local, and
     not set in a subshell.

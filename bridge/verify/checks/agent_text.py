@@ -7,17 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.facts.usage import at_once, is_jq, stderr_of
-from bridge.verify.model import WARNING
+from bridge.verify.harms import ENDS_THE_LOOP, FRAGILE, UNEXPLAINED, WRONG_DISPLAY, WRONG_RESPONSE
 from bridge.verify.registry import AGENT, CannotTell, Problem, static
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.facts import Command
+    from bridge.verify.facts import CommandFact
     from bridge.verify.subject import Subject
 
 
-@static("RB040", "AGENT_CLI is set", AGENT)
+@static("RB040", "AGENT_CLI is set", AGENT, harm=ENDS_THE_LOOP)
 def names_its_program(subject: Subject) -> Iterator[Problem]:
     """Before it starts, the loop looks for ``$AGENT_CLI`` on PATH. It must be set once the script is sourced.
 
@@ -49,7 +49,7 @@ def names_its_program(subject: Subject) -> Iterator[Problem]:
     )
 
 
-@static("RB041", "agent_extract_response works line by line", AGENT)
+@static("RB041", "agent_extract_response works line by line", AGENT, harm=WRONG_RESPONSE)
 def extracts_by_line(subject: Subject) -> Iterator[Problem]:
     """One line that is no JSON (a message of the program, half an event) ends jq, and with it all that follows it.
 
@@ -65,7 +65,7 @@ def extracts_by_line(subject: Subject) -> Iterator[Problem]:
     yield from _by_line(subject, "agent_extract_response", streaming=False)
 
 
-@static("RB042", "agent_format_display works line by line", AGENT)
+@static("RB042", "agent_format_display works line by line", AGENT, harm=WRONG_DISPLAY)
 def displays_by_line(subject: Subject) -> Iterator[Problem]:
     """A malformed line would end jq in the middle of the stream, SIGPIPE the agent, and the iteration is lost.
 
@@ -106,7 +106,7 @@ def _by_line(subject: Subject, hook: str, *, streaming: bool) -> Iterator[Proble
         raise CannotTell(f"{hook} could not be read")
 
 
-def _holds_all(subject: Subject, command: Command) -> str:
+def _holds_all(subject: Subject, command: CommandFact) -> str:
     """The variable that jq is given, if the script has put a whole file into it."""
     fed = " ".join((command.upstream, *command.redirects, *command.around))
     for name in re.findall(r"\$\{?([A-Za-z_]\w*)", fed):
@@ -115,7 +115,7 @@ def _holds_all(subject: Subject, command: Command) -> str:
     return ""
 
 
-def _drains(command: Command, hook: str) -> bool:
+def _drains(command: CommandFact, hook: str) -> bool:
     """Whether jq stands in the loop itself and is given nothing there."""
     fed = command.upstream or any("<" in redirect for redirect in command.redirects)
     fed = fed or any(redirect.startswith("<<<") for redirect in command.around)
@@ -123,7 +123,7 @@ def _drains(command: Command, hook: str) -> bool:
     return command.loop and command.function == hook and not fed and not null
 
 
-@static("RB045", "What hooks hand on is not lost in a pipeline", AGENT, severity=WARNING)
+@static("RB045", "What hooks hand on is not lost in a pipeline", AGENT, harm=FRAGILE)
 def hands_on(subject: Subject) -> Iterator[Problem]:
     """The loop runs the three required functions in a pipeline or ``$( )``. Globals that they set are then gone.
 
@@ -164,7 +164,7 @@ _ONLY_LOOKS_WORDS = """
 _ONLY_LOOKS = frozenset(_ONLY_LOOKS_WORDS.split())
 
 
-@static("RB043", "agent_invoke lets errors be seen", AGENT, hook="agent_invoke")
+@static("RB043", "agent_invoke lets errors be seen", AGENT, hook="agent_invoke", harm=UNEXPLAINED)
 def keeps_stderr(subject: Subject) -> Iterator[Problem]:
     """The program says on stderr why it fails: not logged in, no network, no budget. The loop leaves it alone, so
     that it reaches the terminal; thrown away, the loop fails again and again and nobody learns why.
@@ -186,7 +186,7 @@ def keeps_stderr(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB044", "agent_invoke keeps stderr apart", AGENT, hook="agent_invoke", severity=WARNING)
+@static("RB044", "agent_invoke keeps stderr apart", AGENT, hook="agent_invoke", harm=FRAGILE)
 def stderr_apart(subject: Subject) -> Iterator[Problem]:
     """In stdout, messages stand among the events: they are no JSON, so none is displayed. Files nobody reads.
 
@@ -205,7 +205,7 @@ def stderr_apart(subject: Subject) -> Iterator[Problem]:
             )
 
 
-def _stderr(subject: Subject) -> Iterator[tuple[Command, str]]:
+def _stderr(subject: Subject) -> Iterator[tuple[CommandFact, str]]:
     """Where stderr goes of each command in agent_invoke that runs the program, or redirects everything."""
     if "agent_invoke" not in subject.facts.names:
         raise CannotTell("agent_invoke is not defined")
@@ -225,7 +225,7 @@ def _stderr(subject: Subject) -> Iterator[tuple[Command, str]]:
         raise CannotTell("agent_invoke could not be read")
 
 
-def _runs(command: Command, program: str) -> bool:
+def _runs(command: CommandFact, program: str) -> bool:
     if command.name in _ONLY_LOOKS or any(word in ("--version", "-V", "--help") for word in command.words):
         return False
     if not command.name and not command.substituted:

@@ -7,7 +7,20 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.harms import (
+    CHANGES_THE_LOOP,
+    COSTS,
+    ENDS_THE_LOOP,
+    LEAKS,
+    NOISE,
+    TAKEN_FOR_ANOTHER,
+    UNEXPLAINED,
+    WRONG_COMMAND,
+    WRONG_DISPLAY,
+    WRONG_PERMISSIONS,
+    WRONG_STATUS,
+)
+from bridge.verify.model import ERROR, INFO, WARNING
 from bridge.verify.probe.scratch import LISTED
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
@@ -32,7 +45,7 @@ def _one_line(subject: Subject, hook: str) -> Iterator[Problem]:
         yield Problem(f"{hook} prints {said(repr(answer.text))}", hook=hook, expected="one line")
 
 
-@behaviour("RB070", "driver_name is one lower-case identifier", DRIVER, hook="driver_name")
+@behaviour("RB070", "driver_name is one lower-case identifier", DRIVER, hook="driver_name", harm=TAKEN_FOR_ANOTHER)
 def name_is_identifier(subject: Subject) -> Iterator[Problem]:
     """The loop compares the name with known ones and puts it into file names and messages.
 
@@ -48,7 +61,7 @@ def name_is_identifier(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"driver_name prints {said(answer.text)}", expected="lower-case letters, digits and dashes")
 
 
-@behaviour("RB071", "driver_display_name is one line", DRIVER)
+@behaviour("RB071", "driver_display_name is one line", DRIVER, harm=WRONG_DISPLAY)
 def display_name_is_one_line(subject: Subject) -> Iterator[Problem]:
     """It stands in log lines and window titles, each of which is a single line.
 
@@ -62,7 +75,7 @@ def display_name_is_one_line(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{hook} prints the control character {found[0]!r}", hook=hook, expected="plain text")
 
 
-@behaviour("RB072", "driver_cli_binary is one name or path", DRIVER)
+@behaviour("RB072", "driver_cli_binary is one name or path", DRIVER, harm=WRONG_COMMAND)
 def cli_binary_is_one_line(subject: Subject) -> Iterator[Problem]:
     """The loop looks this program up and starts it. When a driver searches for it and finds nothing, it still
     has to print the usual name, so that the message says what is missing.
@@ -105,7 +118,7 @@ def _shown(subject: Subject) -> str:
     return name if name.isprintable() else repr(name)
 
 
-@behaviour("RB073", "The file is named after driver_name", DRIVER, hook="driver_name")
+@behaviour("RB073", "The file is named after driver_name", DRIVER, hook="driver_name", harm=TAKEN_FOR_ANOTHER)
 def file_name(subject: Subject) -> Iterator[Problem]:
     """The loop loads ``drivers/NAME.sh`` and later compares what ``driver_name`` prints with that name.
 
@@ -125,7 +138,7 @@ def file_name(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB074", "driver_min_version is a version", DRIVER, hook="driver_min_version")
+@behaviour("RB074", "driver_min_version is a version", DRIVER, hook="driver_min_version", harm=TAKEN_FOR_ANOTHER)
 def min_version(subject: Subject) -> Iterator[Problem]:
     """Preflight checks compare it with what the CLI reports, number by number.
 
@@ -137,7 +150,13 @@ def min_version(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"driver_min_version prints {said(answer.text)}", expected="MAJOR.MINOR.PATCH")
 
 
-@behaviour("RB075", "driver_check_available tells whether the CLI is there", DRIVER, hook="driver_check_available")
+@behaviour(
+    "RB075",
+    "driver_check_available tells whether the CLI is there",
+    DRIVER,
+    hook="driver_check_available",
+    harm=WRONG_STATUS,
+)
 def check_available(subject: Subject) -> Iterator[Problem]:
     """Preflight checks ask it before anything is run. Here it is asked twice: with the CLI on PATH, and without.
 
@@ -168,7 +187,7 @@ def check_available(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB076", "Booleans are answered by status 0 or 1", DRIVER)
+@behaviour("RB076", "Booleans are answered by status 0 or 1", DRIVER, harm=TAKEN_FOR_ANOTHER)
 def booleans(subject: Subject) -> Iterator[Problem]:
     """0 is yes and 1 is no. Any other status is how commands report that they failed, 127 that there is none.
 
@@ -185,10 +204,12 @@ def booleans(subject: Subject) -> Iterator[Problem]:
                 yield Problem(f"{hook} returns {answer.status}, and {again.status} the second time", hook=hook)
 
 
-@behaviour("RB077", "Booleans print nothing", DRIVER)
+@behaviour("RB077", "Booleans print nothing", DRIVER, harm=NOISE)
 def booleans_are_silent(subject: Subject) -> Iterator[Problem]:
     """They are called in conditions with their output open to the terminal. A driver that prints ``true`` and
     returns 0 either way says yes whatever it prints.
+
+    Error: it prints the answer, and its status says the opposite.
 
     Bad:  driver_supports_sessions() { echo false; }
     Good: driver_supports_sessions() { return 1; }
@@ -199,19 +220,26 @@ def booleans_are_silent(subject: Subject) -> Iterator[Problem]:
     for answer in [*answers, *(probe.available() or ())]:
         if answer is not None and (answer.stdout or answer.stderr) and answer.hook not in reported:
             reported.add(answer.hook)
+            printed = _TRUTHS.get(answer.stdout.strip().lower())
             yield Problem(
                 f"{answer.hook} prints {said(answer.stdout + answer.stderr)}",
                 hook=answer.hook,
                 expected="no output: the status is the answer",
+                severity=ERROR if printed is not None and printed is not answer.ok else None,
             )
+
+
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 ANSWERS = ("driver_name", "driver_display_name", "driver_cli_binary", "driver_min_version")
 
 
-@behaviour("RB078", "driver_valid_tools fills VALID_TOOL_PATTERNS", DRIVER)
+@behaviour("RB078", "driver_valid_tools fills VALID_TOOL_PATTERNS", DRIVER, harm=WRONG_PERMISSIONS)
 def valid_tools(subject: Subject) -> Iterator[Problem]:
     """Allowlists are held against these patterns; with none of them, every entry of an allowlist is refused.
+
+    Warning: it prints something.
 
     Bad:  driver_valid_tools() { echo "Read Write"; }
     Good: driver_valid_tools() { VALID_TOOL_PATTERNS=("Read" "Write" "Bash(*)"); }
@@ -244,7 +272,7 @@ def valid_tools(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{hook} prints {said(answer.stdout)}", hook=hook, severity=WARNING)
 
 
-@behaviour("RB079", "driver_permission_denial_help prints help", DRIVER)
+@behaviour("RB079", "driver_permission_denial_help prints help", DRIVER, harm=UNEXPLAINED)
 def denial_help(subject: Subject) -> Iterator[Problem]:
     """It is all that a person sees when the loop stops because the agent was refused something. It is called
     plainly under ``set -e``, so a status other than 0 ends the loop before its own last words.
@@ -263,7 +291,7 @@ def denial_help(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{hook} returns {answer.status}", hook=hook, expected="0")
 
 
-@behaviour("RB080", "Hooks that print an answer succeed", DRIVER)
+@behaviour("RB080", "Hooks that print an answer succeed", DRIVER, harm=ENDS_THE_LOOP)
 def answers_succeed(subject: Subject) -> Iterator[Problem]:
     """The loop takes ``CMD=$(driver_cli_binary)`` under ``set -e``: a status other than 0 ends it, although the
     answer was printed.
@@ -279,10 +307,12 @@ def answers_succeed(subject: Subject) -> Iterator[Problem]:
             yield Problem(f"{hook} returns {answer.status}{why}", hook=hook, expected="0")
 
 
-@behaviour("RB081", "Hooks set no undeclared globals", DRIVER, severity=WARNING)
+@behaviour("RB081", "Hooks set no undeclared globals", DRIVER, harm=LEAKS)
 def undeclared_globals(subject: Subject) -> Iterator[Problem]:
     """Hooks run in the loop's main shell, so a variable that was not made local stays there, and may be one
     that the loop itself uses: a loop variable called ``i``, ``line`` or ``arg`` is enough.
+
+    Info: a name that begins with _.
 
     Bad:  for arg in "${CLAUDE_CMD_ARGS[@]}"; do ...; done
     Good:
@@ -304,7 +334,7 @@ def undeclared_globals(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@behaviour("RB082", "Hooks leave the host's variables alone", DRIVER)
+@behaviour("RB082", "Hooks leave the host's variables alone", DRIVER, harm=CHANGES_THE_LOOP)
 def host_variables(subject: Subject) -> Iterator[Problem]:
     """The settings, PATH and HOME belong to the loop. A hook that changes one changes all later iterations,
     and every other program that the loop starts.
@@ -320,7 +350,7 @@ def host_variables(subject: Subject) -> Iterator[Problem]:
                 yield Problem(f"{hook} changes {name}", hook=hook, hint=f"local {name}")
 
 
-@behaviour("RB083", "Building a command does not run the CLI", DRIVER, severity=WARNING)
+@behaviour("RB083", "Building a command does not run the CLI", DRIVER, harm=COSTS)
 def cli_not_started(subject: Subject) -> Iterator[Problem]:
     """Hooks that only answer or build are called several times per iteration and must cost nothing: a CLI takes
     a second to start, may ask for a login, and may be billed.

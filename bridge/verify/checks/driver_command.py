@@ -8,11 +8,12 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT
+from bridge.verify.model import INFO
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.far import WRAPPERS, spoilt_json
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
-from bridge.verify.registry import DRIVER, NOT_JUDGED, Problem, behaviour, said
+from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def prompt_text(probe: DriverProbe, case: Build) -> str:
     ].rstrip("\n")
 
 
-@behaviour("RB100", "It builds a command", DRIVER, hook=HOOK)
+@behaviour("RB100", "It builds a command", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
 def builds(subject: Subject) -> Iterator[Problem]:
     """With a prompt file that exists, the command is put into the array CLAUDE_CMD_ARGS, one element per
     argument, and the status is 0. A string is no command: the loop would look for one program of that name.
@@ -56,9 +57,14 @@ def builds(subject: Subject) -> Iterator[Problem]:
         yield Problem("CLAUDE_CMD_ARGS is empty", hint="is it local by mistake?")
     elif len(answer.value) == 1 and re.search(r"\s", answer.value[0]):
         yield Problem(f"CLAUDE_CMD_ARGS is one string, {said(answer.value[0])}")
+    elif (operator := next(filter(_OPERATOR.fullmatch, answer.value), None)) is not None:
+        yield Problem(f"{said(operator)} is an argument like any other: no shell reads it", hint="bash -c '...'")
 
 
-@behaviour("RB101", "A missing prompt is a failure", DRIVER, hook=HOOK)
+_OPERATOR = re.compile(r"\|{1,2}|&{1,2}|;|[012&]?>{1,2}(?:&[012]|/dev/\w+)?|<{1,3}")
+
+
+@behaviour("RB101", "A missing prompt is a failure", DRIVER, hook=HOOK, harm=WRONG_PROMPT)
 def missing_prompt_fails(subject: Subject) -> Iterator[Problem]:
     """The status tells the loop that there is nothing to run. Without it an agent is started, and billed, with
     an empty prompt or with the name of a file that does not exist.
@@ -74,7 +80,7 @@ def missing_prompt_fails(subject: Subject) -> Iterator[Problem]:
         yield Problem("it returns 0 although the prompt file does not exist", expected="1")
 
 
-@behaviour("RB102", "A missing prompt is reported", DRIVER, hook=HOOK, severity=INFO)
+@behaviour("RB102", "A missing prompt is reported", DRIVER, hook=HOOK, harm=GOOD_TO_KNOW)
 def missing_prompt_message(subject: Subject) -> Iterator[Problem]:
     """A status alone leaves people to guess. One line on stderr that names the file is enough.
 
@@ -92,9 +98,11 @@ def missing_prompt_message(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"nothing on stderr says that the prompt is missing{where}")
 
 
-@behaviour("RB103", "A failure leaves no command", DRIVER, hook=HOOK, severity=WARNING)
+@behaviour("RB103", "A failure leaves no command", DRIVER, hook=HOOK, harm=FRAGILE)
 def failure_leaves_no_command(subject: Subject) -> Iterator[Problem]:
     """A host that overlooks the status runs what it finds in the array.
+
+    Info: the beginning of a command.
 
     Bad:
         CLAUDE_CMD_ARGS=("my-cli" "--prompt" "$1")
@@ -115,10 +123,12 @@ def failure_leaves_no_command(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB104", "The command begins with the CLI", DRIVER, hook=HOOK)
+@behaviour("RB104", "The command begins with the CLI", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
 def begins_with_cli(subject: Subject) -> Iterator[Problem]:
     """The first element is the program that is started: what ``driver_cli_binary`` prints, or a wrapper that is
     followed by it. Anything else is not found, or is another program.
+
+    Info: the wrapper isn't installed here.
 
     Bad:  CLAUDE_CMD_ARGS=("-p" "$prompt")
     Good: CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
@@ -196,18 +206,24 @@ def occurrences(probe: DriverProbe, case: Build) -> int:
     return sum(_names_file(argument, case.prompt) for argument in argv)
 
 
-@behaviour("RB105", "The prompt is in the command once", DRIVER, hook=HOOK)
+@behaviour("RB105", "The prompt is in the command once", DRIVER, hook=HOOK, harm=WRONG_PROMPT)
 def prompt_is_there(subject: Subject) -> Iterator[Problem]:
     """The content of the prompt file, or its path, is what the agent is to do. Missing, the agent does nothing;
     twice, it pays for both and may take the second for a correction of the first.
+
+    Info: it is read from stdin.
 
     Bad:  CLAUDE_CMD_ARGS=("my-cli" "--json")
     Good: CLAUDE_CMD_ARGS=("my-cli" "--json" "-p" "$prompt")
     """
     probe = subject.driver
     built = probe.argv(Build())
+    yield from _prompt_once(probe)
     if built and os.path.basename(built[0]) in WRAPPERS and not probe.received(Build()).known:
-        yield Problem(f"{NOT_JUDGED}: {said(built[0])} was not seen to start the CLI", severity=INFO)
+        raise CannotTell(f"{said(built[0])} was not seen to start the CLI", "what the CLI is given")
+
+
+def _prompt_once(probe: DriverProbe) -> Iterator[Problem]:
     for case in (Build(), Build(context=CONTEXT, session=probe.session() or "", resume="true")):
         argv = probe.argv(case)
         if not argv:
@@ -223,10 +239,12 @@ def prompt_is_there(subject: Subject) -> Iterator[Problem]:
             return
 
 
-@behaviour("RB106", "The prompt arrives as it is", DRIVER, hook=HOOK)
+@behaviour("RB106", "The prompt arrives as it is", DRIVER, hook=HOOK, harm=WRONG_PROMPT)
 def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
     """Prompts are Markdown: they hold quotes, backticks, dollar signs and list items, and the path of the file
     may hold blanks. All of it has to arrive in one argument, unchanged (but for newlines at its end).
+
+    Info: of carriage returns, which some take away.
 
     Bad:  CLAUDE_CMD_ARGS=(my-cli -p $(cat $1))
     Good: CLAUDE_CMD_ARGS=("my-cli" "-p" "$(cat "$1")")
@@ -262,10 +280,12 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
             yield Problem(message, severity=severity)
 
 
-@behaviour("RB107", "The context arrives in one argument", DRIVER, hook=HOOK)
+@behaviour("RB107", "The context arrives in one argument", DRIVER, hook=HOOK, harm=WRONG_PROMPT)
 def context_arrives(subject: Subject) -> Iterator[Problem]:
     """The context tells the agent where the loop stands. It may be an argument of its own or part of the prompt,
     but it has to arrive whole, whatever it contains: its words come from plans and from earlier answers.
+
+    Info: the prompt is read from stdin, or bytes that are no UTF-8.
 
     Bad:  CLAUDE_CMD_ARGS+=(--context $loop_context)
     Good: CLAUDE_CMD_ARGS+=("--context" "$loop_context")
@@ -304,7 +324,7 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB108", "Nothing that is passed is evaluated", DRIVER, hook=HOOK)
+@behaviour("RB108", "Nothing that is passed is evaluated", DRIVER, hook=HOOK, harm=RUNS_CODE)
 def nothing_is_evaluated(subject: Subject) -> Iterator[Problem]:
     """A context or a prompt that is run through ``eval``, or built into a string of shell code, executes what
     a model has written, with the rights of the person who started the loop.
@@ -329,15 +349,3 @@ def nothing_is_evaluated(subject: Subject) -> Iterator[Problem]:
         probe.build(case)
         if probe.scratch.traces():
             yield Problem(f"code in the {what} is executed")
-
-
-def beyond(more: list[str], base: list[str]) -> list[str]:
-    """What `more` has beyond `base`, counting each."""
-    rest = list(base)
-    found = []
-    for argument in more:
-        if argument in rest:
-            rest.remove(argument)
-        else:
-            found.append(argument)
-    return found

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.checks.driver_command import HOOK, beyond
+from bridge.verify.checks.driver_command import HOOK, prompt_text
+from bridge.verify.command_line import beyond
+from bridge.verify.harms import FRAGILE, WRONG_SESSION
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import SESSION, Build
 from bridge.verify.probe.driver import OTHER_SESSIONS
 from bridge.verify.recordings import Recording, recordings, recordings_of
-from bridge.verify.registry import DRIVER, NOT_JUDGED, Problem, behaviour, said
+from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
     from bridge.verify.subject import Subject
 
 
-@behaviour("RB109", "The session id arrives as one argument", DRIVER, hook=HOOK)
+@behaviour("RB109", "The session id arrives as one argument", DRIVER, hook=HOOK, harm=WRONG_SESSION)
 def session_arrives(subject: Subject) -> Iterator[Problem]:
     """A driver that supports sessions (and one that does not say counts as such) has to hand the id on, whole,
     or every iteration starts from nothing although the loop believes that it goes on.
+
+    Warning: the driver doesn't say whether it has sessions.
+    Info: nor names one.
 
     Bad:  CLAUDE_CMD_ARGS+=(--resume $session_id)
     Good: CLAUDE_CMD_ARGS+=("--resume" "$session_id")
@@ -46,28 +51,35 @@ def session_arrives(subject: Subject) -> Iterator[Problem]:
             severity=None if declared else WARNING if named else INFO,
         )
         return
-    if any(
-        re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", a)
-        for a in beyond(probe.argv(Build(session=session, resume="true")) or [], base)
-    ):
+    problem = next(_broken_id(probe, session), None)
+    if problem is not None:
+        yield problem
+
+
+def _broken_id(probe: DriverProbe, session: str) -> Iterator[Problem]:
+    base = probe.line(Build()) or []
+
+    def given(session: str) -> list[str]:
+        return beyond(probe.line(Build(session=session, resume="true")) or [], base)
+
+    words, text = given(session), prompt_text(probe, Build())
+    if any(re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", word) for word in words):
         yield Problem("the session id and its option are one argument", hint="two elements of the array")
-        return
+    if len(words) == 1 and session in words[0] and words[0].startswith(text) | words[0].endswith(text):
+        rest = words[0].replace(text, "")
+        if not re.search(r"(^|\s)-", rest):  # else it is code for a shell that nobody has followed
+            yield Problem("the session id is only in the text of the prompt", hint="the CLI has an option for it")
     for cut in (SESSION, *OTHER_SESSIONS):
-        extra = beyond(probe.argv(Build(session=cut, resume="true")) or [], base)
+        extra = given(cut)
         if not any(cut in a for a in extra) and any(re.split("[-_]", cut)[i] in extra for i in (0, 1)):
             yield Problem(f"of the session id {cut} only a part arrives")
-            return
     for strange in ("id with  blanks", "id*", 'it\'s "one"', "all.*", "$HOME"):
-        case = Build(session=strange, resume="true")
-        argv = probe.argv(case)
-        if argv is None or argv == base or probe.received(case).count(strange):
-            continue  # refused or ignored is as good as passed on
-        if any(word in a for word in strange.split() for a in beyond(argv, base)) or beyond(argv, base):
+        # Refused or ignored is as good as passed on.
+        if given(strange) and not probe.received(Build(session=strange, resume="true")).count(strange):
             yield Problem(f"the session id {strange!r} does not arrive in one argument")
-            return
 
 
-@behaviour("RB110", "No session unless CLAUDE_USE_CONTINUE is true", DRIVER, hook=HOOK)
+@behaviour("RB110", "No session unless CLAUDE_USE_CONTINUE is true", DRIVER, hook=HOOK, harm=WRONG_SESSION)
 def session_is_gated(subject: Subject) -> Iterator[Problem]:
     """The setting is how a person turns resuming off. A driver that looks only at the id resumes all the same,
     with everything that the old session still believes.
@@ -76,20 +88,20 @@ def session_is_gated(subject: Subject) -> Iterator[Problem]:
     Good: if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then ...
     """
     probe = subject.driver
-    base = probe.argv(Build())
+    base = probe.line(Build())
     if not base:
         return
     session = probe.session() or SESSION
-    resumed = beyond(probe.argv(Build(session=session, resume="true")) or [], base)
-    for resume, what in (("false", "false"), (None, "not set"), ("", "empty"), ("no", "no")):
-        argv = probe.argv(Build(session=session, resume=resume)) or []
+    resumed = beyond(probe.line(Build(session=session, resume="true")) or [], base)
+    for resume in ("false", "no"):  # not set, it counts as true
+        argv = probe.line(Build(session=session, resume=resume)) or []
         passed = [a for a in beyond(argv, base) if session in a or a in resumed]
         if passed:
-            yield Problem(f"with CLAUDE_USE_CONTINUE {what}, the command has {said(' '.join(passed))}")
+            yield Problem(f"with CLAUDE_USE_CONTINUE {resume}, the command has {said(' '.join(passed))}")
             return
 
 
-@behaviour("RB111", "No session option with an empty id", DRIVER, hook=HOOK)
+@behaviour("RB111", "No session option with an empty id", DRIVER, hook=HOOK, harm=WRONG_SESSION)
 def no_empty_session(subject: Subject) -> Iterator[Problem]:
     """In the first iteration there is no id yet. An option without its value takes the next argument for it,
     usually the prompt; one that means "the last session" resumes somebody else's.
@@ -98,11 +110,11 @@ def no_empty_session(subject: Subject) -> Iterator[Problem]:
     Good: if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]; then ...
     """
     probe = subject.driver
-    base, argv = probe.argv(Build()), probe.argv(Build(resume="true"))
+    base, argv = probe.line(Build()), probe.line(Build(resume="true"))
     if not base or not argv:
         return
     session = probe.session() or SESSION
-    resumed = beyond(probe.argv(Build(session=session, resume="true")) or [], base)
+    resumed = beyond(probe.line(Build(session=session, resume="true")) or [], base)
     words = re.compile(r"^(?!.*(?:new|no-|not-)).*(?:resume|continue|session|thread)", re.IGNORECASE)
     extra = beyond(argv, base)
     wrong = [a for a in extra if a in resumed or (a and a + session in resumed) or (len(a) < 40 and words.match(a))]
@@ -111,7 +123,7 @@ def no_empty_session(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"with an empty session id the command has {said(shown)}")
 
 
-@behaviour("RB122", "No session from a driver without sessions", DRIVER, hook=HOOK, severity=WARNING)
+@behaviour("RB122", "No session from a driver without sessions", DRIVER, hook=HOOK, harm=FRAGILE)
 def no_session_without_support(subject: Subject) -> Iterator[Problem]:
     """A driver that says no to sessions is never given an id by the original loop, but other hosts pass one. It
     has to be ignored then: the CLI does not know it.
@@ -134,6 +146,7 @@ _GARBAGE = b'npm warn: this line is no JSON\n{"type":"text","part":{"te\n\n[1,2\
 
 _OTHER_IDS = (
     b'{"type":"rb.other","uuid":"0d15ea5e-0000-4000-8000-000000000001","request_id":"req_0d15ea5e"}\n'
+    b'{"type":"rb.other","requestID":"req_0d15ea5e","messageID":"msg_0d15ea5e","callID":"call_0d15ea5e"}\n'
     b'{"type":"assistant","message":{"id":"msg_0d15ea5e","content":[{"type":"text","text":"the other session_id: '
     b'0d15ea5e-0000-4000-8000-000000000002"}]}}\n'
 )
@@ -147,10 +160,13 @@ def _extracted(probe: DriverProbe, recording: Recording) -> HookResult:
     return probe.call(EXTRACT, probe.scratch.file(f"{recording.name}.log", b"".join(recording.lines)))
 
 
-@behaviour("RB150", "The session id is found in the output", DRIVER, hook=EXTRACT)
+@behaviour("RB150", "The session id is found in the output", DRIVER, hook=EXTRACT, harm=WRONG_SESSION)
 def extraction_finds(subject: Subject) -> Iterator[Problem]:
     """The hook is asked first, and what it prints is taken for the id: one word on one line. Anything around it
     ends up on the next command line.
+
+    Warning: of a CLI without recordings, or when keys are added.
+    Info: of older versions.
 
     Bad:  grep -o '"sessionID":"[^"]*"' "$1"
     Good: sed -n 's/.*"sessionID":"\\([^"]*\\)".*/\\1/p' "$1" | head -n 1
@@ -180,24 +196,30 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
             return
     for recording, answer in answers:
         if answer.text.strip() == recording.session:
-            yield from _extracted_with_more_keys(probe, recording)
+            yield from _extracted_from_others(probe, recording)
             return
-    if not mine and not any(answer.text.strip() == recording.session for recording, answer in answers):
-        wrong = next((answer.text for _, answer in answers if answer.text), "")
-        yield Problem(
-            f"no recorded output gives its id: {said(wrong)}"
-            if _is_id(wrong)
-            else f"{NOT_JUDGED}: no recorded output gives its id",
-            severity=WARNING if _is_id(wrong) else INFO,
-        )
+    if not mine:
+        yield from _no_id_of_any_recording([answer.text for _, answer in answers])
+
+
+def _no_id_of_any_recording(found: list[str]) -> Iterator[Problem]:
+    wrong = next(filter(None, found), "")
+    if not _is_id(wrong):
+        raise CannotTell("no recorded output gives its id", "where the session id is found")
+    yield Problem(f"no recorded output gives its id: {said(wrong)}", severity=WARNING)
 
 
 def _is_id(text: str) -> bool:
     return re.fullmatch(r"[\w.:@=+~-]+", text.strip()) is not None
 
 
-def _extracted_with_more_keys(probe: DriverProbe, recording: Recording) -> Iterator[Problem]:
-    """What stands behind the id is another matter with every version."""
+def _extracted_from_others(probe: DriverProbe, recording: Recording) -> Iterator[Problem]:
+    """What stands before the id is no JSON at times, what stands behind it is another matter with every version."""
+    found = probe.call(EXTRACT, probe.scratch.file("disturbed.log", _GARBAGE + b"".join(recording.lines)))
+    if not found.trouble and found.text.strip() != recording.session:
+        what = said(found.text) if found.text else "nothing"
+        yield Problem(f"with lines that are no JSON before it, it prints {what}", expected=recording.session or "")
+        return
     longer = [re.sub(rb"\}\s*\Z", b',"rb":"rb-behind"}\n', line) for line in recording.lines]
     found = probe.call(EXTRACT, probe.scratch.file("longer.log", b"".join(longer)))
     if not found.trouble and found.text.strip() != recording.session:
@@ -207,7 +229,7 @@ def _extracted_with_more_keys(probe: DriverProbe, recording: Recording) -> Itera
         )
 
 
-@behaviour("RB151", "Nothing is found where nothing is", DRIVER, hook=EXTRACT)
+@behaviour("RB151", "Nothing is found where nothing is", DRIVER, hook=EXTRACT, harm=WRONG_SESSION)
 def extraction_finds_nothing(subject: Subject) -> Iterator[Problem]:
     """For an empty output, one that is no JSON, and a file that does not exist, the answer is no output. Then the
     next step of the recovery is tried. The status does not matter.
@@ -234,7 +256,7 @@ def extraction_finds_nothing(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"without an output file it prints {said(answer.text)}")
 
 
-@behaviour("RB155", "The recovery finds the session", DRIVER)
+@behaviour("RB155", "The recovery finds the session", DRIVER, harm=WRONG_SESSION)
 def recovery(subject: Subject) -> Iterator[Problem]:
     """Three steps are tried: the driver's own extraction, the keys that every host knows, the driver's fallback.
     For a driver that supports sessions one of them has to find the id in what its CLI prints today; a hook that
@@ -295,9 +317,11 @@ def _asked(probe: DriverProbe, answer: str | None, status: int = 0) -> HookResul
     return found
 
 
-@behaviour("RB152", "The fallback gives the only session", DRIVER, hook=FALLBACK)
+@behaviour("RB152", "The fallback gives the only session", DRIVER, hook=FALLBACK, harm=WRONG_SESSION)
 def fallback_gives(subject: Subject) -> Iterator[Problem]:
     """When nothing in the output tells the id, the CLI is asked. If it lists one session, that is the one.
+
+    Info: it isn't known how this CLI is asked.
 
     Bad:  my-cli session list --format json
     Good: my-cli session list --format json </dev/null | jq -r 'if length == 1 then .[0].id else empty end'
@@ -319,7 +343,7 @@ def fallback_gives(subject: Subject) -> Iterator[Problem]:
         yield Problem("with one session listed it prints nothing", expected=ONE, severity=None if known else INFO)
 
 
-@behaviour("RB153", "The fallback refuses ambiguity", DRIVER, hook=FALLBACK)
+@behaviour("RB153", "The fallback refuses ambiguity", DRIVER, hook=FALLBACK, harm=WRONG_SESSION)
 def fallback_refuses(subject: Subject) -> Iterator[Problem]:
     """With several sessions in the list there is no telling which one is the loop's. The newest may be the one
     in which a person is typing at this moment, and the loop would go on in it.
@@ -337,7 +361,7 @@ def fallback_refuses(subject: Subject) -> Iterator[Problem]:
             return
 
 
-@behaviour("RB154", "The fallback gives nothing when the CLI fails", DRIVER, hook=FALLBACK)
+@behaviour("RB154", "The fallback gives nothing when the CLI fails", DRIVER, hook=FALLBACK, harm=WRONG_SESSION)
 def fallback_fails_quietly(subject: Subject) -> Iterator[Problem]:
     """A CLI that is missing, fails, or has no session leaves no id. What it prints then must not be taken for one.
 

@@ -6,14 +6,23 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.harms import (
+    CHANGES_THE_LOOP,
+    ENDS_THE_LOOP,
+    FRAGILE,
+    GOOD_TO_KNOW,
+    LEAKS,
+    NO_EFFECT,
+    WRONG_COMMAND,
+)
+from bridge.verify.model import ERROR, INFO, WARNING
 from bridge.verify.registry import BOTH, DRIVER, CannotTell, Problem, static
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.contract import Hook
-    from bridge.verify.facts import Command, Write
+    from bridge.verify.facts import CommandFact, Write
     from bridge.verify.subject import Subject
 
 
@@ -25,7 +34,7 @@ def _owed(subject: Subject) -> Iterator[tuple[str, str]]:
             yield from ((name, variable) for variable in hook.writes)
 
 
-@static("RB022", "Hooks fill the globals that they answer in", DRIVER)
+@static("RB022", "Hooks fill the globals that they answer in", DRIVER, harm=NO_EFFECT)
 def fills(subject: Subject) -> Iterator[Problem]:
     """The loop reads the answer from a global array. A hook that fills another, a local or a copy answers nothing.
 
@@ -70,7 +79,7 @@ def _why(subject: Subject, hook: str, variable: str, mine: list[Write]) -> str:
     return f"; it sets {close[0]}: a typo?" if close else ""
 
 
-@static("RB023", "Array globals are set as arrays", DRIVER)
+@static("RB023", "Array globals are set as arrays", DRIVER, harm=WRONG_COMMAND)
 def arrays(subject: Subject) -> Iterator[Problem]:
     """Set as a string, the whole command becomes one argument, and no program has such a name.
 
@@ -97,7 +106,7 @@ def arrays(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB024", "Hooks reset their arrays first", DRIVER)
+@static("RB024", "Hooks reset their arrays first", DRIVER, harm=WRONG_COMMAND)
 def anew(subject: Subject) -> Iterator[Problem]:
     """The loop calls the same hook in each iteration. What it only appends to still holds the last answer.
 
@@ -148,13 +157,15 @@ def _is_lost(subject: Subject, hook: Hook) -> bool:
     return subject.kind == "agent" and hook.subshell
 
 
-@static("RB020", "Hooks leave no undeclared globals behind", BOTH, severity=WARNING)
+@static("RB020", "Hooks leave no undeclared globals behind", BOTH, harm=LEAKS)
 def no_leaks(subject: Subject) -> Iterator[Problem]:
     """A loop has hundreds of variables of its own. One that a hook forgot to declare local may be any of them.
 
     Loop variables, and what ``read`` fills, are the ones that are forgotten. A global that the script itself sets
     outside of functions is taken for intended, and so are globals of an agent that begin with ``_`` or are in
     capitals: its pre and post hooks hand values on that way.
+
+    Info: a global that the script itself begins with.
 
     Bad:  for arg in "${CLAUDE_CMD_ARGS[@]}"; do
     Good:
@@ -183,14 +194,18 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
                 expected="only globals of the contract",
                 hint=f"local {write.name}",
                 severity=INFO if write.name in ours else None,
+                about=write.name,
             )
 
 
-@static("RB021", "Hooks write no globals of others", BOTH)
+@static("RB021", "Hooks write no globals of others", BOTH, harm=CHANGES_THE_LOOP)
 def no_foreign(subject: Subject) -> Iterator[Problem]:
     """Settings belong to the user, and each array to one hook. Writing another's changes what comes next.
 
     Writing a copy that is declared local is fine, and so is a default: ``${CLAUDE_OUTPUT_FORMAT:=json}``.
+
+    Warning: in a hook that runs in a subshell, or of the environment.
+    Info: it is put back.
 
     Bad:
         driver_build_command() {
@@ -233,12 +248,14 @@ def no_foreign(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB025", "Hooks read globals that somebody sets", BOTH, severity=INFO)
+@static("RB025", "Hooks read globals that somebody sets", BOTH, harm=GOOD_TO_KNOW)
 def somebody_sets(subject: Subject) -> Iterator[Problem]:
     """A variable that neither the script nor the loop sets is empty, or comes from the environment by chance.
 
     Names in capitals may be meant to come from the environment. Where that is so, a default says it, and keeps
     the hook alive under ``set -u``.
+
+    Error: nearly the name of a setting.
 
     Bad:  echo "$prompt_fiel"
     Good: echo "${MINE_PROFILE:-default}"
@@ -250,7 +267,9 @@ def somebody_sets(subject: Subject) -> Iterator[Problem]:
     known = {write.name for function in everyone for write in function.writes} | set(subject.contract.globals)
     known |= _BY_BASH | {name for function in everyone for name in function.local}
     answered = {read.name for function in everyone for read in function.reads if read.defaulted}
-    seen: set[str] = set()
+    misspelt = dict(_misspelt(subject, known))
+    yield from misspelt.values()
+    seen = set(misspelt)
     for hook in subject.hooks:
         for read in subject.effects(hook).reads:
             if read.name in known | answered | seen or _of_the_shell(read.name) or _ENVIRONMENT.match(read.name):
@@ -265,18 +284,31 @@ def somebody_sets(subject: Subject) -> Iterator[Problem]:
             )
 
 
+def _misspelt(subject: Subject, known: set[str]) -> Iterator[tuple[str, Problem]]:
+    """Settings that are read under nearly their names."""
+    settings = {name for name, entry in subject.contract.globals.items() if entry.role in ("setting", "derived")}
+    for hook in subject.hooks:
+        for read in subject.effects(hook).reads:
+            meant = difflib.get_close_matches(read.name, settings, 1, 0.92)
+            if meant and read.name not in known:
+                message = f"{read.function} reads {read.name}; did you mean {meant[0]}?"
+                yield read.name, Problem(message, read.line, hook, expected=meant[0], severity=ERROR)
+
+
 _ENVIRONMENT = re.compile(
     r"(?:BASH\w*|EPOCH\w+|EUID|UID|GROUPS|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|PPID|SHLVL|COLUMNS|LINES|DISPLAY|LOGNAME"
     r"|EDITOR|CI|NO_COLOR|XDG_\w+|GITHUB_\w+|RALPH\w*|CLAUDE_\w+|\w+_API_KEY|\w+_TOKEN)\Z"
 )
 
 
-@static("RB030", "No hook ends the shell that calls it", BOTH)
+@static("RB030", "No hook ends the shell that calls it", BOTH, harm=ENDS_THE_LOOP)
 def no_exit(subject: Subject) -> Iterator[Problem]:
     """Hooks run in the loop's own shell: an ``exit`` there ends the loop, in the middle of its work.
 
     The same goes for ``exec PROGRAM``. Within ``( )`` or ``$( )`` both are fine. An agent's required functions run
     in a pipeline, where they end only that stage: a warning.
+
+    Warning: it ends a stage of a pipeline only.
 
     Bad:  [[ -f "$1" ]] || { echo "no prompt" >&2; exit 1; }
     Good: [[ -f "$1" ]] || { echo "no prompt" >&2; return 1; }
@@ -301,7 +333,7 @@ def no_exit(subject: Subject) -> Iterator[Problem]:
             )
 
 
-def _ends(command: Command) -> bool:
+def _ends(command: CommandFact) -> bool:
     if command.name == "exec":
         return len(command.words) > 1
     return command.name == "exit" or (command.name == "kill" and "$$" in command.words)
@@ -310,7 +342,7 @@ def _ends(command: Command) -> bool:
 _UNDONE = {"set": ("-", "+"), "shopt": ("-s", "-u")}
 
 
-@static("RB031", "Hooks leave the shell as it was", BOTH, severity=WARNING)
+@static("RB031", "Hooks leave the shell as it was", BOTH, harm=FRAGILE)
 def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
     """What a hook changes in the loop's shell stays changed: options, working folder, traps, open files.
 
@@ -343,7 +375,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
                 )
 
 
-def _changes(command: Command) -> bool:
+def _changes(command: CommandFact) -> bool:
     words = command.words[1:]
     if command.name == "exec":
         return not words and bool(command.redirects)
@@ -354,7 +386,7 @@ def _changes(command: Command) -> bool:
     )
 
 
-def _undone(command: Command, commands: tuple[Command, ...]) -> bool:
+def _undone(command: CommandFact, commands: tuple[CommandFact, ...]) -> bool:
     """Whether the same function seems to undo it: the same command again, in the other sense."""
     later = [
         other

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
+from bridge.verify.harms import CHANGES_THE_LOOP, ENDS_THE_LOOP, LITTERS, LOSES_WORK
 from bridge.verify.model import ERROR, INFO, WARNING, Severity
 from bridge.verify.probe import TROUBLE, AgentProbe, Build, DriverProbe, ProbeFailed
 from bridge.verify.probe.driver import loop_functions
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 AGENT_HOOKS = ("agent_invoke", "agent_extract_response", "agent_format_display")
 
 
-@behaviour("RB058", "It survives the options of the loop", BOTH)
+@behaviour("RB058", "It survives the options of the loop", BOTH, harm=ENDS_THE_LOOP)
 def loading_under_errexit(subject: Subject) -> Iterator[Problem]:
     """The loops run with ``set -e`` in force while they source the script and, for drivers, while they call
     ``driver_valid_tools``, ``driver_permission_denial_help`` and take the answers of ``driver_cli_binary`` and
@@ -70,7 +72,7 @@ def _why(strict: StrictRun) -> str:
     return f": {said(strict.stderr)}" if strict.stderr else ""
 
 
-@behaviour("RB059", "Required functions are there after sourcing", BOTH)
+@behaviour("RB059", "Required functions are there after sourcing", BOTH, harm=ENDS_THE_LOOP)
 def required_functions(subject: Subject) -> Iterator[Problem]:
     """The loop calls the required functions without asking whether they exist. One that is only defined under
     a condition, or whose name has a slip, ends the loop with status 127.
@@ -91,7 +93,7 @@ def _watched(subject: Subject) -> list[Watched]:
     return subject.probe.watched()
 
 
-@behaviour("RB061", "Hooks leave options, folder, IFS and traps alone", BOTH)
+@behaviour("RB061", "Hooks leave options, folder, IFS and traps alone", BOTH, harm=CHANGES_THE_LOOP)
 def hooks_leave_the_shell(subject: Subject) -> Iterator[Problem]:
     """Hooks run in the loop's main shell, because their globals have to stay. So everything else that they
     change stays as well: a ``cd``, a ``set -f`` for one split, an IFS that was not made local.
@@ -107,7 +109,7 @@ def hooks_leave_the_shell(subject: Subject) -> Iterator[Problem]:
                 yield Problem(f"{hook} changes {what}: {said(new)} (before: {said(old)})", hook=hook)
 
 
-@behaviour("RB062", "Hooks return", BOTH, after_timeout=True)
+@behaviour("RB062", "Hooks return", BOTH, after_timeout=True, harm=ENDS_THE_LOOP)
 def hooks_come_back(subject: Subject) -> Iterator[Problem]:
     """A hook that waits for an answer stops the loop for ever, since nobody sits in front of it; one that
     calls ``exit`` or ``exec`` ends it.
@@ -127,6 +129,26 @@ def hooks_come_back(subject: Subject) -> Iterator[Problem]:
                 hook=answer.hook,
                 expected="a return",
             )
+
+
+@behaviour("RB065", "Hooks leave no process behind", BOTH, harm=ENDS_THE_LOOP)
+def hooks_leave_no_process(subject: Subject) -> Iterator[Problem]:
+    """What a hook starts in the background is there once more after each iteration, until the machine has no more
+    room; it holds files and ports, and goes on when the loop has ended. Here it was ended.
+
+    Bad:  while sleep 60; do my-cli refresh; done &
+    Good: my-cli refresh
+    """
+    probe = subject.probe
+    probe.watched()
+    if isinstance(probe, AgentProbe):
+        probe.run_all()
+    for command in probe.left_running():
+        word = os.path.basename(command.split()[0]) if command.split() else ""
+        hooks = (
+            hook for hook in subject.hooks if re.search(rf"\b{re.escape(word)}\b", probe.functions().get(hook, ""))
+        )
+        yield Problem(f"a process goes on in the background: {said(command)}", hook=next(hooks, None))
 
 
 READERS = ("driver_extract_session_id_from_output", "driver_fallback_session_id", "agent_extract_response")
@@ -149,10 +171,12 @@ def _is_message(probe: Probe, hook: str, moved: FileChange) -> bool:
     return any(moved.name in value for value in probe.argv(Build()) or [])
 
 
-@behaviour("RB063", "Sourcing it makes no files", BOTH, severity=WARNING)
+@behaviour("RB063", "Sourcing it makes no files", BOTH, harm=LITTERS)
 def loading_makes_no_files(subject: Subject) -> Iterator[Problem]:
     """A script is sourced by whoever wants to know something about it, in any project and as often as they like.
     Files that it makes then lie about in folders where no agent ever ran, and are committed with the next work.
+
+    Error: a file of others is changed or removed.
 
     Bad:  MY_LOG="my-driver.log"; : > "$MY_LOG"
     Good: driver_build_command() { echo "built" >> "${RALPH_DIR:-.ralph}/my-driver.log"; ...; }
@@ -168,11 +192,14 @@ def loading_makes_no_files(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB064", "Hooks leave files as they are", BOTH)
+@behaviour("RB064", "Hooks leave files as they are", BOTH, harm=LOSES_WORK)
 def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
     """The prompt and the output belong to the loop, which reads them again: a hook that edits or removes one
     changes the next iteration. A temporary file that nobody removes is one more with every iteration; one in the
     project is taken for a result and committed.
+
+    Warning: a file that is left behind.
+    Info: left behind below HOME.
 
     Bad:  sed -i '/^$/d' "$1"; tmp=$(mktemp); cp "$1" "$tmp"
     Good: text=$(sed '/^$/d' "$1")
@@ -197,7 +224,7 @@ def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
         )
     for hook in READERS:
         if probe.own(hook):
-            data = b"npm warn: no JSON \r\n\n" + b"".join(recordings()["claude"].lines) + b"the end"
+            data = b"npm warn: no JSON \r\n\n" + b"".join(recordings()["claude"].lines[:2]) + b"the end"
             path = probe.scratch.file("kept.log", data)
             probe.call(hook, path)
             if not os.path.exists(path):

@@ -7,17 +7,30 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.contract import agent_contract, driver_contract
+from bridge.errors import ConfigurationError
+from bridge.stream.jq import Filter
+from bridge.verify.facts.usage import jq_program
+from bridge.verify.harms import (
+    CHANGES_THE_LOOP,
+    ENDS_THE_LOOP,
+    FRAGILE,
+    GOOD_TO_KNOW,
+    NO_EFFECT,
+    OLD_BASH,
+    TAKEN_FOR_ANOTHER,
+    WRONG_PROMPT,
+)
 from bridge.verify.model import ERROR, INFO, WARNING
-from bridge.verify.registry import BOTH, CannotTell, Problem, static
+from bridge.verify.registry import BOTH, CannotTell, Problem, said, static
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.facts import Command
+    from bridge.verify.facts import CommandFact
     from bridge.verify.subject import Subject
 
 
-@static("RB001", "The script can be read and is valid bash", BOTH, gate=True)
+@static("RB001", "The script can be read and is valid bash", BOTH, gate=True, harm=ENDS_THE_LOOP)
 def valid(subject: Subject) -> Iterator[Problem]:
     """A loop that sources a script with a syntax error ends at once, or goes on without the functions behind it.
 
@@ -37,11 +50,13 @@ def valid(subject: Subject) -> Iterator[Problem]:
         yield Problem(message, line=line, expected="valid bash", hint=f"bash -n {subject.path}")
 
 
-@static("RB002", "The script is written for bash", BOTH, severity=INFO)
+@static("RB002", "The script is written for bash", BOTH, harm=GOOD_TO_KNOW)
 def interpreter(subject: Subject) -> Iterator[Problem]:
     """Loops source the script into bash, whatever its first line says; the line tells editors and linters.
 
     One that asks for a shell that is not of this family is an error: the script was not meant for bash.
+
+    Error: of another interpreter, loops don't source it.
 
     Bad:  #!/usr/bin/env zsh
     Good: #!/usr/bin/env bash
@@ -61,11 +76,13 @@ def interpreter(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{first!r} asks for another shell than bash", line=1, expected="#!/usr/bin/env bash")
 
 
-@static("RB003", "The file has a name that loops find", BOTH, severity=WARNING)
+@static("RB003", "The file has a name that loops find", BOTH, harm=FRAGILE)
 def file_name(subject: Subject) -> Iterator[Problem]:
     """A loop is told a name, and sources the file of that name with ``.sh``; ``/`` and ``..`` are refused.
 
     The name of a driver is also what ``driver_name`` prints: short, lower-case, the same everywhere.
+
+    Error: without .sh, or with .., loops refuse it.
 
     Bad:  drivers/My Driver.bash
     Good: drivers/my-driver.sh
@@ -90,7 +107,7 @@ def file_name(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@static("RB004", "bash 3.2 is enough", BOTH, severity=INFO)
+@static("RB004", "bash 3.2 is enough", BOTH, harm=OLD_BASH)
 def old_bash(subject: Subject) -> Iterator[Problem]:
     """macOS ships bash 3.2 as /bin/bash. What is newer fails there, some of it only when the line is reached.
 
@@ -110,7 +127,7 @@ def old_bash(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{what} is newer than bash 3.2", line=line, expected="bash 3.2 is enough")
 
 
-def _newer(command: Command) -> Iterator[str]:
+def _newer(command: CommandFact) -> Iterator[str]:
     words = command.words[1:]
     flags = "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
     if command.name in ("mapfile", "readarray", "coproc"):
@@ -161,7 +178,7 @@ _SHELLS = frozenset(
 """Builtins, and programs that the loops run."""
 
 
-@static("RB005", "The required hooks are defined", BOTH)
+@static("RB005", "The required hooks are defined", BOTH, harm=ENDS_THE_LOOP)
 def required(subject: Subject) -> Iterator[Problem]:
     """Loops call the required hooks without looking whether they exist: the loop ends, or never gets a command.
 
@@ -199,12 +216,15 @@ def _slip(subject: Subject, hook: str) -> str | None:
     return close[0] if close else None
 
 
-@static("RB006", "Functions with the contract's prefix are hooks", BOTH)
+@static("RB006", "Functions with the contract's prefix are hooks", BOTH, harm=NO_EFFECT)
 def unknown(subject: Subject) -> Iterator[Problem]:
     """A misspelt optional hook is never called, and nothing says so: the loop takes its default.
 
     A name that is close to a hook that the script doesn't define is an error. Any other is only mentioned: a
     helper is fine, though a later contract might give its name a meaning.
+
+    Warning: close to a hook that is there as well.
+    Info: close to none.
 
     Bad:  driver_suports_sessions() { return 1; }     # the loop believes that sessions are supported
     Good:
@@ -246,7 +266,7 @@ def unknown(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB007", "Each function is defined once", BOTH, severity=WARNING)
+@static("RB007", "Each function is defined once", BOTH, harm=FRAGILE)
 def once(subject: Subject) -> Iterator[Problem]:
     """bash takes the last definition and says nothing of the one before; an edit of the first has no effect.
 
@@ -272,7 +292,7 @@ def once(subject: Subject) -> Iterator[Problem]:
         lines[function.name] = function.line
 
 
-@static("RB008", "A script is a driver or an agent, not both", BOTH)
+@static("RB008", "A script is a driver or an agent, not both", BOTH, harm=TAKEN_FOR_ANOTHER)
 def one_family(subject: Subject) -> Iterator[Problem]:
     """Drivers and agents are sourced by different loops, which give them different variables and functions.
 
@@ -292,13 +312,15 @@ def one_family(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB009", "No function takes a name of the loop", BOTH)
+@static("RB009", "No function takes a name of the loop", BOTH, harm=CHANGES_THE_LOOP)
 def foreign_names(subject: Subject) -> Iterator[Problem]:
     """The script is sourced into the loop, and a function there replaces one of the same name: the loop's own, or a
     builtin or program that it runs. From then on the loop calls the script's, for its own purposes.
 
     A stand-in that is only defined where the program is missing is fine, and so is a name that begins with that of
     the script.
+
+    Warning: a builtin or a program, not the loop's own.
 
     Bad:  log_status() { echo "[mine] $*"; }
     Good: _mine_log() { echo "[mine] $*"; }
@@ -326,7 +348,7 @@ _POSITIONAL = re.compile(
 _GIVEN = ("driver_extract_session_id_from_output", "agent_invoke", "agent_extract_response")
 
 
-@static("RB032", "Hooks use their arguments", BOTH)
+@static("RB032", "Hooks use their arguments", BOTH, harm=WRONG_PROMPT)
 def uses_arguments(subject: Subject) -> Iterator[Problem]:
     """The prompt or the output is named by the argument: another path in each iteration, and another one in each
     host. A path that is written down, or stdin, is the wrong one sooner or later.
@@ -346,4 +368,29 @@ def uses_arguments(subject: Subject) -> Iterator[Problem]:
                 hook=hook,
                 expected='"$1"',
                 hint=f'local {argument.name}="$1"',
+            )
+
+
+@static("RB033", "jq programs compile", BOTH, harm=NO_EFFECT)
+def jq_compiles(subject: Subject) -> Iterator[Problem]:
+    """A program with a slip in it prints nothing, for no input, and what jq says of that often goes to /dev/null.
+
+    Bad:  jq -r 'select(.type == "text" | .text' <<<"$line" 2>/dev/null
+    Good: jq -r 'select(.type == "text") | .text' <<<"$line" 2>/dev/null
+    """
+    commands = [command for each in (subject.facts.top, *subject.facts.functions) for command in each.commands]
+    for command in commands:
+        program = jq_program(command) if command.name.rpartition("/")[2] == "jq" else None
+        if program is None or re.match(r"\s*(?:import|include)\b", program):
+            continue
+        try:
+            Filter(program)
+        except ConfigurationError as error:
+            complaint = str(error).split("jq says:")[-1].split("next:")[0]
+            yield Problem(
+                f"jq in {command.function or 'the script'} does not compile its program: {said(complaint)}",
+                line=command.line,
+                hook=command.function if command.function in subject.contract.hooks else None,
+                expected="a program that `jq -n` takes",
+                hint="try it with `jq -n`, and correct it",
             )

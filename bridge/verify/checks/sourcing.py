@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.verify.harms import CHANGES_THE_LOOP, COSTS, ENDS_THE_LOOP, NOISE
 from bridge.verify.model import ERROR, INFO, WARNING
 from bridge.verify.probe import TROUBLE
 from bridge.verify.registry import BOTH, CannotTell, Problem, behaviour, said, static
@@ -12,7 +13,7 @@ from bridge.verify.registry import BOTH, CannotTell, Problem, behaviour, said, s
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.facts import Command
+    from bridge.verify.facts import CommandFact
     from bridge.verify.subject import Subject
 
 _CHANGES = {
@@ -28,6 +29,8 @@ _CHANGES = {
     "ulimit": "changes the limits of the loop",
     "local": "is an error outside of functions",
 }
+_STRICT = re.compile(r"(?:-[eu]*o (?:pipefail|errexit|nounset)\b ?|-[eu]+ ?)+")
+"""What the loop of agents itself has on."""
 _PRINTS = frozenset(["echo", "printf"])
 _QUIET_WORDS = """
     : true false [[ [ test (( declare typeset export readonly unset source . eval return read mapfile
@@ -44,14 +47,14 @@ _FAR = frozenset(
 _TOOLS = frozenset(_TOOLS_WORDS.split())
 
 
-def _commands(subject: Subject) -> Iterator[Command]:
+def _commands(subject: Subject) -> Iterator[CommandFact]:
     """What runs when the script is sourced, in the loop's own shell or not."""
     if not subject.facts.top.known:
         raise CannotTell("what stands outside of the functions could not be read")
     yield from (command for command in subject.facts.top.commands if not command.guarded)
 
 
-@static("RB010", "Sourcing leaves the shell as it was", BOTH)
+@static("RB010", "Sourcing leaves the shell as it was", BOTH, harm=CHANGES_THE_LOOP)
 def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
     """The script is sourced into the shell of the loop. What it changes there is changed for all that follows.
 
@@ -69,12 +72,13 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
     for command in _commands(subject):
         if command.subshell or command.name not in _CHANGES or _only_asks(command):
             continue
+        if subject.kind == "agent" and command.name == "set" and _STRICT.fullmatch(" ".join(command.words[1:])):
+            continue  # so has the loop
         yield Problem(
             f"`{command.text}` runs when the script is sourced: it {_CHANGES[command.name]}",
             line=command.line,
             expected="only functions and variables outside of functions",
             hint="move it into the function that needs it, within ( )",
-            severity=WARNING if command.name == "shopt" else None,
         )
     for write in subject.facts.top.writes:
         if write.name == "IFS" and not write.subshell:
@@ -86,7 +90,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
             )
 
 
-def _only_asks(command: Command) -> bool:
+def _only_asks(command: CommandFact) -> bool:
     words = command.words[1:]
     if command.name == "set":
         return not words
@@ -95,9 +99,11 @@ def _only_asks(command: Command) -> bool:
     return command.name in ("umask", "ulimit") and not words
 
 
-@static("RB011", "Sourcing prints nothing", BOTH, severity=WARNING)
+@static("RB011", "Sourcing prints nothing", BOTH, harm=NOISE)
 def silent(subject: Subject) -> Iterator[Problem]:
     """What a script prints while it is sourced lands among what the loop prints or hands on.
+
+    Info: under a condition.
 
     Bad:  echo "loading my driver"
     Good: # nothing: loops say themselves what they load
@@ -114,7 +120,7 @@ def silent(subject: Subject) -> Iterator[Problem]:
         )
 
 
-def _goes_elsewhere(command: Command) -> bool:
+def _goes_elsewhere(command: CommandFact) -> bool:
     if command.name == "printf" and len(command.words) > 1 and command.words[1].startswith("-v"):
         return True
     return any(
@@ -122,13 +128,16 @@ def _goes_elsewhere(command: Command) -> bool:
     )
 
 
-@static("RB012", "Sourcing runs no commands", BOTH, severity=WARNING)
+@static("RB012", "Sourcing runs no commands", BOTH, harm=COSTS)
 def runs_nothing(subject: Subject) -> Iterator[Problem]:
     """A script is also sourced to look at it: by ``doctor``, by tests, in folders where no agent shall run.
 
     What it runs then costs time at each start, and where the loop has ``set -e`` on, one that fails ends it.
     Programs in ``$( )`` of an assignment are only mentioned, and common tools not at all; the CLI itself takes a
     second, and what asks the network takes as long as it likes.
+
+    Error: a function of the loop that isn't ready yet.
+    Info: a program whose output is taken.
 
     Bad:
         mkdir -p "$HOME/.cache/mine"
@@ -175,11 +184,13 @@ def _cli(subject: Subject) -> str:
     return said[1].decode() if said else subject.name
 
 
-@static("RB013", "Sourcing keeps the loop's variables", BOTH)
+@static("RB013", "Sourcing keeps the loop's variables", BOTH, harm=CHANGES_THE_LOOP)
 def keeps_variables(subject: Subject) -> Iterator[Problem]:
     """The loop and its settings file have set these; whoever sets them again overrules the user.
 
     A default that leaves a value alone is fine.
+
+    Warning: a variable of the environment.
 
     Bad:  CLAUDE_OUTPUT_FORMAT="json"
     Good: : "${CLAUDE_OUTPUT_FORMAT:=json}"
@@ -202,7 +213,7 @@ def keeps_variables(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@behaviour("RB050", "Sourcing it returns", BOTH)
+@behaviour("RB050", "Sourcing it returns", BOTH, harm=ENDS_THE_LOOP)
 def loading_comes_back(subject: Subject) -> Iterator[Problem]:
     """A script is sourced into the loop's own shell. An ``exit`` there ends the loop, not the script; so does
     ``exec``, and a command that waits for input stops it before the first iteration.
@@ -221,7 +232,7 @@ def loading_comes_back(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB051", "Sourcing it succeeds", BOTH)
+@behaviour("RB051", "Sourcing it succeeds", BOTH, harm=ENDS_THE_LOOP)
 def loading_succeeds(subject: Subject) -> Iterator[Problem]:
     """The loops source scripts with ``set -e`` in force, so a last command that fails ends the loop at once,
     without a word. The usual culprit is a short condition as the last line of the file.
@@ -238,7 +249,7 @@ def loading_succeeds(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB052", "Sourcing it prints nothing", BOTH)
+@behaviour("RB052", "Sourcing it prints nothing", BOTH, harm=NOISE)
 def loading_is_silent(subject: Subject) -> Iterator[Problem]:
     """What a script prints while it is loaded lands in the middle of the loop's own display, or in the answer
     of whatever program had sourced it to ask a question.
@@ -258,7 +269,7 @@ def _moved(subject: Subject, *what: str) -> Iterator[tuple[str, str, str]]:
         yield from (difference for difference in before.differences(after) if difference[0] in what)
 
 
-@behaviour("RB053", "Sourcing it keeps the shell's options", BOTH)
+@behaviour("RB053", "Sourcing it keeps the shell's options", BOTH, harm=CHANGES_THE_LOOP)
 def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
     """Options belong to the shell that sources the script. ``set -e`` in a driver makes the loop end at the
     first command that fails; ``nullglob`` or ``extglob`` change what the loop's own code means.
@@ -267,6 +278,8 @@ def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
     Good: driver_name() ( set -u; echo "my-platform" )   # or no options at all
     """
     for _, gone, new in _moved(subject, "options"):
+        if subject.kind == "agent" and re.fullmatch(r"(?:set -o (?:errexit|nounset|pipefail)(?:, )?)+", new):
+            continue  # the loop of agents has these on
         yield Problem(
             f"sourcing it changes the shell's options: now {new or '(none)'}, before {gone or '(none)'}",
             expected="options as found",
@@ -274,7 +287,7 @@ def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB054", "Sourcing it keeps the working folder", BOTH)
+@behaviour("RB054", "Sourcing it keeps the working folder", BOTH, harm=CHANGES_THE_LOOP)
 def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
     """The working folder is the project. After a ``cd`` in a driver the loop looks for its plan, its prompt and
     its logs in another place, and the agent works on the wrong files.
@@ -286,7 +299,7 @@ def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"sourcing it changes the working folder from {before} to {after}")
 
 
-@behaviour("RB055", "Sourcing it leaves traps alone", BOTH)
+@behaviour("RB055", "Sourcing it leaves traps alone", BOTH, harm=CHANGES_THE_LOOP)
 def loading_leaves_traps(subject: Subject) -> Iterator[Problem]:
     """A shell has one trap per signal. A script that sets one takes the loop's own away, which would have ended
     the agent and saved the state.
@@ -298,7 +311,7 @@ def loading_leaves_traps(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"sourcing it changes traps: {said(after)} (before: {said(before)})")
 
 
-@behaviour("RB056", "Sourcing it leaves IFS alone", BOTH)
+@behaviour("RB056", "Sourcing it leaves IFS alone", BOTH, harm=CHANGES_THE_LOOP)
 def loading_leaves_ifs(subject: Subject) -> Iterator[Problem]:
     """IFS decides how every unquoted expansion of the loop is split, and how ``"${a[*]}"`` is joined.
 
@@ -309,7 +322,7 @@ def loading_leaves_ifs(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}")
 
 
-@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors alone", BOTH)
+@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors alone", BOTH, harm=CHANGES_THE_LOOP)
 def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
     """A script that is sourced shares its caller's positional parameters, umask and open files. ``set --``
     wipes out the loop's own arguments, ``umask`` changes who may read its state, and a file opened with
@@ -325,10 +338,12 @@ def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
         )
 
 
-@behaviour("RB060", "Sourcing it keeps the host's settings", BOTH)
+@behaviour("RB060", "Sourcing it keeps the host's settings", BOTH, harm=CHANGES_THE_LOOP)
 def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
     """The settings come from the person who runs the loop. A script that assigns one while it is loaded
     overrules the settings file without anybody noticing.
+
+    Info: a variable of the environment.
 
     Bad:  CLAUDE_USE_CONTINUE="true"
     Good: [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]    # read it, in the hook

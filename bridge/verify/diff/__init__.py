@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError
-from bridge.verify.diff.changes import Change, Hunk, changes
+from bridge.verify.diff.changes import BehaviourChange, Hunk, changes
 from bridge.verify.diff.observe import Observation, Observed, live_commands, observe, probe_of
 
 if TYPE_CHECKING:
     from bridge.verify.diff.observe import Commands
 
-__all__ = ["Change", "Difference", "Hunk", "Observation", "Observed", "changes", "compare"]
+__all__ = ["BehaviourChange", "Difference", "Hunk", "Observation", "Observed", "changes", "compare"]
 
 
 class Difference(NamedTuple):
@@ -28,7 +28,7 @@ class Difference(NamedTuple):
     new: Path
     kind: str
     calls: int
-    changes: tuple[Change, ...]
+    changes: tuple[BehaviourChange, ...]
 
 
 def compare(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Difference:

@@ -35,7 +35,7 @@ class Example(NamedTuple):
     new: Facet
 
 
-class Change(NamedTuple):
+class BehaviourChange(NamedTuple):
     """One change of behaviour, and the inputs that it concerns.
 
     hook, facet: what answers differently.
@@ -58,10 +58,10 @@ class Change(NamedTuple):
     example: Example | None = None
 
 
-def changes(old: Observed, new: Observed) -> list[Change]:
+def changes(old: Observed, new: Observed) -> list[BehaviourChange]:
     """All changes, hook by hook in the order of the calls; hooks that came or went first."""
-    found = [Change(hook, "", "added") for hook in sorted(new.hooks - old.hooks)]
-    found += [Change(hook, "", "removed") for hook in sorted(old.hooks - new.hooks)]
+    found = [BehaviourChange(hook, "", "added") for hook in sorted(new.hooks - old.hooks)]
+    found += [BehaviourChange(hook, "", "removed") for hook in sorted(old.hooks - new.hooks)]
     answers = {(o.hook, o.case): o.facets for o in new.observations}
     pairs: dict[tuple[str, str], list[Example]] = defaultdict(list)
     for observation in old.observations:
@@ -76,7 +76,7 @@ def changes(old: Observed, new: Observed) -> list[Change]:
     return found
 
 
-def _fold(hook: str, facet: str, examples: Sequence[Example]) -> Iterable[Change]:
+def _fold(hook: str, facet: str, examples: Sequence[Example]) -> Iterable[BehaviourChange]:
     """Differences that occur in the very same cases are one change."""
     cases: dict[tuple[object, object], dict[int, Hunk]] = defaultdict(dict)
     for number, example in enumerate(examples):
@@ -93,7 +93,7 @@ def _fold(hook: str, facet: str, examples: Sequence[Example]) -> Iterable[Change
     for numbers, agreed in together.items():
         concerned = [examples[number] for number in sorted(numbers)]
         where, exact = _in_common([example.case for example in concerned], everything)
-        yield Change(
+        yield BehaviourChange(
             hook, facet, "changed", tuple(agreed), len(concerned), len(examples), where, exact, concerned[0]
         )
 

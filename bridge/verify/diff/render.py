@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bridge.verify.diff import Difference
-    from bridge.verify.diff.changes import Change
+    from bridge.verify.diff.changes import BehaviourChange
     from bridge.verify.diff.observe import Facet
 
 _FEW = 4
@@ -69,7 +69,7 @@ def _sum(difference: Difference) -> str:
     return f"{plural(len(difference.changes), 'change')} in behaviour ({compared})"
 
 
-def _headline(change: Change) -> str:
+def _headline(change: BehaviourChange) -> str:
     if change.kind != "changed":
         return "the hook was " + change.kind
     share = "in every case" if change.cases == change.of else f"in {change.cases} of {change.of} cases"
@@ -78,7 +78,7 @@ def _headline(change: Change) -> str:
     return f"{change.facet} {_verb(change.facet)} {share}{_where(change)}"
 
 
-def _where(change: Change) -> str:
+def _where(change: BehaviourChange) -> str:
     told = [f"{name} is {_values(values)}" for name, values in change.where]
     if not told:
         return ""
@@ -92,7 +92,7 @@ def _values(values: tuple[str, ...]) -> str:
     return " or ".join([*shown, *([f"{more} more"] if more else [])])
 
 
-def _hunks(change: Change) -> Iterable[str]:
+def _hunks(change: BehaviourChange) -> Iterable[str]:
     arguments = change.facet in _ARGUMENTS
     join = joined if arguments else _text
     for removed, added, old_after, new_after in change.hunks:
@@ -115,7 +115,7 @@ def _text(lines: Facet) -> str:
     return shown if len(shown) <= 200 else shown[:197] + "..."
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: BehaviourChange) -> dict[str, Any]:
     example = change.example
     return {
         "hook": change.hook,

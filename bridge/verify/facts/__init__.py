@@ -7,7 +7,18 @@ than bash does. Whether a script is valid is for ``bash -n`` alone.
 from __future__ import annotations
 
 from bridge.verify.facts.effects import Effects, effects_of
-from bridge.verify.facts.model import Command, Facts, Function, Read, Write
-from bridge.verify.facts.recover import facts_of
+from bridge.verify.facts.model import CommandFact, Facts, FunctionFacts, Read, Write
+from bridge.verify.facts.recover import Reading, facts_of, read
 
-__all__ = ["Command", "Effects", "Facts", "Function", "Read", "Write", "effects_of", "facts_of"]
+__all__ = [
+    "CommandFact",
+    "Effects",
+    "Facts",
+    "FunctionFacts",
+    "Read",
+    "Reading",
+    "Write",
+    "effects_of",
+    "facts_of",
+    "read",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from bridge.verify.facts.model import Command, Facts, Function, Read, Write
+    from bridge.verify.facts.model import CommandFact, Facts, FunctionFacts, Read, Write
 
 
 class Effects(NamedTuple):
@@ -13,12 +13,12 @@ class Effects(NamedTuple):
 
     Variables that are local to a caller are left out: bash's locals are seen by what they call. `subshell`,
     `loop`, `upstream` and `around` of each item also tell of the calls that lead to it.
-    known: False when a function on the way could not be read. dynamic: see `Function`.
+    known: False when a function on the way could not be read. dynamic: see `FunctionFacts`.
     """
 
     writes: tuple[Write, ...]
     reads: tuple[Read, ...]
-    commands: tuple[Command, ...]
+    commands: tuple[CommandFact, ...]
     known: bool
     dynamic: bool
 
@@ -41,7 +41,7 @@ class _Collector:
         self.facts = facts
         self.writes: dict[Write, None] = {}  # dicts keep the order and drop what is reached twice
         self.reads: dict[Read, None] = {}
-        self.commands: dict[Command, None] = {}
+        self.commands: dict[CommandFact, None] = {}
         self.known = True
         self.dynamic = False
         self._seen: set[tuple[str, _Way]] = set()
@@ -53,7 +53,7 @@ class _Collector:
         for function in self.facts.bodies(name):
             self._body(function, way)
 
-    def _body(self, function: Function, way: _Way) -> None:
+    def _body(self, function: FunctionFacts, way: _Way) -> None:
         self.known &= function.known
         self.dynamic |= function.dynamic
         for write in function.writes:

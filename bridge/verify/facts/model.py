@@ -36,7 +36,7 @@ class Read(NamedTuple):
     function: str = ""
 
 
-class Command(NamedTuple):
+class CommandFact(NamedTuple):
     """A simple command.
 
     name: its first word without quotes; empty when only running the script could tell (``"$AGENT_CLI"``).
@@ -71,7 +71,7 @@ class Command(NamedTuple):
         return joined if len(joined) <= 60 else joined[:57] + "..."
 
 
-class Function(NamedTuple):
+class FunctionFacts(NamedTuple):
     """One function definition, or (with an empty name) all that stands outside of functions.
 
     known: False when the grammar could not read it: what is listed may be incomplete or wrong.
@@ -91,7 +91,7 @@ class Function(NamedTuple):
     local: frozenset[str] = frozenset()
     writes: tuple[Write, ...] = ()
     reads: tuple[Read, ...] = ()
-    commands: tuple[Command, ...] = ()
+    commands: tuple[CommandFact, ...] = ()
     dynamic: bool = False
 
 
@@ -103,8 +103,8 @@ class Facts(NamedTuple):
     newer: line and construct of what is newer than bash 3.2, as far as it is syntax.
     """
 
-    functions: tuple[Function, ...]
-    top: Function
+    functions: tuple[FunctionFacts, ...]
+    top: FunctionFacts
     newer: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -116,7 +116,7 @@ class Facts(NamedTuple):
         """The first line of a function: of the definition that wins."""
         return next((function.line for function in reversed(self.functions) if function.name == name), None)
 
-    def bodies(self, name: str) -> tuple[Function, ...]:
+    def bodies(self, name: str) -> tuple[FunctionFacts, ...]:
         """The definitions of a function that may be in force once the script is sourced."""
         found = [function for function in self.functions if function.name == name]
         certain = [index for index, function in enumerate(found) if not function.conditional]

@@ -1,16 +1,17 @@
-"""Source to facts; what the grammar can't read as a whole is read function by function."""
+"""Source to syntax trees to facts; what the grammar can't read as a whole is read function by function."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.facts.model import Facts, Function
+from bridge.verify.facts.model import Facts, FunctionFacts
 from bridge.verify.facts.walk import Walker
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Tree
+    from tree_sitter import Language, Node, Tree
 
 # A function as nearly everybody writes it: begun and closed in the first column.
 _BEGIN = re.compile(
@@ -27,43 +28,70 @@ _HERE = re.compile(
 _PATTERN = re.compile(rb"(=~[ \t]+)(\S.*?)(?=[ \t]+(?:\]\]|&&|\|\|))")
 _BRACKETS = re.compile(rb"(\$\{\w+(?:\[[@*]\])?(?://?|##?|%%?))(\[!?\^?(?:\[:\w+:\]|[^]\n])+\])")
 # Bounded repetitions: it is tried at every > of the text.
+_SEVERAL = re.compile(
+    rb"(?:^|[;&|({)]|\b(?:then|do|else))[ \t]*\w+(?:\[[^]\n]*\])?\+?=(?!\().*[ \t]\w+(?:\[[^]\n]*\])?\+?=",
+    re.MULTILINE,
+)
 _STRING_LAST = re.compile(
     rb"((?:(?:\d?>>?&?|&>>?)[ \t]*[^\s;|&<>()]{1,200}[ \t]*){1,3})"
     rb"(<<<[ \t]*(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s;|&)]+))"
 )
 
 
-def facts_of(source: bytes) -> Facts:
+class Reading(NamedTuple):
+    """A script as the grammar understands it.
+
+    trees: of all of it, or of its parts; every node lies at its own place in the script.
+    unread: functions that it stumbles over: name, first and last line.
+    whole: whether all that stands outside of functions is in the trees.
+    """
+
+    trees: tuple[Tree, ...]
+    unread: tuple[tuple[str, int, int], ...] = ()
+    whole: bool = True
+
+
+def read(source: bytes) -> Reading:
+    """The syntax trees of a script."""
+    tree = _tree(source)
+    return _by_function(source) if tree is None else Reading((tree,))
+
+
+def facts_of(source: bytes, reading: Reading | None = None) -> Facts:
     """The facts of a script."""
+    reading = reading or read(source)
+    walker = Walker()
+    top = _unknown_top(source)
     try:
-        for attempt in (source, _masked(source)):
-            tree = _parse(attempt)
-            if not tree.root_node.has_error:
-                return _walked(tree)
-        return _by_function(source)
+        for tree in reading.trees:
+            outside = walker.top(tree.root_node)
+        if reading.whole:  # its tree is the last one
+            top = outside
     except RecursionError:  # nested deeper than any script that a person wrote
         return Facts((), _unknown_top(source))
-
-
-def _unknown_top(source: bytes) -> Function:
-    return Function("", 1, 1 + source.count(b"\n"), known=False)
-
-
-def _walked(tree: Tree, first_line: int = 1) -> Facts:
-    walker = Walker(first_line=first_line)
-    top = walker.top(tree.root_node)
-    return Facts(_sorted(walker.functions), top, tuple(walker.newer))
-
-
-def _sorted(functions: list[Function]) -> tuple[Function, ...]:
+    unread = (FunctionFacts(name, line, end, known=False) for name, line, end in reading.unread)
     # A function that stands in another is complete before it.
-    return tuple(sorted(functions, key=lambda function: function.line))
+    functions = sorted((*walker.functions, *unread), key=lambda function: function.line)
+    return Facts(tuple(functions), top, tuple(walker.newer))
 
 
-def _by_function(source: bytes) -> Facts:
+def _unknown_top(source: bytes) -> FunctionFacts:
+    return FunctionFacts("", 1, 1 + source.count(b"\n"), known=False)
+
+
+def _tree(source: bytes) -> Tree | None:
+    """The tree of a piece of bash; None when the grammar finds no sense in it."""
+    for attempt in (source, _masked(source)):
+        tree = _parse(_apart(attempt))
+        if not tree.root_node.has_error:
+            return tree
+    return None
+
+
+def _by_function(source: bytes) -> Reading:
     """Read each function by itself, and the rest with the functions cut out."""
-    functions: list[Function] = []
-    newer: list[tuple[int, str]] = []
+    trees: list[Tree] = []
+    unread: list[tuple[str, int, int]] = []
     rest = bytearray(source)
     outline = _HERE.sub(lambda match: match[1] + _blank(match[3]) + match[4], source)
     position = 0
@@ -73,35 +101,54 @@ def _by_function(source: bytes) -> Facts:
         following = _BEGIN.search(outline, begin.end())
         if following and following.start() < stop:  # never closed: up to where the next one begins
             stop = following.start()
-        first_line = 1 + source.count(b"\n", 0, begin.start())
         part = source[begin.start() : stop]
-        facts = _read_one(part, first_line)
-        if facts is None:
-            name = (begin[1] or begin[2]).decode("utf-8", "surrogateescape")
-            functions.append(Function(name, first_line, first_line + part.count(b"\n"), known=False))
+        tree = _tree(_blank(source[: begin.start()]) + part)
+        if tree is not None and any(node.type == "function_definition" for node in tree.root_node.children):
+            trees.append(tree)
         else:
-            functions += facts.functions
-            newer += facts.newer
+            name = (begin[1] or begin[2]).decode("utf-8", "surrogateescape")
+            line = 1 + source.count(b"\n", 0, begin.start())
+            unread.append((name, line, line + part.count(b"\n")))
         rest[begin.start() : stop] = _blank(part)
         position = stop
-    tree = _parse(_masked(bytes(rest)))
-    if tree.root_node.has_error:
-        return Facts(_sorted(functions), _unknown_top(source), tuple(newer))
-    outside = _walked(tree)
-    return Facts(_sorted([*functions, *outside.functions]), outside.top, (*newer, *outside.newer))
+    outside = _tree(bytes(rest))
+    if outside is not None:
+        trees.append(outside)
+    return Reading(tuple(trees), tuple(unread), outside is not None)
 
 
 def _blank(part: bytes) -> bytes:
     return re.sub(rb"[^\n]", b" ", part)
 
 
-def _read_one(part: bytes, first_line: int) -> Facts | None:
-    for attempt in (part, _masked(part)):
-        tree = _parse(attempt)
-        if not tree.root_node.has_error:
-            facts = _walked(tree, first_line)
-            return facts if facts.functions else None
-    return None
+def _apart(source: bytes) -> bytes:
+    """The source with a semicolon between the assignments of a line that holds nothing else: the grammar takes
+    ``a=1 b=2`` and the command in the next line, even a loop, for one command."""
+    while _SEVERAL.search(source) and (blanks := _between_assignments(_parse(source).root_node)):
+        for blank in blanks:
+            source = source[:blank] + b";" + source[blank + 1 :]
+    return source
+
+
+def _between_assignments(root: Node) -> list[int]:
+    """Where one assignment ends and another one begins, in commands that begin in a later line."""
+    found: list[int] = []
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        nodes += node.named_children
+        if node.type != "command" or node.children[0].type != "variable_assignment":
+            continue
+        source = node.text or b""
+        for child, following in pairwise(node.children):
+            between = source[child.end_byte - node.start_byte : following.start_byte - node.start_byte]
+            if child.type != "variable_assignment":
+                break
+            if b"\n" in between.replace(b"\\\n", b""):
+                before = child.prev_sibling
+                found += [] if before is None else [before.end_byte]
+                break
+    return found
 
 
 def _masked(source: bytes) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.verify.facts.model import Command
+    from bridge.verify.facts.model import CommandFact
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TARGET = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[.*\])?\Z", re.DOTALL)
@@ -101,12 +102,12 @@ class _Call(NamedTuple):
     files: tuple[str, ...]
 
 
-def is_jq(command: Command) -> bool:
+def is_jq(command: CommandFact) -> bool:
     """Whether the command runs jq, or a program that takes its place."""
     return command.name.rpartition("/")[2] in ("jq", "gojq", "jaq")
 
 
-def at_once(command: Command, source: str = "", *, streaming: bool) -> str:
+def at_once(command: CommandFact, source: str = "", *, streaming: bool) -> str:
     """Why this use of jq stands or falls with every line of its input; nothing when it doesn't.
 
     source: of the script, where the program may stand in a variable.
@@ -134,6 +135,20 @@ def at_once(command: Command, source: str = "", *, streaming: bool) -> str:
     return "it reads the whole input"
 
 
+def jq_program(command: CommandFact) -> str | None:
+    """The program that jq is given; None where only running the script could tell."""
+    word = _parsed(command.words[1:]).program
+    double = re.fullmatch(r'"((?:[^"\\$`]|\\.)*)"', word, re.DOTALL)
+    program = re.sub(r'\\(["\\$`])', r"\1", double[1]) if double else literal(word) if "\\" not in word else None
+    if word.startswith("'"):
+        program = literal(word)
+    if not program:
+        return None
+    words = [literal(word) or "" for word in command.words]
+    given = [name for option, name in pairwise(words) if option in _ARGUMENTS and option.startswith("--")]
+    return "".join(f"null as ${name} | " for name in given if NAME.match(name)) + program
+
+
 def _values(program: str, source: str) -> list[str]:
     """What the variables in a program are given in the script: texts in quotes, and here-documents."""
     found = []
@@ -144,7 +159,7 @@ def _values(program: str, source: str) -> list[str]:
     return found
 
 
-def _piped(command: Command, *, streaming: bool) -> str:
+def _piped(command: CommandFact, *, streaming: bool) -> str:
     upstream = command.upstream
     last = upstream.rsplit(" | ", 1)[-1].lstrip()
     if command.loop or (_ONE_LINE.match(last) and not streaming):

@@ -9,10 +9,9 @@ is piped into stands inside of it.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.facts.model import Command, Function, How, Read, Write
+from bridge.verify.facts.model import CommandFact, FunctionFacts, How, Read, Write
 from bridge.verify.facts.usage import NAME, filled_by, literal
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Context(NamedTuple):
-    """The circumstances of a node: `Command` says what each means."""
+    """The circumstances of a node: `CommandFact` says what each means."""
 
     subshell: bool = False
     loop: bool = False
@@ -47,7 +46,7 @@ class _Scope:
         self.dynamic = False
         self.writes: list[Write] = []
         self.reads: list[Read] = []
-        self.commands: list[Command] = []
+        self.commands: list[CommandFact] = []
 
     def declare(self, name: str) -> None:
         """Note that a variable is local from here on."""
@@ -84,12 +83,12 @@ class _Scope:
         """Note a simple command."""
         circumstances = context._replace(subshell=context.subshell or self.subshell)
         self.commands.append(
-            Command(name, words, line, redirects=redirects, function=self.name, **circumstances._asdict())
+            CommandFact(name, words, line, redirects=redirects, function=self.name, **circumstances._asdict())
         )
 
-    def function(self, *, known: bool) -> Function:
+    def function(self, *, known: bool) -> FunctionFacts:
         """What was collected."""
-        return Function(
+        return FunctionFacts(
             self.name,
             self.line,
             self.end_line,
@@ -115,12 +114,11 @@ NEWER = {
 
 
 class _Expressions:
-    """Arithmetic and expansions; `first_line` is the line of the file on which the tree begins."""
+    """Arithmetic and expansions."""
 
-    def __init__(self, *, first_line: int = 1) -> None:
-        self.functions: list[Function] = []
+    def __init__(self) -> None:
+        self.functions: list[FunctionFacts] = []
         self.newer: list[tuple[int, str]] = []
-        self._first_line = first_line
         self._by_type: dict[str, Callable[[Node, _Scope, _Context, tuple[str, ...]], None]] = {
             "arithmetic_expansion": self._arithmetic,
             "expansion": self._expansion,
@@ -148,7 +146,7 @@ class _Expressions:
                 self.newer.append((self._line(child), NEWER[child.type]))
 
     def _line(self, node: Node) -> int:
-        return int(self._first_line + node.start_point[0])
+        return int(1 + node.start_point[0])
 
     def _arithmetic(self, node: Node, scope: _Scope, context: _Context, _redirects: tuple[str, ...]) -> None:
         self._calculate(node.named_children, scope, context)
@@ -221,8 +219,8 @@ _RUNNING = ("builtin", "command", "time")
 class _Commands(_Expressions):
     """Functions, simple commands, declarations and assignments."""
 
-    def __init__(self, *, first_line: int = 1) -> None:
-        super().__init__(first_line=first_line)
+    def __init__(self) -> None:
+        super().__init__()
         self._by_type |= {
             "function_definition": self._function,
             "command": self._command,
@@ -239,7 +237,7 @@ class _Commands(_Expressions):
         inner = _Scope(
             _text(name),
             line=self._line(node),
-            end_line=self._first_line + node.end_point[0],
+            end_line=1 + node.end_point[0],
             context=_Context(conditional=context.conditional or bool(scope.name), subshell=body.type == "subshell"),
         )
         own = tuple(_text(child) for child in node.children if child.type in TARGETS)
@@ -249,11 +247,8 @@ class _Commands(_Expressions):
     def _command(self, node: Node, scope: _Scope, context: _Context, redirects: tuple[str, ...]) -> None:
         words: list[str] = []
         own: list[str] = []
-        apart = _ended_by_lines(node)
         for child in node.children:
-            if child.end_byte <= apart:
-                self.visit(child, scope, context)
-            elif child.type == "variable_assignment":  # for this command alone: IFS=, read …
+            if child.type == "variable_assignment":  # for this command alone: IFS=, read …
                 value = child.child_by_field_name("value")
                 if value is not None:
                     self.visit(value, scope, context)
@@ -263,8 +258,7 @@ class _Commands(_Expressions):
             elif child.is_named:
                 words.append(_text(child))
                 self.visit(child, scope, context)
-        line = self._line(next((child for child in node.children if child.end_byte > apart), node))
-        self._note(words, line, tuple(own) + redirects, scope, context)
+        self._note(words, self._line(node), tuple(own) + redirects, scope, context)
 
     def _note(
         self, words: list[str], line: int, redirects: tuple[str, ...], scope: _Scope, context: _Context
@@ -351,27 +345,14 @@ def _unwrapped(words: list[str]) -> list[str]:
     return words
 
 
-def _ended_by_lines(command: Node) -> int:
-    """Where the assignments end that are statements of their own: the grammar takes ``a=1 b=2`` and the command in
-    the next line for one command."""
-    source, end = command.text or b"", 0
-    for child, following in pairwise(command.children):
-        between = source[child.end_byte - command.start_byte : following.start_byte - command.start_byte]
-        if child.type not in ("variable_assignment", "comment"):
-            break
-        if b"\n" in between.replace(b"\\\n", b""):
-            end = child.end_byte
-    return end
-
-
 _SOURCED = re.compile(r"\(\s*return\b|BASH_SOURCE[\s\S]*\$\{?0\b|\$\{?0\b[\s\S]*BASH_SOURCE")
 
 
 class Walker(_Commands):
     """What holds commands together: pipelines, lists, branches, loops, subshells."""
 
-    def __init__(self, *, first_line: int = 1) -> None:
-        super().__init__(first_line=first_line)
+    def __init__(self) -> None:
+        super().__init__()
         self._by_type |= {
             "redirected_statement": self._redirected,
             "pipeline": self._pipeline,
@@ -387,9 +368,9 @@ class Walker(_Commands):
             "compound_statement": self._group,
         }
 
-    def top(self, root: Node) -> Function:
+    def top(self, root: Node) -> FunctionFacts:
         """Walk a whole tree; what stands in no function is returned."""
-        scope = _Scope("", line=self._line(root), end_line=self._first_line + root.end_point[0], context=_Context())
+        scope = _Scope("", line=self._line(root), end_line=1 + root.end_point[0], context=_Context())
         self._children(root, scope, _Context())
         return scope.function(known=not root.has_error)
 

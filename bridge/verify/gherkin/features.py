@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import BridgeError
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
+    CheckOutcome,
     CheckResult,
     Finding,
-    Outcome,
     RunFinished,
     RunStarted,
     ScriptFinished,
@@ -127,9 +127,11 @@ def _result(script: Path, scenario: Mapping[str, Any]) -> CheckResult:
     code = f"{scenario['feature']}:{scenario['line']}"
     title = " ".join(filter(None, (scenario["name"], scenario["example"])))
     if scenario["outcome"] == "skipped":
-        return CheckResult(code, title, Outcome.SKIPPED, reason=scenario["message"], seconds=scenario["seconds"])
+        return CheckResult(
+            code, title, CheckOutcome.SKIPPED, reason=scenario["message"], seconds=scenario["seconds"]
+        )
     if scenario["outcome"] == "passed":
-        return CheckResult(code, title, Outcome.PASSED, seconds=scenario["seconds"])
+        return CheckResult(code, title, CheckOutcome.PASSED, seconds=scenario["seconds"])
     step = scenario["step"]
     read = f"read the scenario in features/{scenario['feature']}.feature, line {scenario['line']}"
     clause = re.match(r"RB\d{3}(?=:)", scenario["message"])
@@ -141,4 +143,4 @@ def _result(script: Path, scenario: Mapping[str, Any]) -> CheckResult:
         expected=step,
         hint=f"ralph-bridge explain {clause[0]}" if clause else read,
     )
-    return CheckResult(code, title, Outcome.FAILED, (finding,), seconds=scenario["seconds"])
+    return CheckResult(code, title, CheckOutcome.FAILED, (finding,), seconds=scenario["seconds"])

@@ -14,7 +14,7 @@ import pytest
 from pytest_bdd import parsers, then, when
 
 from bridge.verify.engine import verify
-from bridge.verify.model import Outcome, ScriptFinished, Severity
+from bridge.verify.model import CheckOutcome, ScriptFinished, Severity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def _no_error(verdict: ScriptFinished, codes: str, request: pytest.FixtureReques
     errors = [f for result in results for f in result.findings if f.severity in failing]
     if errors:
         pytest.fail("\n".join(f"{each.code}: {each.message}" for each in errors), pytrace=False)
-    undetermined = [each for each in results if each.outcome in (Outcome.SKIPPED, Outcome.UNKNOWN)]
+    undetermined = [each for each in results if each.outcome in (CheckOutcome.SKIPPED, CheckOutcome.UNKNOWN)]
     if len(undetermined) == len(results):
         reasons = [each.reason or f"{each.code} could not be determined" for each in undetermined]
         pytest.skip("; ".join(reasons) or verdict.reason or f"{codes} does not apply")

@@ -12,7 +12,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.process.ask import TOO_LONG
-from bridge.process.processes import end_session
+from bridge.process.processes import end_session, members
+from bridge.process.table import resting
 from bridge.verify.probe.base import HookResult, Probe, ProbeFailed, once
 from bridge.verify.recordings import (
     BAD_LINES,
@@ -21,17 +22,17 @@ from bridge.verify.recordings import (
     compare,
     family,
     plain,
-    quoted,
     recordings,
     recordings_of,
-    says,
 )
+from bridge.verify.shapes import AS_IT_IS, LEARNED, learn, learned_compared, lines_of, matches, shapes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.shell import Shell
     from bridge.verify.probe.base import Watched
+    from bridge.verify.shapes import Shape
 
 _LOG = "log() { \\builtin printf '%s\\n' \"$*\" >&2; }"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -41,6 +42,9 @@ _CONTROLLER = {
     "session_start": "1700000000", "_ITER_CONTEXT_PCT": "", "_ITER_CONTEXT_USED": "", "_ITER_CONTEXT_MAX": "",
 }  # fmt: skip
 
+
+_LOOK, _LOOKS = 0.05, 12
+"""Seconds between two looks at processes, and how often in a row they must be seen at rest."""
 
 STATUS = 7
 FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
@@ -52,7 +56,7 @@ PROMPT = (
 _PROMPT_FILE = ".ralph/the prompt.md"
 
 
-class Invocation(NamedTuple):
+class InvokeRun(NamedTuple):
     """One run of agent_invoke. `prompt`: how the prompt arrived: stdin, argument, path, or empty for not at all.
 
     started: whether the CLI was run. status: of the hook, None when it had to be ended. early: whether the CLI's
@@ -69,7 +73,7 @@ class Invocation(NamedTuple):
     folder: str = ""
 
 
-class Display(NamedTuple):
+class DisplayRun(NamedTuple):
     """One run of agent_format_display with lines written one after the other.
 
     early: the first text was shown while more was to come. first, last: whether it was shown at all. status:
@@ -96,7 +100,7 @@ def _words(text: str) -> list[str]:
 
 
 def _first_text(recording: Recording) -> int:
-    return 1 + max(i for i, line in enumerate(recording.lines) if says(line, recording.texts[0]))
+    return 1 + max(recording.saying(recording.texts[0]))
 
 
 class AgentProbe(Probe):
@@ -140,7 +144,7 @@ class AgentProbe(Probe):
     # -- agent_invoke --------------------------------------------------------------------------------
 
     @once
-    def invocation(self) -> Invocation:
+    def invocation(self) -> InvokeRun:
         """agent_invoke with a CLI that records, prints a line, waits, prints more and ends with status 7."""
         word = (self.cli() or "").split()
         if not word or not self.has("agent_invoke"):
@@ -175,7 +179,7 @@ class AgentProbe(Probe):
             self.scratch.answer(None)
         return None if ran.status == TOO_LONG else ran.status
 
-    def _invoke(self, code: str, let_through: Callable[[], None]) -> Invocation:
+    def _invoke(self, code: str, let_through: Callable[[], None]) -> InvokeRun:
         out = bytearray()
         with self._start(code) as process:
             early = self._read_until(process, out, lambda: FIRST.strip() in out)
@@ -188,11 +192,11 @@ class AgentProbe(Probe):
                 rest, errors, status = b"", b"", None
         control = self.scratch.control
         if not (control / "stdin").exists():
-            return Invocation(False, "", status, bytes(out) + rest, errors, early)
+            return InvokeRun(False, "", status, bytes(out) + rest, errors, early)
         argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
         words = tuple(a.decode(errors="replace") for a in argv if a)
         folder = (control / "cwd").read_text().rstrip("\n") if (control / "cwd").exists() else ""
-        return Invocation(
+        return InvokeRun(
             True, self._way_of_the_prompt(argv), status, bytes(out) + rest, errors, early, words, folder
         )
 
@@ -205,7 +209,7 @@ class AgentProbe(Probe):
         return "path" if any(_PROMPT_FILE.encode() in argument for argument in argv) else ""
 
     def _argv(self, code: str) -> list[str]:
-        code = f"{_LOG}\n{self.host()}\n. {shlex.quote(self.script)} >&2\n{code}"
+        code = f"{_LOG}\n{self.host()}\n{self.trace}. {shlex.quote(self.script)} >&2\n{code}"
         return [self.bash, "--noprofile", "--norc", "-c", code]
 
     def _start(self, code: str, *, fed: bool = False) -> subprocess.Popen[bytes]:
@@ -222,17 +226,21 @@ class AgentProbe(Probe):
         )
 
     def _read_until(self, process: subprocess.Popen[bytes], into: bytearray, seen: Callable[[], bool]) -> bool:
-        """Read stdout until `seen()`; False when it ends, or the deadline passes, before that."""
+        """Read stdout until `seen()`; False when it ends before that, or all that it has started waits for more."""
         assert process.stdout is not None
-        end = time.monotonic() + self.patience
+        end = time.monotonic() + 4 * self.patience
+        rests = 0
         while not seen():
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+            if select.select([process.stdout], [], [], _LOOK)[0]:
+                rests = 0
+                data = os.read(process.stdout.fileno(), 1 << 16)
+                if not data:
+                    return False
+                into += data
+                continue
+            rests = rests + 1 if resting((process.pid, *members(process.pid))) else 0
+            if rests == _LOOKS or time.monotonic() > end:
                 return False
-            data = os.read(process.stdout.fileno(), 1 << 16)
-            if not data:
-                return False
-            into += data
         return True
 
     # -- optional hooks ------------------------------------------------------------------------------
@@ -284,7 +292,8 @@ class AgentProbe(Probe):
 
     def _extract(self, recording: Recording) -> Extraction:
         result = self.extract(b"".join(recording.lines))
-        return Extraction(recording, result, compare(result.stdout, recording))
+        comparing = learned_compared if recording.name == LEARNED else compare
+        return Extraction(recording, result, comparing(result.stdout, recording))
 
     @once
     def extraction(self) -> Extraction | None:
@@ -292,15 +301,62 @@ class AgentProbe(Probe):
         if not self.has("agent_extract_response"):
             return None
         best: Extraction | None = None
-        for recording in recordings_of(self.cli() or "") or recordings().values():
+        for recording in recordings_of(self.cli() or "") or self._fitting() or self._any():
             found = self._extract(recording)
             if found.comparison.shows and not found.comparison.leaked and not found.comparison.extra:
                 return found
             if best is None or len(found.comparison.missing) < len(best.comparison.missing):
                 best = found
-        if best is not None and best.comparison.missing == best.recording.texts and not self.knows_cli():
-            return self._understood() or best
         return best
+
+    def _any(self) -> list[Recording]:
+        return list(recordings().values()) if self.gives_anything() else []
+
+    def _fitting(self) -> list[Recording]:
+        """For a CLI that isn't known: recordings with events that both filters read; at last, what was learned."""
+        learned, (response, display) = self.learned(), self.shapes()
+        fitting = [each for each in recordings().values() if matches(each, response) and matches(each, display)]
+        return fitting + ([learned] if learned is not None else [])
+
+    @once
+    def shapes(self) -> tuple[list[Shape], list[Shape]]:
+        """The shapes that its code speaks of and extraction gives; and those that the display shows."""
+        tried = lines_of((*shapes_in(self.code()), AS_IT_IS), "rbmark")
+        output = b"".join(line for _, line in tried)
+        response = self.extract(output, "shapes.log").stdout
+        shown = self.call("agent_format_display", stdin=output).stdout
+        found: list[list[Shape]] = []
+        for text in (response, shown):
+            given = [(shape, line) for number, (shape, line) in enumerate(tried) if f"rbmark{number:02}x" in text]
+            # Whoever gives lines as they are has not read them, or they are no JSON.
+            read = [shape for shape, line in given if line.decode().strip() not in text]
+            plain = [AS_IT_IS] if (AS_IT_IS, tried[-1][1]) in given else []
+            found.append(read or plain or [shape for shape, _ in given])
+        return found[0], found[1]
+
+    def picked(self, hook: str) -> tuple[Shape, ...]:
+        """The shapes that a hook speaks of, with all functions that it names."""
+        bodies, found = self.functions(), [hook]
+        for name in found:
+            words = set(re.findall(r"[\w.:-]+", bodies.get(name, "")))
+            found += [other for other in bodies if other in words and other not in found]
+        return shapes_in(bodies.get(name, "") for name in found)
+
+    @once
+    def makes_events(self) -> bool:
+        """Whether agent_invoke makes events of its own of what the CLI prints, each line being a text in them."""
+        with contextlib.suppress(ProbeFailed):
+            return rb"{\"type\":\"rb.first\"" in self.invocation().stdout
+        return False
+
+    @once
+    def learned(self) -> Recording | None:
+        """Events of the shapes that both filters read, each of them tried on them; None when there are none."""
+        exact = any(re.search(r"\bjq\b|json\.|JSON\.|_json", body) for body in self.functions().values())
+        response, shown = self.shapes()
+        if response == [AS_IT_IS]:
+            shown = response  # then it is the text itself that has to be shown
+        return learn(response, shown, exact=exact, cli=self.cli() or "", own=self.makes_events())
 
     @once
     def leaking(self) -> Extraction | None:
@@ -308,31 +364,21 @@ class AgentProbe(Probe):
         found = self.extraction()
         if found is None or self.knows_cli() or not found.comparison.shows:
             return None
-        for other in recordings().values():
-            if other is found.recording or len(other.lines) >= 12 or family(other) != family(found.recording):
-                continue
-            more = self._extract(other)
+        of_the_kind = [
+            r for r in recordings().values() if len(r.lines) < 12 and family(r) == family(found.recording)
+        ]
+        learned = self.learned()
+        for other in (*of_the_kind, *([learned] if learned is not None else [])):
+            more = self._extract(other) if other is not found.recording else found
             if more.comparison.shows and (more.comparison.leaked or more.comparison.extra):
                 return more
         return None
 
-    def understands_a_line(self) -> bool:
-        """Whether a single line with a plain word is all that it understands of any recording."""
-        found = self.extraction()
-        if found is None or found.comparison.shows or self.knows_cli():
-            return False
-        return self._understood() is not None
-
     @once
-    def _understood(self) -> Extraction | None:
-        """For a CLI that isn't known: the recording of which it understands a single line, with a plain word."""
-        for recording in recordings().values():
-            text = recording.texts[0]
-            line = next(line for line in recording.lines if says(line, text))
-            shown = self.extract(line.replace(quoted(text), b"rbword"), "one line.log").stdout
-            if "rbword" in shown and '"type"' not in shown:  # the event itself may be there for any reason
-                return self._extract(recording)
-        return None  # not the kind of events that we know
+    def gives_anything(self) -> bool:
+        """Whether agent_extract_response gives anything at all of what was recorded."""
+        said = dict.fromkeys(each.lines[each.saying(each.texts[0])[-1]] for each in recordings().values())
+        return bool(self.extract(b"".join(said), "said.log").stdout.strip())
 
     def knows_cli(self) -> bool:
         """Whether there are recordings of its CLI."""
@@ -348,7 +394,7 @@ class AgentProbe(Probe):
 
     # -- agent_format_display ------------------------------------------------------------------------
 
-    def _display(self, recording: Recording | None, bad: tuple[bytes, ...] = ()) -> Display | None:
+    def _display(self, recording: Recording | None, bad: tuple[bytes, ...] = ()) -> DisplayRun | None:
         """Fed line by line: all of the first text, a wait until it shows, then `bad` lines and the rest."""
         if recording is None or not self.has("agent_format_display"):
             return None
@@ -368,11 +414,11 @@ class AgentProbe(Probe):
             early = self._read_until(process, out, lambda: shows(recording.texts[0]))
             rest = b"".join((*bad, *recording.lines[cut:], *bad[:1]))
             try:
-                out += process.communicate(rest, timeout=self.patience)[0]
+                out += process.communicate(rest, timeout=4 * self.patience)[0]
             except subprocess.TimeoutExpired:
                 end_session(process)
         self.note_files("agent_format_display", files)
-        return Display(early, shows(recording.texts[0]), shows(recording.texts[-1]), process.returncode)
+        return DisplayRun(early, shows(recording.texts[0]), shows(recording.texts[-1]), process.returncode)
 
     @once
     def shows_first_text(self) -> bool:
@@ -385,16 +431,16 @@ class AgentProbe(Probe):
         return plain(recording.texts[0]) in plain(_COLOURS.sub("", ran.stdout))
 
     @once
-    def display_clean(self) -> Display | None:
+    def display_clean(self) -> DisplayRun | None:
         """On the recorded output; None when it isn't known which."""
         return self._display(self.recording())
 
     @once
-    def display_short(self) -> Display | None:
+    def display_short(self) -> DisplayRun | None:
         """On the recorded output up to its last text."""
         return self._display(recording.upto_last_text() if (recording := self.recording()) else None)
 
     @once
-    def display_disturbed(self) -> Display | None:
+    def display_disturbed(self) -> DisplayRun | None:
         """The same with bad lines in the middle."""
         return self._display(self.recording(), BAD_LINES)

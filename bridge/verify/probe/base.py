@@ -6,6 +6,8 @@ import contextlib
 import os
 import re
 import shlex
+import signal
+import time
 from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -19,15 +21,20 @@ from bridge.errors import (
     ShellDied,
 )
 from bridge.process.ask import TOO_LONG, ask
+from bridge.process.processes import send
+from bridge.process.table import command_of, environments
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
+from bridge.verify.probe.installed import help_of
 from bridge.verify.probe.scratch import FileChange, Scratch
-from bridge.verify.probe.state import CAPTURE, DEFINE, State, state_of
+from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
+from bridge.verify.subject import strain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from bridge.help_text import HelpOf
     from bridge.process.ask import Ran
     from bridge.shell import Reply
     from bridge.shell.values import Value
@@ -35,6 +42,9 @@ if TYPE_CHECKING:
 
 DEADLINE = 5.0
 """Seconds for one call. A sound hook takes milliseconds; only a script that hangs ever pays for it."""
+
+_WHILE = 0.5
+"""Seconds after which what still runs in the background was meant to go on."""
 
 _ASKED_FOR = re.compile(r"""(?:command\s+-[vV]|type\s+-[pPt]+|which|hash)\s+["']?([A-Za-z][\w.+-]*)["']?""")
 _TROUBLES: dict[type[HookError], str] = {
@@ -90,16 +100,16 @@ class Loading(NamedTuple):
     """Sourcing the script: how it went, and the shell before and after (None where it could not be looked at)."""
 
     result: HookResult
-    before: State | None
-    after: State | None
+    before: ShellState | None
+    after: ShellState | None
 
 
 class Watched(NamedTuple):
     """The shell before and after one call of a hook."""
 
     hook: str
-    before: State
-    after: State
+    before: ShellState
+    after: ShellState
 
 
 class StrictRun(NamedTuple):
@@ -127,20 +137,32 @@ def once(observe: Callable[[_P], _T]) -> Callable[[_P], _T]:
 
 
 class Probe:
-    """The part that drivers and agents share. Observations are made on demand and only once."""
+    """The part that drivers and agents share. Observations are made on demand and only once.
 
-    def __init__(self, script: Path, bash: str, budget: Budget, deadline: float = DEADLINE) -> None:
+    trace: code that each bash runs before it sources the script.
+    """
+
+    def __init__(
+        self, script: Path, bash: str, budget: Budget, deadline: float = DEADLINE, trace: str = ""
+    ) -> None:
         self.script = os.path.abspath(script)
+        self.trace = trace
         self.bash = bash
         self.budget = budget
-        self.deadline = deadline
+        self.deadline = deadline * strain()
         self.scratch = Scratch()
         self.file_changes: list[tuple[str, FileChange]] = []
         self.exits: list[HookResult] = []
+        self._guards = ""
         self._shell: Shell | None = None
         self._stuck: dict[str, HookResult] = {}
         self._watched: list[Watched] = []
         self._cli_calls: list[tuple[str, str]] = []
+
+    @once
+    def help_of(self) -> HelpOf:
+        """What gives the help of the CLI that is installed here, where there is one."""
+        return help_of(self.scratch, lambda: self.patience)
 
     def close(self) -> None:
         """End the shell and remove the scratch folders. May be repeated."""
@@ -168,6 +190,9 @@ class Probe:
             )
             shell.execute(DEFINE)
             self.prepare(shell)
+            shell.execute(self._guards)
+            if self.trace:
+                shell.execute(self.trace)
         except HookError as error:
             raise ProbeFailed(f"no bash to look at the script in: {error.what}") from error
         before = self.state(traps=True)
@@ -197,7 +222,8 @@ class Probe:
         """Give a scripted CLI to the programs that the script looks for."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
             text = file.read()
-            self.scratch.places.mention(set(re.findall(r"[a-z][a-z0-9-]*", text)))
+            self.scratch.places.mention(text)
+            self._guards = self.scratch.places.guards(text)
             for name in _ASKED_FOR.findall(text):
                 if not self.scratch.is_system_program(name):
                     self.scratch.add_cli(name)
@@ -205,12 +231,22 @@ class Probe:
     @once
     def functions(self) -> dict[str, str]:
         """Its functions, name to body as bash prints it (without comments)."""
-        names = self.shell.functions()
+        names = [name for name in self.shell.functions() if "/" not in name]
         printed = self.shell.call("declare", "-f").stdout
-        heads = [(m.start(), m.group(1)) for m in re.finditer(r"^([^\s()]+) \(\) *$", printed, re.MULTILINE)]
+        heads = [
+            (m.start(), m.group(1))
+            for m in re.finditer(r"^(?:function )?([^\s()]+) \(\) *$", printed, re.MULTILINE)
+        ]
         ends = [start for start, _ in heads[1:]] + [len(printed)]
         bodies = {name: printed[start:end] for (start, name), end in zip(heads, ends, strict=True)}
         return {name: bodies.get(name, "") for name in names}
+
+    def code(self) -> list[str]:
+        """All code of the script that is known: its functions, and what it has put into variables."""
+        before, after = self.loading().before, self.loading().after
+        names = before.new_names(after) if before is not None and after is not None else []
+        values = (self.shell.get(name) for name in names)
+        return [*self.functions().values(), *(f"'{value}'" for value in values if isinstance(value, str))]
 
     def has(self, hook: str) -> bool:
         """Whether there is such a function: the script's, or the host's default."""
@@ -245,7 +281,7 @@ class Probe:
 
     # -- calls ---------------------------------------------------------------------------------------
 
-    def state(self, *, traps: bool = False) -> State | None:
+    def state(self, *, traps: bool = False) -> ShellState | None:
         """The shell as it is now; `traps`: with an ERR trap, which bash hides from an eval in a condition."""
         assert self._shell is not None
         try:
@@ -264,7 +300,7 @@ class Probe:
             return self._stuck[hook]
         shell = self.shell
         limit = self.limit()
-        if hook == "agent_extract_response":  # it starts a jq for each line, on a machine that may be busy
+        if hook in ("agent_extract_response", "agent_format_display"):  # they start a jq for each line
             limit = min(4 * self.deadline, self.budget.remaining)
         before = self.state() if watch else None
         files = self.scratch.files() if watch else None
@@ -324,7 +360,8 @@ class Probe:
         before: code that is run first. condition: hooks are called behind a ``||``, which suspends errexit in them.
         """
         log = str(self.scratch.root / "strict")
-        code = f"exec 9>{shlex.quote(log)}\n{before}\nset {options}\n. {shlex.quote(self.script)} >/dev/null\n"
+        source = f". {shlex.quote(self.script)} >/dev/null"
+        code = f"exec 9>{shlex.quote(log)}\n{before}\n{self.trace}set {options}\n{source}\n"
         for hook in ("loaded", *hooks):
             call = f"{hook} >/dev/null" + " || :" * condition
             code += f"{call}\n" * (hook != "loaded") + f"builtin printf '{hook}\\0' >&9\n"
@@ -340,6 +377,24 @@ class Probe:
     def note_files(self, hook: str, before: dict[str, tuple[int, int, int]]) -> None:
         """Keep what a hook did to files since `before`; the project's own are put back."""
         self.file_changes += [(hook, change) for change in self.scratch.changes(before)]
+
+    @once
+    def left_running(self) -> list[str]:
+        """Command lines of what hooks have started and still goes on a while after them; it is ended."""
+        mine = f"TMPDIR={self.scratch.environment()['TMPDIR']}".encode()
+        own = {self._shell.pid} if self._shell is not None else set()
+
+        def left() -> list[int]:
+            return [pid for pid, variables in environments() if mine in variables and pid not in own]
+
+        end = time.monotonic() + _WHILE * strain()
+        while (found := left()) and time.monotonic() < end:
+            time.sleep(0.02)
+        commands = [command_of(pid) for pid in found]
+        send(signal.SIGKILL, found)
+        # A subshell that waits for what it has started is called as its bash was.
+        own_names = [each for each in commands if each and not each.startswith(self.bash)]
+        return list(dict.fromkeys(own_names or filter(None, commands)))
 
     def watched(self) -> list[Watched]:
         """What the shell was before and after each hook, once all that can be called have been."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bridge.shell import Shell
     from bridge.stream.jq import Filter
     from bridge.verify.probe.base import Watched
+    from bridge.verify.recordings import Recording
     from bridge.verify.subject import Budget
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
@@ -76,6 +77,11 @@ class Received(NamedTuple):
     beside: tuple[str, ...] = ()
     known: bool = True
 
+    @property
+    def line(self) -> list[str]:
+        """Its arguments, its name first."""
+        return list(self.direct[:-1] if self.known else self.direct)
+
     def count(self, text: str) -> int:
         """How often a text arrives there, as it is or in a form from which it can be had back."""
         for values in (self.direct, self.beside):
@@ -87,12 +93,14 @@ class Received(NamedTuple):
 class LiveCommand(NamedTuple):
     """One call of ``driver_prepare_live_command``.
 
-    result: how it went; its value is LIVE_CMD_ARGS. command, left: CLAUDE_CMD_ARGS before and after it.
+    result: how it went; its value is LIVE_CMD_ARGS. command, left: CLAUDE_CMD_ARGS before and after it. received:
+    what arrives of it at its far end.
     """
 
     result: HookResult
     command: list[str]
     left: list[str]
+    received: Received = Received((), known=False)
 
     @property
     def argv(self) -> list[str] | None:
@@ -103,11 +111,14 @@ class LiveCommand(NamedTuple):
 class DriverProbe(Probe):
     """A driver under observation."""
 
-    def __init__(self, script: Path, bash: str, budget: Budget, deadline: float = DEADLINE) -> None:
-        super().__init__(script, bash, budget, deadline)
+    def __init__(
+        self, script: Path, bash: str, budget: Budget, deadline: float = DEADLINE, trace: str = ""
+    ) -> None:
+        super().__init__(script, bash, budget, deadline, trace)
         self._answers: dict[str, HookResult] = {}
         self._built: dict[Build, HookResult] = {}
         self._received: dict[Build, Received] = {}
+        self._live: dict[Build, LiveCommand | None] = {}
 
     def prepare(self, shell: Shell) -> None:
         """The default stubs of the contract, the loop's functions, and the settings as a host has them."""
@@ -226,15 +237,19 @@ class DriverProbe(Probe):
         arguments = (case.prompt, case.context, case.session, *case.extra)
         return self.call("driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host)
 
-    def build_apart(self, case: Build, host: str) -> HookResult:
-        """Build in a subshell, in which `host` is run first: what ends that leaves the living shell alone."""
+    def build_apart(self, case: Build, host: str, also: str = "") -> HookResult:
+        """Build in a subshell, in which `host` is run first: what ends that leaves the living shell alone.
+
+        also: a variable whose value is given, too, in front of the array.
+        """
         self.cli()  # see answer
         words = " ".join(quote(word) for word in ("driver_build_command", case.prompt, case.context, case.session))
+        first = f'"${{{also}-}}" ' if also else ""
         code = f"""{case.settings()}
 (
 CLAUDE_CMD_ARGS=()
 {host}
-{words} >/dev/null && \\builtin printf '%s\\0' ${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}}
+{words} >/dev/null && \\builtin printf '%s\\0' {first}${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}}
 )"""
         result = self.call("eval", code)
         return result._replace(hook="driver_build_command", value=result.stdout.split("\0")[:-1])
@@ -248,6 +263,14 @@ CLAUDE_CMD_ARGS=()
         """What arrives at the far end of the command of this case; nothing when none was built."""
         self.build(case)
         return self._received.get(case, Received((), known=False))
+
+    def line(self, case: Build) -> list[str] | None:
+        """The CLI's own command line in the command of this case, without what starts it; None when none was built.
+
+        Where the CLI was not seen to be started, that is the command as it stands.
+        """
+        argv = self.argv(case)
+        return argv if argv is None else self.received(case).line
 
     def _follow(self, case: Build, argv: list[str]) -> Received:
         direct, known, environment = argv, False, list[str]()
@@ -274,10 +297,10 @@ CLAUDE_CMD_ARGS=()
         """Run a command with stand-ins for all that it starts: arguments and stdin of the last, its environment."""
         places = self.scratch.places
         places.for_command([*self._words_of_the_command(), self.cli()])
-        argv = [os.path.basename(argv[0]), *argv[1:]]
         environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
         environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
         self.limit()
+        argv = places.shielded(argv, environment["PATH"])
         ask(argv, cwd=self.scratch.project, env=environment, patience=self.patience)
         return places.take()
 
@@ -299,8 +322,13 @@ CLAUDE_CMD_ARGS=()
         """driver_prepare_live_command after this build; None where there is no such hook or no command."""
         if not self.own("driver_prepare_live_command"):
             return None
-        self.evaluate("\\builtin unset -v LIVE_CMD_ARGS\nLIVE_CMD_ARGS=()")
-        return self.live_again(case)
+        if case not in self._live:
+            self.evaluate("\\builtin unset -v LIVE_CMD_ARGS\nLIVE_CMD_ARGS=()")
+            live = self.live_again(case)
+            if live is not None and live.argv:
+                live = live._replace(received=self._follow(case, live.argv))
+            self._live[case] = live
+        return self._live[case]
 
     def live_again(self, case: Build) -> LiveCommand | None:
         """The same without emptying LIVE_CMD_ARGS first."""
@@ -325,6 +353,18 @@ CLAUDE_CMD_ARGS=()
             return Filter(answer.text)
         except ConfigurationError as error:
             return str(error)
+
+    @once
+    def learned(self) -> Recording | None:
+        """Events of the shapes that its filter reads, each of them tried on it; None when there are none."""
+        from bridge.verify.shapes import learn, lines_of, reads
+
+        program = self.filter()
+        if program is None or isinstance(program, str):
+            return None
+        tried = lines_of(reads(program.program), "rbmark")
+        shown = [shape for shape, line in tried if b"rbmark" in program.apply(line)]
+        return learn(shown, exact=True, cli=self.cli())
 
     def live_argv(self) -> list[str]:
         """The command that is run in live mode, empty when there is none."""

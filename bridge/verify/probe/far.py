@@ -84,6 +84,11 @@ command_not_found_handle() { '@CONTROL@/record' "$@"; }
 """
 
 
+_BY_PATH = re.compile(
+    rf"(?<![\w.$}}/-])/(?:[\w.+-]+/)+({'|'.join(map(re.escape, (*_SHELLS, *REPLACED)))})(?![\w/.-])"
+)
+
+
 class Places(NamedTuple):
     """Where stand-ins live. outside: for what reaches outside. far: for all else that a command may start."""
 
@@ -102,11 +107,25 @@ class Places(NamedTuple):
             if shutil.which(name, path=self.system):
                 os.link(program, self.outside / name)
 
-    def mention(self, names: Iterable[str]) -> None:
-        """A script knows these: the ones that may not run have a stand-in, installed here or not."""
-        for name in names:
-            if name in REPLACED and not (self.outside / name).exists():
+    def mention(self, text: str) -> None:
+        """A script has this text: what it names and may not run has a stand-in, installed here or not.
+
+        So has a login shell, which would set PATH anew.
+        """
+        names = set(re.findall(r"[a-z][a-z0-9-]*", text)) & {*REPLACED}
+        for name in (*names, *re.findall(r"\b([a-z]*sh)\s+-(?:[a-z]*l|-login)", text)):
+            if name in (*REPLACED, *_SHELLS) and not (self.outside / name).exists():
                 os.link(self.outside / ".stand-in", self.outside / name)
+
+    def guards(self, text: str) -> str:
+        """Code for a shell in which no program that may not run can be called by its path, as this text does."""
+        found = {match[0]: match[1] for match in _BY_PATH.finditer(text) if match[1] in REPLACED}
+        return "".join(f'function {path} {{ {name} "$@"; }}\n' for path, name in found.items())
+
+    def shielded(self, argv: Sequence[str], path: str) -> list[str]:
+        """The same command, in which neither a path nor another PATH leads around the stand-ins."""
+        words = (_BY_PATH.sub(lambda found: found[1], word) for word in (os.path.basename(argv[0]), *argv[1:]))
+        return [re.sub(r"(?<![\w$-])PATH=", lambda found: f"{found[0]}{path}:", word) for word in words]
 
     def for_command(self, argv: Sequence[str]) -> None:
         """Make the rest for commands of this kind: shells, starters, and recorders for the words in it."""

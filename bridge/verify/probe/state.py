@@ -31,7 +31,7 @@ _SHELL_OWN = VOLATILE | {
 """What bash itself sets as a side effect of ordinary commands."""
 
 
-class State(NamedTuple):
+class ShellState(NamedTuple):
     """One moment of a shell."""
 
     flags: str
@@ -46,7 +46,7 @@ class State(NamedTuple):
     host: str
     """Declarations of the variables that belong to the host."""
 
-    def differences(self, later: State) -> list[tuple[str, str, str]]:
+    def differences(self, later: ShellState) -> list[tuple[str, str, str]]:
         """What moved: (what, before, after), in a fixed order; not the variables."""
         found = []
         gone, new = sorted(self.options - later.options), sorted(later.options - self.options)
@@ -62,11 +62,11 @@ class State(NamedTuple):
             found.append(("descriptors", " ".join(sorted(closed)), " ".join(sorted(opened))))
         return found
 
-    def new_names(self, later: State) -> list[str]:
+    def new_names(self, later: ShellState) -> list[str]:
         """Variables that were not there before."""
         return sorted(later.names - self.names - _SHELL_OWN)
 
-    def host_changes(self, later: State) -> list[str]:
+    def host_changes(self, later: ShellState) -> list[str]:
         """Variables of the host whose declaration is another one now."""
         before, after = _declared(self.host), _declared(later.host)
         return sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
@@ -81,13 +81,13 @@ def _declared(text: str) -> dict[str, str]:
     return found
 
 
-def state_of(printed: str) -> State | None:
+def state_of(printed: str) -> ShellState | None:
     """The state that `CAPTURE` printed; None when a script has spoilt the answer."""
     parts = printed.split("\0")
     if len(parts) < 11:
         return None
     flags, cwd, ifs, positional, shopts, options, umask, descriptors, names, host, traps = parts[:11]
-    return State(
+    return ShellState(
         flags,
         cwd,
         ifs,

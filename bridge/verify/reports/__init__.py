@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.verify.reports.github import GithubReport
 from bridge.verify.reports.jsons import JsonReport, NdjsonReport
 from bridge.verify.reports.junit import JunitReport
+from bridge.verify.reports.lcov import LcovReport
 from bridge.verify.reports.markdown import MarkdownReport
 from bridge.verify.reports.sarif import SarifReport
 from bridge.verify.reports.tap import TapReport
@@ -20,16 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
-    from bridge.verify.reports.base import Options, Report
-
-__all__ = ["FORMATS", "Format"]
+    from bridge.verify.reports.base import Report, ReportOptions
 
 
 class Format(NamedTuple):
     """A format by what it is for, and what makes a report of it."""
 
     title: str
-    make: Callable[[TextIO, Options], Report]
+    make: Callable[[TextIO, ReportOptions], Report]
 
 
 FORMATS: dict[str, Format] = {
@@ -41,5 +40,6 @@ FORMATS: dict[str, Format] = {
     "markdown": Format("capability matrix and findings, for a job summary", MarkdownReport),
     "junit": Format("JUnit XML, for CI servers", JunitReport),
     "sarif": Format("SARIF 2.1.0, for code scanning", SarifReport),
+    "lcov": Format("LCOV, for what shows coverage", LcovReport),
 }
 """Every format by its name."""

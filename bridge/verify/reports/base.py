@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bridge.verify.model import Outcome, Severity
+from bridge.verify.model import CheckOutcome, Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from bridge.verify.model import CheckResult, Event, ScriptFinished
+    from bridge.verify.model import CheckResult, Coverage, Event, Finding, Mend, ScriptFinished
 
 FEW = 4
-"""Up to so many checks that could not be determined for the same reason are listed one by one."""
+"""Up to so many checks that were not judged for the same reason are listed one by one."""
 
 
 class Report(Protocol):
@@ -24,7 +26,7 @@ class Report(Protocol):
         """Take one event, and write what it means."""
 
 
-class Options(NamedTuple):
+class ReportOptions(NamedTuple):
     """How a report is to look.
 
     colour: with ANSI colours, where the format has any.
@@ -82,33 +84,97 @@ def label(script: ScriptFinished) -> str:
     return printable(script.name or script.path.stem).replace("\n", "\\n")
 
 
+def rows(finding: Finding) -> list[tuple[str, str]]:
+    """What there is to say about a finding beside its message, each with its name."""
+    also = [("also", text) for text in finding.evidence]
+    mend = [("mend", f"{finding.fix.title} (--fix --write does it)")] if finding.fix else []
+    told = [("expected", finding.expected), *also, *(mend or [("next", finding.hint)])]
+    return [row for row in told if row[1]]
+
+
+def reached(coverage: Coverage) -> str:
+    """How much of a script was reached, in a few words."""
+    lines, known = len(coverage.lines), coverage.known_branches
+    taken = sum(bool(branch.taken) for branch in known)
+    of_them = f"{coverage.hit} of {plural(lines, 'line')}{f' ({100 * coverage.hit // lines} %)' if lines else ''}"
+    unknown = len(coverage.branches) - len(known)
+    rest = f" ({unknown} not known)" if unknown else ""
+    return f"{of_them}, {taken} of {plural(len(known), 'branch', 'branches')}{rest}"
+
+
+def missed(coverage: Coverage) -> list[tuple[str, str]]:
+    """What of a script was not reached, each with its name; branches only where somebody could have gone there."""
+    left = sorted(branch[:3] for branch in coverage.known_branches if branch.reached and not branch.taken)
+    told = [
+        ("lines not reached", ranges(coverage.missed)),
+        ("branches not taken", ", ".join(f"{line} {label}" for line, _, label in left)),
+        ("functions not read", ", ".join(coverage.unread)),
+        ("not known", "what ran once the script had set a DEBUG trap of its own" if coverage.own_trap else ""),
+    ]
+    return [row for row in told if row[1]]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers in their order, those that follow each other as one.
+
+    >>> ranges([3, 5, 6, 7])
+    '3, 5-7'
+    """
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1] = [parts[-1][0], number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)
+
+
+def diff(path: Path, mend: Mend) -> Iterator[str]:
+    """The lines of the unified diff of a mend, as ``git apply`` and ``patch -p1`` take it."""
+    name = printable(shown(path)).replace("\n", "\\n")
+    old, new = (f"{side}/{name}" if not name.startswith(("/", "..")) else name for side in "ab")
+    before, after = (data.decode("utf-8", "surrogateescape").split("\n") for data in (mend.before, mend.after))
+    for line in unified_diff(_lines(before), _lines(after), old, new, lineterm=""):
+        yield from printable(line).split("\n")
+
+
+def _lines(parts: list[str]) -> list[str]:
+    """The lines of a text; a last one that isn't ended says so, as diff does."""
+    return parts[:-1] + ([f"{parts[-1]}\n\\ No newline at end of file"] if parts[-1] else [])
+
+
 def fails(result: CheckResult, *, strict: bool) -> bool:
     """Whether a check's result makes the run fail: an error, and with `strict` a warning."""
     if not result.findings:
-        return result.outcome is Outcome.FAILED
-    # Whatever the outcome: a check that could not be determined to its end may have found something before.
+        return result.outcome is CheckOutcome.FAILED
+    # Whatever the outcome: a check that was not judged to its end may have found something before.
     bad = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     return any(finding.severity in bad for finding in result.findings)
 
 
-def tally(script: ScriptFinished, outcome: Outcome) -> int:
+def tally(script: ScriptFinished, outcome: CheckOutcome) -> int:
     """How many of a script's checks went that way."""
     return sum(result.outcome is outcome for result in script.results)
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str, several: str = "") -> str:
     """A number of things.
 
     >>> plural(1, "error"), plural(2, "error")
     ('1 error', '2 errors')
     """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
-def unknown_by_reason(script: ScriptFinished) -> dict[str, list[CheckResult]]:
-    """What could not be determined of a script: one reason, such as a syntax error, often holds for every check."""
+def unjudged(result: CheckResult) -> str:
+    """What a check has not judged, in words; empty when it has judged everything."""
+    return f"not judged: {result.reason or result.title}" if result.unjudged else ""
+
+
+def unjudged_by_reason(script: ScriptFinished) -> dict[str, list[CheckResult]]:
+    """What was not judged of a script: one reason, such as a syntax error, often holds for every check."""
     found: dict[str, list[CheckResult]] = {}
     for result in script.results:
-        if result.outcome is Outcome.UNKNOWN:
-            found.setdefault(result.reason or result.title, []).append(result)
+        if said := unjudged(result):
+            found.setdefault(said, []).append(result)
     return found

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.model import RunFinished, ScriptFinished, Severity
-from bridge.verify.reports.base import FEW, plural, printable, shown, unknown_by_reason
+from bridge.verify.reports.base import FEW, plural, printable, rows, shown, unjudged_by_reason
 
 if TYPE_CHECKING:
     from typing import TextIO
 
     from bridge.verify.model import Event, Finding
-    from bridge.verify.reports.base import Options
+    from bridge.verify.reports.base import ReportOptions
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 class GithubReport:
-    """One workflow command per finding, and per check that could not be determined; the sum in plain words."""
+    """One workflow command per finding, and per check that was not judged; the sum in plain words."""
 
-    def __init__(self, out: TextIO, _options: Options) -> None:
+    def __init__(self, out: TextIO, _options: ReportOptions) -> None:
         self._out = out
 
     def take(self, event: Event) -> None:
@@ -29,19 +29,19 @@ class GithubReport:
                 self._write(
                     _COMMANDS[finding.severity], shown(finding.path), finding.line, finding.code, _said(finding)
                 )
-            for reason, results in unknown_by_reason(event).items():
+            for said, results in unjudged_by_reason(event).items():
                 if len(results) > FEW:  # GitHub shows ten notices, and no more
-                    text = f"{len(results)} checks could not be determined: {reason}"
+                    text = f"{len(results)} checks {said}"
                     self._write("notice", shown(event.path), None, results[0].code, text)
                     continue
                 for result in results:
-                    text = f"{result.title}: could not be determined: {reason}"
-                    self._write("notice", shown(event.path), None, result.code, text)
+                    self._write("notice", shown(event.path), None, result.code, f"{result.title}: {said}")
         elif isinstance(event, RunFinished):
             counts = ", ".join(
                 plural(number, noun)
                 for number, noun in ((event.errors, "error"), (event.warnings, "warning"), (event.infos, "note"))
             )
+            counts += f", {event.unknown} not judged" * bool(event.unknown)
             self._out.write(f"ralph-bridge verify: {plural(event.scripts, 'script')}, {counts}\n")
         self._out.flush()
 
@@ -53,10 +53,7 @@ class GithubReport:
 
 def _said(finding: Finding) -> str:
     hook = f"{finding.hook}: " if finding.hook else ""
-    expected = f"\nexpected: {finding.expected}" if finding.expected else ""
-    hint = f"\nnext: {finding.hint}" if finding.hint else ""
-    also = "".join(f"\nalso: {text}" for text in finding.evidence)
-    return f"{hook}{finding.message}{expected}{also}{hint}"
+    return f"{hook}{finding.message}" + "".join(f"\n{name}: {text}" for name, text in rows(finding))
 
 
 def _data(text: str) -> str:

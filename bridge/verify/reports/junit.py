@@ -5,27 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from bridge.verify.model import Outcome, RunFinished, ScriptFinished
-from bridge.verify.reports.base import fails, label, printable, shown
+from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished
+from bridge.verify.reports.base import fails, label, printable, rows, shown, unjudged
 
 if TYPE_CHECKING:
     from typing import TextIO
 
     from bridge.verify.model import CheckResult, Event, Finding
-    from bridge.verify.reports.base import Options
+    from bridge.verify.reports.base import ReportOptions
 
 
 class JunitReport:
     """Written at the end: the counts stand before the cases.
 
-    Findings that do not make the run fail (warnings without --strict, notes) stand in the case's output.
+    Findings that do not make the run fail (warnings without --strict, notes) stand in the case's output; what was
+    not judged is a skipped case.
     """
 
-    def __init__(self, out: TextIO, options: Options) -> None:
+    def __init__(self, out: TextIO, options: ReportOptions) -> None:
         self._out = out
         self._strict = options.strict
         self._suites: list[str] = []
-        self._totals = [0, 0, 0, 0]
+        self._totals = [0, 0, 0]
 
     def take(self, event: Event) -> None:
         """Keep a script; write everything when the run is over."""
@@ -41,8 +42,8 @@ class JunitReport:
     def _suite(self, script: ScriptFinished) -> str:
         failing = [fails(result, strict=self._strict) for result in script.results]
         others = [result.outcome for result, bad in zip(script.results, failing, strict=True) if not bad]
-        errors, skipped = others.count(Outcome.UNKNOWN), others.count(Outcome.SKIPPED)
-        counts = (len(failing), sum(failing), errors, skipped)
+        skipped = others.count(CheckOutcome.UNKNOWN) + others.count(CheckOutcome.SKIPPED)
+        counts = (len(failing), sum(failing), skipped)
         self._totals = [total + count for total, count in zip(self._totals, counts, strict=True)]
         head = f'name={_attribute(shown(script.path))} {_counts(*counts)} time="{script.seconds:.3f}"'
         cases = "".join(self._case(label(script), result) for result in script.results)
@@ -52,12 +53,11 @@ class JunitReport:
         name = _attribute(f"{result.code} {result.title}")
         head = f'    <testcase classname={_attribute(script)} name={name} time="{result.seconds:.3f}"'
         failing = fails(result, strict=self._strict)
-        if result.outcome is Outcome.SKIPPED and not failing:
-            inside = f"<skipped message={_attribute(result.reason)}/>"
-        elif result.outcome is Outcome.UNKNOWN and not failing:
-            inside = f'<error type="unknown" message={_attribute(result.reason or "could not be determined")}/>'
+        said = unjudged(result)
+        if result.outcome in (CheckOutcome.SKIPPED, CheckOutcome.UNKNOWN) and not failing:
+            inside = f"<skipped message={_attribute(said or result.reason)}/>"
         else:
-            text = "\n".join(map(_told, result.findings))
+            text = "\n".join(filter(None, (*map(_told, result.findings), said)))
             if failing:
                 message = result.findings[0].message if result.findings else result.reason or result.title
                 kind = _attribute(result.code)
@@ -69,14 +69,13 @@ class JunitReport:
 
 def _told(finding: Finding) -> str:
     place = f"{shown(finding.path)}:{finding.line}" if finding.line else shown(finding.path)
-    also = [("also", text) for text in finding.evidence]
-    rows = (("in", finding.hook or ""), ("expected", finding.expected), *also, ("next", finding.hint))
-    more = "".join(f"\n  {name}: {text}" for name, text in rows if text)
+    told = [*([("in", finding.hook)] if finding.hook else []), *rows(finding)]
+    more = "".join(f"\n  {name}: {text}" for name, text in told)
     return f"{place}: {finding.severity.value}: {finding.message}{more}"
 
 
-def _counts(tests: int, failures: int, errors: int, skipped: int) -> str:
-    return f'tests="{tests}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+def _counts(tests: int, failures: int, skipped: int) -> str:
+    return f'tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}"'
 
 
 def _text(text: str) -> str:

@@ -6,14 +6,24 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.model import RunFinished, ScriptFinished
-from bridge.verify.reports.base import FEW, label, plural, printable, shown, unknown_by_reason
+from bridge.verify.reports.base import (
+    FEW,
+    label,
+    missed,
+    plural,
+    printable,
+    reached,
+    rows,
+    shown,
+    unjudged_by_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TextIO
 
     from bridge.verify.model import Event
-    from bridge.verify.reports.base import Options
+    from bridge.verify.reports.base import ReportOptions
 
 _STATES = {"own": "✓", "default": "default", "absent": "-"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$>@-])")
@@ -22,7 +32,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~$>@-])")
 class MarkdownReport:
     """Tables, written at the end: a table's columns are known when all scripts are."""
 
-    def __init__(self, out: TextIO, options: Options) -> None:
+    def __init__(self, out: TextIO, options: ReportOptions) -> None:
         self._out = out
         self._strict = options.strict
         self._scripts: list[ScriptFinished] = []
@@ -40,17 +50,20 @@ class MarkdownReport:
         yield ""
         yield (
             f"{plural(run.scripts, 'script')}: {plural(run.errors, 'error')}, {plural(run.warnings, 'warning')}, "
-            f"{plural(run.infos, 'note')}"
+            f"{plural(run.infos, 'note')}" + f", {run.unknown} not judged" * bool(run.unknown)
         )
         for kind in ("driver", "agent"):
             scripts = [script for script in self._scripts if script.kind == kind]
             if scripts:
                 yield from ("", f"### {kind.capitalize()}s", "", *_matrix(scripts, f"{kind}_"))
+        if covered := [script for script in self._scripts if script.coverage is not None]:
+            heading = ("script", "reached", "not reached")
+            yield from ("", "### Coverage", "", *table(heading, map(_covered, covered)))
         if findings := list(self._findings()):
-            heading = ("script", "line", "check", "severity", "in", "what", "next")
-            yield from ("", "### Findings", "", *table(heading, findings))
-        if unknown := list(self._unknown()):
-            yield from ("", "### Could not be determined", "", *table(("script", "check", "why"), unknown))
+            columns = ("script", "line", "check", "severity", "in", "what", "next")
+            yield from ("", "### Findings", "", *table(columns, findings))
+        if rest := list(self._unjudged()):
+            yield from ("", "### Not judged", "", *table(("script", "check", "why"), rest))
         aside = [script.path for script in self._scripts if script.kind == "out-of-scope" and not script.findings]
         if aside:
             yield from ("", f"Neither driver nor agent, not run: {', '.join(cell(shown(path)) for path in aside)}")
@@ -59,18 +72,25 @@ class MarkdownReport:
         for script in self._scripts:
             for found in script.findings:
                 line = str(found.line) if found.line else ""
-                what = f"{found.message}\nexpected: {found.expected}" if found.expected else found.message
-                what += "".join(f"\nalso: {text}" for text in found.evidence)
-                yield shown(found.path), line, found.code, found.severity.value, found.hook or "", what, found.hint
+                told = rows(found)
+                what = found.message + "".join(f"\n{name}: {text}" for name, text in told if name != "next")
+                then = dict(told).get("next", "")
+                yield shown(found.path), line, found.code, found.severity.value, found.hook or "", what, then
 
-    def _unknown(self) -> Iterable[Sequence[str]]:
+    def _unjudged(self) -> Iterable[Sequence[str]]:
         for script in self._scripts:
-            for reason, results in unknown_by_reason(script).items():
+            for said, results in unjudged_by_reason(script).items():
                 if len(results) > FEW:
-                    yield shown(script.path), f"{len(results)} checks", reason
+                    yield shown(script.path), f"{len(results)} checks", said
                     continue
                 for result in results:
-                    yield shown(script.path), f"{result.code} {result.title}", result.reason
+                    yield shown(script.path), f"{result.code} {result.title}", said
+
+
+def _covered(script: ScriptFinished) -> Sequence[str]:
+    assert script.coverage is not None
+    told = "\n".join(f"{name}: {text}" for name, text in missed(script.coverage))
+    return shown(script.path), reached(script.coverage), told
 
 
 def _matrix(scripts: Sequence[ScriptFinished], prefix: str) -> Iterable[str]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bridge._version import __version__
-from bridge.verify.model import Outcome, RunFinished, ScriptFinished, Severity
-from bridge.verify.reports.base import clean, shown
+from bridge.verify.model import RunFinished, ScriptFinished, Severity
+from bridge.verify.reports.base import clean, rows, shown, unjudged
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from bridge.verify.model import Event, Finding
-    from bridge.verify.reports.base import Options
+    from bridge.verify.model import Event, Finding, Fix
+    from bridge.verify.reports.base import ReportOptions
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -25,11 +25,11 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 class SarifReport:
     """One document with one run, written at the end. Rules are the checks that ran, as the registry has them."""
 
-    def __init__(self, out: TextIO, _options: Options) -> None:
+    def __init__(self, out: TextIO, _options: ReportOptions) -> None:
         self._out = out
         self._rules: dict[str, dict[str, Any]] = {}
         self._results: list[dict[str, Any]] = []
-        self._unknown: list[dict[str, Any]] = []
+        self._unjudged: list[dict[str, Any]] = []
 
     def take(self, event: Event) -> None:
         """Keep a script; write everything when the run is over."""
@@ -42,37 +42,36 @@ class SarifReport:
         for result in script.results:
             self._rules.setdefault(result.code, _rule(result.code, result.title))
             self._results.extend(self._result(finding, result.title) for finding in result.findings)
-            if result.outcome is Outcome.UNKNOWN:
-                self._unknown.append(
+            if said := unjudged(result):
+                self._unjudged.append(
                     {
                         "level": "note",
                         "associatedRule": {"id": result.code},
-                        "message": {"text": clean(f"{result.title}: could not be determined: {result.reason}")},
+                        "message": {"text": clean(f"{result.title}: {said}")},
                         "locations": [_location(script.path, None)],
                     }
                 )
 
     def _result(self, finding: Finding, title: str) -> dict[str, Any]:
         self._rules.setdefault(finding.code, _rule(finding.code, title))
-        also = [("also", text) for text in finding.evidence]
-        rows = (("expected", finding.expected), *also, ("next", finding.hint))
-        text = finding.message + "".join(f"\n{name}: {text}" for name, text in rows if text)
+        text = finding.message + "".join(f"\n{name}: {text}" for name, text in rows(finding))
         location = _location(finding.path, finding.line)
         if finding.hook:
             location["logicalLocations"] = [{"name": clean(finding.hook), "kind": "function"}]
-        return {
+        result = {
             "ruleId": finding.code,
             "ruleIndex": list(self._rules).index(finding.code),
             "level": _LEVELS[finding.severity],
             "message": {"text": clean(text)},
             "locations": [location],
         }
+        return result | ({"fixes": [_fix(finding.path, finding.fix)]} if finding.fix else {})
 
     def _document(self) -> dict[str, Any]:
         driver = {"name": "ralph-bridge", "semanticVersion": __version__, "rules": list(self._rules.values())}
         run = {
             "tool": {"driver": driver},
-            "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": self._unknown}],
+            "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": self._unjudged}],
             "columnKind": "unicodeCodePoints",
             "results": self._results,
         }
@@ -83,6 +82,16 @@ def _location(path: Path, line: int | None) -> dict[str, Any]:
     # Code scanning shows nothing without a line; what concerns the whole script stands on the first.
     region = {"startLine": line or 1}
     return {"physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": region}}
+
+
+def _fix(path: Path, fix: Fix) -> dict[str, Any]:
+    replacements = []
+    for edit in fix.edits:
+        (line, column), (end_line, end_column) = edit.first, edit.last
+        region = {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+        replacements.append({"deletedRegion": region, "insertedContent": {"text": clean(edit.text)}})
+    change = {"artifactLocation": {"uri": _uri(path)}, "replacements": replacements}
+    return {"description": {"text": clean(fix.title)}, "artifactChanges": [change]}
 
 
 def _uri(path: Path) -> str:

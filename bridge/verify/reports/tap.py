@@ -9,24 +9,24 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Outcome, RunFinished, RunStarted, ScriptFinished, Severity
-from bridge.verify.reports.base import fails, label, printable, shown
+from bridge.verify.model import CheckOutcome, RunFinished, RunStarted, ScriptFinished, Severity
+from bridge.verify.reports.base import fails, label, printable, shown, unjudged
 
 if TYPE_CHECKING:
     from typing import TextIO
 
     from bridge.verify.model import CheckResult, Event, Finding
-    from bridge.verify.reports.base import Options
+    from bridge.verify.reports.base import ReportOptions
 
 
 class TapReport:
     """Points are written when their script is done, the plan at the end.
 
-    A point that does not make the run fail (warnings without --strict, what could not be determined) is ``not ok``
+    A point that does not make the run fail (warnings without --strict, what was not judged) is ``not ok``
     with ``TODO``, which harnesses show and do not count; so a harness and the exit code say the same.
     """
 
-    def __init__(self, out: TextIO, options: Options) -> None:
+    def __init__(self, out: TextIO, options: ReportOptions) -> None:
         self._out = out
         self._strict = options.strict
         self._points = 0
@@ -41,17 +41,17 @@ class TapReport:
             for result in event.results:
                 self._point(label(event), result)
         elif isinstance(event, RunFinished):
-            self._out.write(f"1..{self._points}\n")
+            self._out.write(f"1..{self._points}\n" + f"# {event.unknown} not judged\n" * bool(event.unknown))
         self._out.flush()
 
     def _point(self, script: str, result: CheckResult) -> None:
         self._points += 1
-        bad = result.outcome in (Outcome.FAILED, Outcome.UNKNOWN)
+        bad = result.outcome in (CheckOutcome.FAILED, CheckOutcome.UNKNOWN)
         directive = ""
-        if result.outcome is Outcome.SKIPPED:
+        if result.outcome is CheckOutcome.SKIPPED:
             directive = f" # SKIP {_escaped(result.reason)}".rstrip()
         elif bad and not fails(result, strict=self._strict):
-            why = result.reason if result.outcome is Outcome.UNKNOWN else _worst(result)
+            why = unjudged(result) if result.outcome is CheckOutcome.UNKNOWN else _worst(result)
             directive = f" # TODO {_escaped(why)}".rstrip()
         about = _escaped(f"{script} {result.code} {result.title}")
         self._out.write(f"{'not ok' if bad else 'ok'} {self._points} - {about}{directive}\n")
@@ -60,6 +60,8 @@ class TapReport:
             for finding in result.findings:
                 self._finding(finding)
             self._out.write("  ...\n")
+        if result.findings and (said := unjudged(result)):
+            self._out.write(f"# {_escaped(f'{result.code} {said}')}\n")
 
     def _finding(self, finding: Finding) -> None:
         # A JSON string in ASCII is a double-quoted YAML string, whatever it holds.
@@ -72,6 +74,7 @@ class TapReport:
             "expected": finding.expected,
             "also": "\n".join(finding.evidence),
             "hint": finding.hint,
+            "mend": finding.fix.title if finding.fix else "",
         }
         mark = "-"
         for name, value in fields.items():

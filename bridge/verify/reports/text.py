@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Outcome, RunFinished, ScriptFinished, Severity
-from bridge.verify.reports.base import FEW, label, plural, printable, shown, tally, unknown_by_reason
+from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished, Severity
+from bridge.verify.reports.base import (
+    FEW,
+    diff,
+    label,
+    missed,
+    plural,
+    printable,
+    reached,
+    rows,
+    shown,
+    tally,
+    unjudged_by_reason,
+)
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import TextIO
 
-    from bridge.verify.model import Event, Finding
-    from bridge.verify.reports.base import Options
+    from bridge.verify.model import Event, Finding, Mend
+    from bridge.verify.reports.base import ReportOptions
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -23,10 +36,11 @@ class TextReport:
     It says no seconds: the same scripts give the same text, so that two runs can be compared.
     """
 
-    def __init__(self, out: TextIO, options: Options) -> None:
+    def __init__(self, out: TextIO, options: ReportOptions) -> None:
         self._out = out
         self._options = options
-        self._bad = self._run = self._left_out = 0
+        self._bad = self._run = self._left_out = self._mended = self._left = 0
+        self._written = False
 
     def take(self, event: Event) -> None:
         """Write what the event means."""
@@ -43,10 +57,17 @@ class TextReport:
             self._out.write(f"{self._style(where, 'bold')}: {_outcome(script)}\n")
         for finding in script.findings:
             self._finding(where, finding)
-        for reason, results in unknown_by_reason(script).items():
+        if script.mend is not None:
+            self._mend(where, script.path, script.mend)
+        if script.coverage is not None and not self._options.quiet:
+            self._out.write(f"{where}: {reached(script.coverage)} reached\n")
+            for name, text in missed(script.coverage):
+                self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
+        for said, results in unjudged_by_reason(script).items():
             few = len(results) <= FEW
             who = ", ".join(result.code for result in results) if few else f"{len(results)} checks"
-            self._out.write(f"{where}: {who} {self._style('unknown', 'magenta')}: {_indented(reason)}\n")
+            words, _, reason = said.partition(": ")
+            self._out.write(f"{where}: {who} {self._style(words, 'magenta')}: {_indented(reason)}\n")
 
     def _count(self, script: ScriptFinished) -> None:
         if script.kind == "out-of-scope" and not script.findings:
@@ -61,17 +82,31 @@ class TextReport:
         word = self._style(finding.severity.value, _COLOURS[finding.severity], "bold")
         self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
         # Codes of scenarios (feature:line) bring a hint of their own.
-        hint = finding.hint or f"ralph-bridge explain {finding.code}"
-        also = [("also", text) for text in finding.evidence]
-        rows = (("in", finding.hook or ""), ("expected", finding.expected), *also, ("next", hint))
-        for name, text in rows:
-            if text:
-                self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
+        hinted = finding if finding.hint else finding._replace(hint=f"ralph-bridge explain {finding.code}")
+        for name, text in [*([("in", finding.hook)] if finding.hook else []), *rows(hinted)]:
+            self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
+
+    def _mend(self, where: str, path: Path, mend: Mend) -> None:
+        self._mended += len(mend.fixed)
+        self._left += mend.left
+        self._written |= mend.written
+        if mend.written:
+            for fixed in mend.fixed:
+                title = fixed.fix.title if fixed.fix else ""
+                self._out.write(f"{where}: {fixed.code} {self._style('mended', 'green')}: {printable(title)}\n")
+            return
+        for line in diff(path, mend):
+            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+            self._out.write((self._style(line, colour) if colour else line) + "\n")
+        if mend.refused:
+            self._out.write(f"{where}: {self._style('not mended', 'red', 'bold')}: {printable(mend.refused)}\n")
 
     def _sum(self, run: RunFinished) -> None:
         words = [plural(run.errors, "error"), plural(run.warnings, "warning")]
         if run.infos:
             words.append(plural(run.infos, "note"))
+        if run.unknown:
+            words.append(f"{run.unknown} not judged")
         scripts = plural(self._run, "script")
         if self._bad:
             who = scripts if self._bad == self._run else f"{self._bad} of {scripts}"
@@ -82,6 +117,10 @@ class TextReport:
             verdict = f"{scripts} {meet}" if self._run else "nothing to verify"
         left_out = f" ({self._left_out} not run)" if self._left_out else ""
         self._out.write(f"{verdict}: {', '.join(words)}{left_out}\n")
+        if self._mended:
+            done = "mended" if self._written else "can be mended: --fix --write does it"
+            again = "; run it again for the rest" if self._left else ""
+            self._out.write(f"{plural(self._mended, 'finding')} {done}{again}\n")
 
     def _style(self, text: str, *names: str) -> str:
         # By hand: only the command line may know click.
@@ -95,7 +134,7 @@ def _outcome(script: ScriptFinished) -> str:
         return f"not run: {printable(script.reason or 'it defines no hook')}"
     if script.kind == "out-of-scope":
         return "can't be verified"
-    counts = [f"{number} {outcome.value}" for outcome in Outcome if (number := tally(script, outcome))]
+    counts = [f"{number} {outcome.word}" for outcome in CheckOutcome if (number := tally(script, outcome))]
     return f"{script.kind} {label(script)}, {plural(len(script.results), 'check')}: {', '.join(counts) or 'none'}"
 
 

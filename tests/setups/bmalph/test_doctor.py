@@ -13,11 +13,11 @@ import pytest
 
 from bridge.process.leftovers import MARK
 from bridge.process.table import running_in
-from bridge.setups.bmalph.doctor import CHECKS, Case
-from bridge.setups.bmalph.files import small, status
-from bridge.setups.bmalph.files.status import Status
-from bridge.setups.bmalph.rules.exits import ExitSignals
-from bridge.setups.diagnosis import CheckResult, DoctorCheck, examine, passed
+from bridge.setups.bmalph.doctor import CHECKS, BmalphCase
+from bridge.setups.diagnosis import DoctorCheck, Examined, examine, passed
+from bridge.setups.dot_ralph.files import small, status
+from bridge.setups.dot_ralph.files.status import Status
+from bridge.setups.dot_ralph.rules.exits import ExitSignals
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -32,7 +32,7 @@ def doctor(project: Project, **env: str) -> tuple[int, dict[str, dict[str, Any]]
 
 def some(project: Project, *names: str) -> dict[str, tuple[str, str, str]]:
     """Only these checks, in this process."""
-    case = Case(project.folder, project.environment())
+    case = BmalphCase(project.folder, project.environment())
     found = examine(case, {name: CHECKS[name] for name in names})
     return {each.id: (each.status, each.detail, each.hint) for each in found}
 
@@ -76,10 +76,10 @@ def test_text_for_people(project: Project) -> None:
 
 
 def test_one_check_never_costs_another_its_turn(project: Project) -> None:
-    def broken(_case: Case) -> CheckResult:
+    def broken(_case: BmalphCase) -> Examined:
         raise RuntimeError("bang")
 
-    def endless(_case: Case) -> CheckResult:
+    def endless(_case: BmalphCase) -> Examined:
         os.read(reader, 1)
         return passed()
 
@@ -89,7 +89,7 @@ def test_one_check_never_costs_another_its_turn(project: Project) -> None:
         "endless": DoctorCheck("b", endless, timeout=0.05),
         "fine": DoctorCheck("c", lambda _case: passed("here")),
     }
-    found = list(examine(Case(project.folder, {}), checks))
+    found = list(examine(BmalphCase(project.folder, {}), checks))
     os.close(writer)
     assert [(each.id, each.status) for each in found] == [
         ("broken", "failed"),
@@ -198,7 +198,7 @@ def test_status_of_a_loop(installed: Project) -> None:
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (
         "import sys, time\nfrom bridge.loop import lock, runs\n"
-        "from bridge.setups.bmalph.layout import locate\nfolder = locate('.', {})\n"
+        "from bridge.setups.dot_ralph.folder import locate\nfolder = locate('.', {})\n"
         "with lock.one_loop(folder.path, folder.project):\n"
         "    runs.begin_run(folder.path, command=['x'], now=time.time())\n"
         "    print('held', flush=True)\n    sys.stdin.read()\n"

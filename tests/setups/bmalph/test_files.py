@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from bridge import records, timestamps
 from bridge.errors import ProjectUnusable
 from bridge.loop.logs import LiveLog
-from bridge.setups.bmalph.files import breaker, logs, small, status
-from bridge.setups.bmalph.files.status import Status
-from bridge.setups.bmalph.rules.exits import ExitSignals
+from bridge.setups.bmalph.recording import gates_shown
 from bridge.setups.bmalph.rules.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
+from bridge.setups.dot_ralph.files import breaker, logs, small, status
+from bridge.setups.dot_ralph.files.status import Status
+from bridge.setups.dot_ralph.rules.exits import ExitSignals
 from bridge.stream.analysis.model import Analysis
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
@@ -38,7 +39,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_status_as_the_original_writes_it(project: Project) -> None:
-    status.write_status(project.folder, Status(3, 7, 100, "failed", "error", driver_exit_code=1), NOW)
+    status.write_status(project.folder, Status(3, 7, 100, "failed", "error"), NOW, driver_exit_code=1)
     assert project.read(".ralph/status.json") == (
         '{\n  "timestamp": "2026-01-02T03:04:05+00:00",\n  "loop_count": 3,\n  "calls_made_this_hour": 7,\n'
         '  "max_calls_per_hour": 100,\n  "last_action": "failed",\n  "status": "error",\n  "exit_reason": "",\n'
@@ -46,10 +47,15 @@ def test_status_as_the_original_writes_it(project: Project) -> None:
     )
     gates = GateResults("", 3, TestGate("fail"), (), "fail", "block")
     records.write_json(project.path / ".ralph/.quality_gate_results", results_document(gates))
-    status.write_status(project.folder, Status(3, 7, 100, "api_limit", "paused", next_reset=NOW + 600), NOW)
+    status.write_status(
+        project.folder,
+        Status(3, 7, 100, "api_limit", "paused", next_reset=NOW + 600),
+        NOW,
+        **gates_shown(project.folder),
+    )
     record = readers.status(project.folder.path)
     assert record["quality_gates"] == {"overall_status": "fail", "mode": "block"}
-    assert (record["next_reset"], record["driver_exit_code"]) == ("03:14:05", None)
+    assert record["next_reset"] == "03:14:05"
 
 
 def test_t22_a_status_that_readers_call_corrupt_is_never_written(project: Project) -> None:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 
 from bridge.setups.bmalph.flags import USAGE, parse
-from bridge.setups.bmalph.settings import Given
+from bridge.setups.dot_ralph.keys import GivenOption
 
 
 @pytest.mark.parametrize(
     ("words", "fields"),
     [
-        (["-c", "5"], {"max_calls_per_hour": Given("-c", "5")}),
-        (["--calls", "abc"], {"max_calls_per_hour": Given("--calls", "abc")}),  # settings refuse it
-        (["-p", "a b"], {"prompt_file": Given("-p", "a b")}),
-        (["-v"], {"verbose": Given("-v", "true")}),
-        (["-t", "120"], {"timeout_minutes": Given("-t", "120")}),
-        (["--auto-reset-circuit"], {"cb_auto_reset": Given("--auto-reset-circuit", "true")}),
-        (["--output-format", "text"], {"output_format": Given("--output-format", "text")}),
-        (["--allowed-tools", "--live"], {"allowed_tools": Given("--allowed-tools", "--live")}),
-        (["--no-continue"], {"session_continuity": Given("--no-continue", "false")}),
-        (["--session-expiry", "48"], {"session_expiry_hours": Given("--session-expiry", "48")}),
-        (["-t", "5", "-t", "6"], {"timeout_minutes": Given("-t", "6")}),
+        (["-c", "5"], {"max_calls_per_hour": GivenOption("-c", "5")}),
+        (["--calls", "abc"], {"max_calls_per_hour": GivenOption("--calls", "abc")}),  # settings refuse it
+        (["-p", "a b"], {"prompt_file": GivenOption("-p", "a b")}),
+        (["-v"], {"verbose": GivenOption("-v", "true")}),
+        (["-t", "120"], {"timeout_minutes": GivenOption("-t", "120")}),
+        (["--auto-reset-circuit"], {"cb_auto_reset": GivenOption("--auto-reset-circuit", "true")}),
+        (["--output-format", "text"], {"output_format": GivenOption("--output-format", "text")}),
+        (["--allowed-tools", "--live"], {"allowed_tools": GivenOption("--allowed-tools", "--live")}),
+        (["--no-continue"], {"session_continuity": GivenOption("--no-continue", "false")}),
+        (["--session-expiry", "48"], {"session_expiry_hours": GivenOption("--session-expiry", "48")}),
+        (["-t", "5", "-t", "6"], {"timeout_minutes": GivenOption("-t", "6")}),
         ([], {}),
     ],
 )
-def test_options(words: list[str], fields: dict[str, Given]) -> None:
+def test_options(words: list[str], fields: dict[str, GivenOption]) -> None:
     plan = parse(words)
     assert (plan.action, plan.options) == ("run", fields)
 
@@ -33,7 +33,7 @@ def test_options(words: list[str], fields: dict[str, Given]) -> None:
 def test_c7_limits() -> None:
     plan = parse(["--max-minutes", "0.5", "-v", "--max-iterations", "20", "--max-minutes", "90"])
     assert (plan.action, plan.max_iterations, plan.max_minutes) == ("run", 20, 90.0)
-    assert plan.options == {"verbose": Given("-v", "true")}
+    assert plan.options == {"verbose": GivenOption("-v", "true")}
     assert (parse([]).max_iterations, parse([]).max_minutes) == (None, None)
 
 

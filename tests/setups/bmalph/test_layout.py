@@ -8,8 +8,9 @@ import pytest
 
 from bridge import setups
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.layout import fix_plan, locate, look, require
+from bridge.setups.bmalph.layout import fix_plan, look, require
 from bridge.setups.bmalph.tools import likely_tool, unknown_tools
+from bridge.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +30,8 @@ def make(tmp_path: Path, names: str) -> Path:
         (".ralph/drivers/mine.sh", "bmalph"),
         (".ralph/.ralphrc", "bmalph"),
         (".ralph/@fix_plan.md .ralph/PROMPT.md", "bmalph"),
-        (".ralph/PROMPT.md .ralph/fix_plan.md .ralph/AGENT.md .ralphrc", "frankbria"),
-        (".ralph/PROMPT.md .ralphrc", "frankbria"),
+        (".ralph/PROMPT.md .ralph/fix_plan.md .ralph/AGENT.md .ralphrc", ""),
+        (".ralph/PROMPT.md .ralphrc", "kin"),
         (".ralph/PROMPT.md", "bare"),
         ("PROMPT.md @fix_plan.md", "flat"),
         (".ralph/ralph .ralph/config .ralph/agents/amp.sh", ""),

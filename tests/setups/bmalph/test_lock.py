@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 HOLDER = """
 import sys, time
 from bridge.loop import lock, runs
-from bridge.setups.bmalph.layout import locate
+from bridge.setups.dot_ralph.folder import locate
 folder = locate(sys.argv[1], {})
 with lock.one_loop(folder.path, folder.project):
     runs.begin_run(folder.path, command=["ralph-bridge", "run"], now=time.time())
@@ -97,7 +98,7 @@ def test_a_folder_that_is_not_there(project: Project) -> None:
 def test_a_folder_that_may_not_be_written_to(project: Project) -> None:
     os.chmod(project.path / ".ralph", 0o555)
     code = (
-        "import sys\nfrom bridge.loop import lock\nfrom bridge.setups.bmalph.layout import locate\n"
+        "import sys\nfrom bridge.loop import lock\nfrom bridge.setups.dot_ralph.folder import locate\n"
         "from bridge.errors import ProjectUnusable\n"
         "try:\n  with lock.one_loop((f := locate(sys.argv[1], {})).path, f.project): print('taken')\n"
         "except ProjectUnusable as error: print(error)\n"
@@ -125,6 +126,32 @@ def test_t16_the_lock_outlives_a_git_clean(project: Project) -> None:
                 pytest.fail("two loops")
             renew()
     assert not lock.is_locked(project.folder.path)
+
+
+@pytest.mark.parametrize("gone", ["the lock", "the folder"])
+def test_t16_a_second_loop_is_refused_before_it_is_taken_anew(project: Project, gone: str) -> None:
+    with start(project) as process:
+        if gone == "the folder":
+            shutil.rmtree(project.folder.path)
+            project.folder.path.mkdir()
+        (project.folder / lock.FILE).unlink(missing_ok=True)
+        for _ in range(2):  # the refused one has left a file of its own
+            with (
+                pytest.raises(ProjectBusy, match=f"process {process.pid}"),
+                lock.one_loop(project.folder.path, project.path),
+            ):
+                pytest.fail("two loops")
+        process.communicate("")
+    with lock.one_loop(project.folder.path, project.path):
+        pass
+
+
+def test_t16_a_lock_that_was_replaced_is_taken_anew(project: Project) -> None:
+    with lock.one_loop(project.folder.path, project.path) as renew:
+        (project.folder / lock.FILE).unlink()
+        (project.folder / lock.FILE).touch()
+        renew()
+        assert lock.is_locked(project.folder.path)
 
 
 def test_a_fifo_in_its_place_holds_nobody_up(project: Project) -> None:

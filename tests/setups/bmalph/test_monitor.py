@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.bmalph.monitor import tmux_commands
+from bridge.setups.dot_ralph.monitor import tmux_commands, without_monitor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +25,10 @@ def test_t25_the_loop_gets_its_options_and_its_environment(project: Project) -> 
         project.folder,
         session="s",
         loop=["bash", "the loop"],
-        words=["-m", "--allowed-tools", "-m", "-v"],
+        words=without_monitor(["-m", "--allowed-tools", "-m", "-v"], {"--allowed-tools"}),
         watch=["ralph-bridge", "watch"],
         env={"PLATFORM_DRIVER": "codex", "QUALITY_GATES": "a; b", "HOME": "/h", "ALLOWED_TOOLS": "x"},
+        names=["PLATFORM_DRIVER", "QUALITY_GATES", "ALLOWED_TOOLS"],
     )
     bash, _, run = shlex.split(new[-1])
     assert bash == "bash"

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -15,7 +16,7 @@ import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
 from bridge.loop.lock import one_loop
-from bridge.setups.bmalph.files import logs
+from bridge.setups.dot_ralph.files import logs
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent, let_go
 
@@ -27,6 +28,32 @@ FAILS = "echo 'Error: no such model' >&2; exit 1"
 
 def context(call: list[str]) -> str:
     return call[-1]
+
+
+class Jumping(inside.Time):
+    """The wall clock is set by so many hours during the first wait; the other one goes on."""
+
+    hours = 0.0
+    passed = 0.0
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def wait(self, seconds: float) -> None:
+        super().wait(seconds)
+        self.passed += seconds
+        if len(self.waits) == 1:
+            self.moment += timedelta(hours=self.hours)
+
+
+@pytest.mark.parametrize(("hours", "waits"), [(-5, 30), (5, 1)])
+def test_a_clock_that_is_set_keeps_no_loop_waiting(looping: Project, hours: float, waits: int) -> None:
+    Agent(looping, "codex").runs(FAILS, "change; working")
+    looping.env["RALPH_BRIDGE_RETRY_SECONDS"] = "30"
+    time = Jumping()
+    time.hours = hours
+    inside.run(looping, max_iterations=2, time=time)
+    assert sum(time.waits) == waits
 
 
 def test_t1_a_failed_run_is_repeated_with_a_growing_pause(looping: Project) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.keys import KEYS, Key
-from bridge.setups.bmalph.layout import locate
+from bridge.setups.bmalph.keys import KEYS
 from bridge.setups.bmalph.rc import read
-from bridge.setups.bmalph.settings import Given, Settings, resolve
+from bridge.setups.bmalph.settings import Settings, resolve
+from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.dot_ralph.keys import GivenOption, SettingKey
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -30,23 +31,23 @@ SWITCHES = {key.field for key in KEYS if key.kind.expected == "true or false"}
 NUMBERS = ("11", "12", "13", "14")
 
 
-def samples(key: Key) -> tuple[str, ...]:
+def samples(key: SettingKey) -> tuple[str, ...]:
     """Four values, from the strongest source to the weakest; neighbours differ."""
     if key.field in SWITCHES:
         return ("false", "true", "false", "true") if key.default == "true" else ("true", "false", "true", "false")
     return SAMPLES.get(key.field, NUMBERS)
 
 
-def settings(project: Project, options: dict[str, Given] | None = None, /, **env: str) -> Settings:
+def settings(project: Project, options: dict[str, GivenOption] | None = None, /, **env: str) -> Settings:
     return resolve(project.folder, env=env, rc=read(project.folder, env), options=options)
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.field)
-def test_t21_every_key_from_every_source(project: Project, key: Key) -> None:
+def test_t21_every_key_from_every_source(project: Project, key: SettingKey) -> None:
     """Option, public name, internal name, file, default: the strongest that is there counts."""
     option, alias, internal, in_file = samples(key)
     levels: list[tuple[str, str]] = [("option", option)]
-    env, options = {}, {key.field: Given("--option", option)}
+    env, options = {}, {key.field: GivenOption("--option", option)}
     if key.alias:
         env[key.alias] = alias
         levels.append((key.alias, alias))
@@ -73,7 +74,7 @@ def test_t21_every_key_from_every_source(project: Project, key: Key) -> None:
         assert value_of(settings(project), key) == key.default
 
 
-def value_of(found: Settings, key: Key) -> str:
+def value_of(found: Settings, key: SettingKey) -> str:
     value = getattr(found, key.field)
     return (
         str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
@@ -81,7 +82,7 @@ def value_of(found: Settings, key: Key) -> str:
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key.in_file], ids=lambda key: key.field)
-def test_an_empty_variable_is_as_if_unset(project: Project, key: Key) -> None:
+def test_an_empty_variable_is_as_if_unset(project: Project, key: SettingKey) -> None:
     text = samples(key)[0]
     project.write(".ralph/.ralphrc", f"{key.in_file}={text}\nTEST_COMMAND=11\n")
     found = settings(project, **{key.name: ""}, **({key.alias: ""} if key.alias else {}))
@@ -94,7 +95,7 @@ def test_an_empty_variable_is_as_if_unset(project: Project, key: Key) -> None:
 def test_all_that_is_wrong_is_told_at_once_with_file_line_and_expectation(project: Project) -> None:
     project.write(".ralph/.ralphrc", "# x\nCB_COOLDOWN_MINUTES=x\nTEST_COMMAND=t\nQUALITY_GATE_MODE=Block\n")
     with pytest.raises(ConfigurationError) as raised:
-        settings(project, {"session_expiry_hours": Given("--session-expiry", "-1")}, MAX_CALLS_PER_HOUR="0")
+        settings(project, {"session_expiry_hours": GivenOption("--session-expiry", "-1")}, MAX_CALLS_PER_HOUR="0")
     assert str(raised.value).splitlines() == [
         "4 settings can't be used:",
         "  MAX_CALLS_PER_HOUR is '0' in the environment: expected a whole number ≥ 1",
@@ -187,7 +188,7 @@ def test_t29_without_any_other_source_bmalphs_own_settings_name_the_driver(proje
 def test_a_driver_of_settings_is_no_path(project: Project, name: str) -> None:
     with pytest.raises(ConfigurationError, match="not a path"):
         settings(project, PLATFORM_DRIVER=name)
-    assert settings(project, {"platform_driver": Given("--driver", "./x.sh")}).platform_driver == "./x.sh"
+    assert settings(project, {"platform_driver": GivenOption("--driver", "./x.sh")}).platform_driver == "./x.sh"
 
 
 def test_the_prompt_counts_from_the_project_else_from_the_folder(project: Project) -> None:
@@ -198,7 +199,7 @@ def test_the_prompt_counts_from_the_project_else_from_the_folder(project: Projec
     assert settings(project).prompt_file == ".ralph/OTHER.md"
     project.write("OTHER.md", "x")
     assert settings(project).prompt_file == "OTHER.md"
-    assert settings(project, {"prompt_file": Given("-p", "mine.md")}).prompt_file == "mine.md"
+    assert settings(project, {"prompt_file": GivenOption("-p", "mine.md")}).prompt_file == "mine.md"
 
 
 def test_globals_have_the_names_that_drivers_know(project: Project) -> None:

@@ -5,37 +5,37 @@ from __future__ import annotations
 import pytest
 
 from bridge.errors import SessionRefused
-from bridge.setups.ralph_loop.arguments import Refusal, Request, integer, parse
+from bridge.setups.ralph_loop.arguments import RalphRequest, Refusal, integer, parse
 
 
 @pytest.mark.parametrize(
     ("words", "request_"),
     [
-        ("plan", Request("plan")),
-        ("plan 3", Request("plan", iterations="3")),
-        ("plan 1 2", Request("plan", iterations="2")),
-        ("plan abc", Request("plan", iterations="abc")),
-        ("plan --foo", Request("plan", iterations="--foo")),
-        ("plan -5", Request("plan", iterations="-5")),
-        ("plan build", Request("build")),
-        ("build 3 plan", Request("plan", iterations="3")),
-        ("plan --process 4", Request("plan", process=True, iterations="4")),
-        ("--process plan", Request("plan", process=True)),
-        ("prompt my.md 2", Request("prompt", prompt_file="my.md", iterations="2")),
-        ("prompt", Request("prompt")),
-        ("prompt plan", Request("plan")),
-        ("prompt ./plan", Request("prompt", prompt_file="./plan")),
-        ("help", Request("help")),
-        ("help plan", Request("help", topic="plan")),
-        ("plan help build", Request("help", topic="build")),
-        ("help nonsense", Request("help", topic="nonsense")),
-        ("help help", Request("help", topic="help")),
-        ("update", Request("update")),
-        ("sandbox up now", Request("sandbox")),
-        ("sandbox plan", Request("plan")),
+        ("plan", RalphRequest("plan")),
+        ("plan 3", RalphRequest("plan", iterations="3")),
+        ("plan 1 2", RalphRequest("plan", iterations="2")),
+        ("plan abc", RalphRequest("plan", iterations="abc")),
+        ("plan --foo", RalphRequest("plan", iterations="--foo")),
+        ("plan -5", RalphRequest("plan", iterations="-5")),
+        ("plan build", RalphRequest("build")),
+        ("build 3 plan", RalphRequest("plan", iterations="3")),
+        ("plan --process 4", RalphRequest("plan", process=True, iterations="4")),
+        ("--process plan", RalphRequest("plan", process=True)),
+        ("prompt my.md 2", RalphRequest("prompt", prompt_file="my.md", iterations="2")),
+        ("prompt", RalphRequest("prompt")),
+        ("prompt plan", RalphRequest("plan")),
+        ("prompt ./plan", RalphRequest("prompt", prompt_file="./plan")),
+        ("help", RalphRequest("help")),
+        ("help plan", RalphRequest("help", topic="plan")),
+        ("plan help build", RalphRequest("help", topic="build")),
+        ("help nonsense", RalphRequest("help", topic="nonsense")),
+        ("help help", RalphRequest("help", topic="help")),
+        ("update", RalphRequest("update")),
+        ("sandbox up now", RalphRequest("sandbox")),
+        ("sandbox plan", RalphRequest("plan")),
     ],
 )
-def test_words(words: str, request_: Request) -> None:
+def test_words(words: str, request_: RalphRequest) -> None:
     assert parse(words.split()) == request_
 
 

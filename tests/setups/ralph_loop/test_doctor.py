@@ -10,7 +10,7 @@ import pytest
 from bridge.loop.active import ActiveRun
 from bridge.setups.diagnosis import examine
 from bridge.setups.ralph_loop import detect
-from bridge.setups.ralph_loop.doctor import CHECKS, Case
+from bridge.setups.ralph_loop.doctor import CHECKS, RalphCase
 
 if TYPE_CHECKING:
     from tests.setups.ralph_loop.conftest import Ralph
@@ -23,7 +23,7 @@ def look(ralph: Ralph, *names: str) -> dict[str, tuple[str, str, str]]:
     setup = detect(ralph.folder)
     assert setup is not None
     chosen = {name: check for name, check in CHECKS.items() if name in names or not (names or name in SLOW)}
-    return {each.id: (each.status, each.detail, each.hint) for each in examine(Case(setup, ralph.env), chosen)}
+    return {each.id: (each.status, each.detail, each.hint) for each in examine(RalphCase(setup, ralph.env), chosen)}
 
 
 @pytest.mark.slow  # verify looks at the agent with all its checks
@@ -76,7 +76,7 @@ def test_it_starts_as_a_session_does(ralph: Ralph) -> None:
     setup = detect(link)
     assert setup is not None
     wanted = {name: CHECKS[name] for name in ("config", "cli-available", "specs")}
-    found = list(examine(Case(setup, ralph.env), wanted))
+    found = list(examine(RalphCase(setup, ralph.env), wanted))
     assert [each.status for each in found] == ["passed"] * 3, found
     assert (ralph.folder / "sourced").read_text() == "x\n"
     ralph.write(".ralph/ralph", "#!/bin/bash\nsource lib/sandbox.sh\n", 0o755)

@@ -284,7 +284,7 @@ def test_a_second_loop_is_refused_and_told_who_is_at_work(ralph: Ralph) -> None:
     assert f"another loop is running in {ralph.folder}: process {os.getpid()}, since 2" in done.stderr
     assert ralph.run("run", "plan", "1").returncode == 0
     left = {path.name for path in (ralph.home / "logs").iterdir() if path.suffix != ".log"}
-    assert left == {".ralph_bridge.json", ".ralph_bridge.lock", "turns.jsonl"}
+    assert left == {".ralph_bridge.json", ".ralph_bridge.lock", "runs.jsonl", "turns.jsonl"}
 
 
 def test_a_reader_that_goes_away(ralph: Ralph) -> None:

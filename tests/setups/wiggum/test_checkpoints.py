@@ -8,7 +8,7 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.git.repository import Repository, find_repository
-from bridge.git.work import Probe
+from bridge.git.work import WorkDetector
 from bridge.setups.wiggum.checkpoints import CheckpointResult, listed, make, restore
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.state import Checkpointing
@@ -213,7 +213,7 @@ def test_req_rw_108_work_in_a_repository_inside_is_work(project: Project) -> Non
     inner.repository()
     project.git("-c", "advice.addEmbeddedRepo=false", "add", "inner")
     project.git("commit", "--quiet", "-m", "inner")
-    probe = Probe(project.path, FILES)
+    probe = WorkDetector(project.path, FILES)
     first = probe.look()
     assert probe.changed(first, probe.look()) is False
     inner.write("file.txt", "two\n")

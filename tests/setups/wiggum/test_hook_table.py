@@ -622,10 +622,10 @@ def _looked(project: Project, state: dict[str, Any]) -> dict[str, Any]:
     """Put what git says now into the turn of a state, where the row wants that."""
     if "turn" not in state:
         return state
-    from bridge.git.work import Probe
+    from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import FILES
 
-    look = Probe(project.path, FILES).look()
+    look = WorkDetector(project.path, FILES).look()
     names = {"HEAD": look.head, "TREE": look.tree}
     return state | {"turn": {key: names.get(value, value) for key, value in state["turn"].items()}}
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.cli._terminal import guarded
-from bridge.git.work import Probe
+from bridge.git.work import WorkDetector
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, Notice, Waiting
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.store import LoopSettings
-from bridge.setups.wiggum.breaker import BreakerSettings
+from bridge.setups.wiggum.breaker import WiggumBreakerSettings
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.outer import OuterPolicy, OuterState
-from bridge.setups.wiggum.start import Request, prepare
+from bridge.setups.wiggum.start import StartRequest, prepare
 from bridge.setups.wiggum.store import OuterStore
 from bridge.stream.analysis import Analyzer
 from bridge.turn.tool import Command, TurnResult
@@ -80,8 +80,8 @@ def events(
     project: Project, *replies: TurnResult, delay: float = 0.001, work: bool = False, **request: object
 ) -> tuple[list[LoopEvent], Scripted]:
     tool = Scripted(project, replies, work=work)
-    layout, probe = project.layout, Probe(project.path, FILES)
-    wanted = Request(breaker=BreakerSettings(no_change=0, same_error=0), **request)  # type: ignore[arg-type]
+    layout, probe = project.layout, WorkDetector(project.path, FILES)
+    wanted = StartRequest(breaker=WiggumBreakerSettings(no_change=0, same_error=0), **request)  # type: ignore[arg-type]
     state = prepare(layout, probe, wanted, datetime.now(UTC)).state
     seconds = None if state.max_minutes is None else state.max_minutes * 60
     settings = LoopSettings(project=project.path, resume=False, limits=Limits(None, 0, seconds), files=FILES)
@@ -191,8 +191,10 @@ def test_a_prompt_that_a_turn_has_removed_is_told_of_with_the_next_turn_s_number
 
 def test_req_rw_104_a_session_s_turn_is_counted_by_its_stop_only(project: Project) -> None:
     def start() -> str:
-        given = Request(mode="hook", description="Port it")
-        return "; ".join(prepare(project.layout, Probe(project.path, FILES), given, datetime.now(UTC)).notices)
+        given = StartRequest(mode="hook", description="Port it")
+        return "; ".join(
+            prepare(project.layout, WorkDetector(project.path, FILES), given, datetime.now(UTC)).notices
+        )
 
     start()
     assert "interrupted" not in start()

@@ -13,21 +13,21 @@ from hypothesis import strategies as some
 
 from bridge.errors import StateUnreadable
 from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum.breaker import Breaker, BreakerSettings, Circuit, Evidence
+from bridge.setups.wiggum.breaker import Evidence, WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
 from bridge.setups.wiggum.progress import Block, count_blocks, host_block, read_blocks, read_items
 from bridge.setups.wiggum.prompt import TEMPLATES, filled, template, turn_prompt
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
-from bridge.setups.wiggum.state import State, Turn, read_state, write_state
+from bridge.setups.wiggum.state import OpenTurn, WiggumState, read_state, write_state
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-SETTINGS = BreakerSettings()
+SETTINGS = WiggumBreakerSettings()
 IDLE, WORK, UNKNOWN = Evidence(changed=False), Evidence(changed=True), Evidence(changed=None)
 
 
 def after(
-    *evidence: Evidence, settings: BreakerSettings = SETTINGS, breaker: Breaker | None = None
-) -> tuple[Breaker, str]:
-    breaker = breaker or Breaker()
+    *evidence: Evidence, settings: WiggumBreakerSettings = SETTINGS, breaker: WiggumBreaker | None = None
+) -> tuple[WiggumBreaker, str]:
+    breaker = breaker or WiggumBreaker()
     tripped = breakers.Tripped()
     for each in evidence:
         breaker, tripped = breakers.record(breaker, each, settings, NOW)
@@ -40,15 +40,15 @@ def after(
 
 
 def test_a_state_survives_writing_and_reading() -> None:
-    state = State(
+    state = WiggumState(
         mode="hook",
         task_name="Größe\ud800",
         session_id="s",
         max_minutes=1.5,
         completed_items=("a", "b"),
-        turn=Turn(3, "2026-01-02T03:04:05Z", "abc", None, 2),
-        breaker=Breaker(
-            Circuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, ("x",), (3, 4), 5, {"x": 2}, 3, "h"
+        turn=OpenTurn(3, "2026-01-02T03:04:05Z", "abc", None, 2),
+        breaker=WiggumBreaker(
+            WiggumCircuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, ("x",), (3, 4), 5, {"x": 2}, 3, "h"
         ),
         by_default=("max_iterations",),
         outcome="stuck",
@@ -78,8 +78,8 @@ def test_the_published_schema_is_read() -> None:
         ('\ufeff{"iteration": 3}', "iteration", 3),
         ('{"iteration": 3.0}', "iteration", 3),
         ('{"iteration": "3"}', "iteration", 3),
-        ('{"breaker": {"state": "open"}}', "breaker", Breaker(Circuit.OPEN)),
-        ('{"breaker": {"state": "half-open"}}', "breaker", Breaker(Circuit.HALF)),
+        ('{"breaker": {"state": "open"}}', "breaker", WiggumBreaker(WiggumCircuit.OPEN)),
+        ('{"breaker": {"state": "half-open"}}', "breaker", WiggumBreaker(WiggumCircuit.HALF)),
     ],
 )
 def test_req_rw_104_other_writers_spellings_are_read(text: str, key: str, value: object) -> None:
@@ -166,21 +166,21 @@ def test_output_and_being_stuck_only_warn_by_default() -> None:
 
 def test_open_half_closed() -> None:
     opened, _ = after(IDLE, IDLE, IDLE)
-    for minutes, state in ((-5, Circuit.OPEN), (29, Circuit.OPEN), (30, Circuit.HALF)):
+    for minutes, state in ((-5, WiggumCircuit.OPEN), (29, WiggumCircuit.OPEN), (30, WiggumCircuit.HALF)):
         assert breakers.before_start(opened, SETTINGS, NOW + timedelta(minutes=minutes)).state is state
     half = breakers.before_start(opened, SETTINGS, NOW + timedelta(minutes=30))
-    assert after(WORK, breaker=half)[0].state is Circuit.CLOSED
-    assert after(UNKNOWN, breaker=half)[0].state is Circuit.HALF
+    assert after(WORK, breaker=half)[0].state is WiggumCircuit.CLOSED
+    assert after(UNKNOWN, breaker=half)[0].state is WiggumCircuit.HALF
     again, trip = after(IDLE, breaker=half)
-    assert (again.state, trip, again.opens) == (Circuit.OPEN, "no_file_changes", 2)
-    assert breakers.before_start(opened, replace(SETTINGS, cooldown_minutes=0), NOW).state is Circuit.HALF
+    assert (again.state, trip, again.opens) == (WiggumCircuit.OPEN, "no_file_changes", 2)
+    assert breakers.before_start(opened, replace(SETTINGS, cooldown_minutes=0), NOW).state is WiggumCircuit.HALF
     assert breakers.before_start(replace(opened, opened_at="long ago"), SETTINGS, NOW).is_open
 
 
 def test_reset_by_hand() -> None:
     opened, _ = after(IDLE, IDLE, IDLE)
-    assert breakers.reset(opened) == Breaker(Circuit.HALF, reason="reset by hand", opens=1)
-    assert breakers.reset(Breaker(no_change_count=2)) == Breaker()
+    assert breakers.reset(opened) == WiggumBreaker(WiggumCircuit.HALF, reason="reset by hand", opens=1)
+    assert breakers.reset(WiggumBreaker(no_change_count=2)) == WiggumBreaker()
 
 
 # -- signs -------------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ def test_templates_are_filled() -> None:
 
 
 def test_a_prompt_of_one_s_own_gets_its_placeholders_filled() -> None:
-    state = State(task_name="T", last_action="did \\1 it", total_items=3, remaining_items=2)
+    state = WiggumState(task_name="T", last_action="did \\1 it", total_items=3, remaining_items=2)
     assert (
         turn_prompt("{iteration_count} {last_action} {remaining_count}\n---\n", state, 4) == "4 did \\1 it 2\n---\n"
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.git.work import Probe
+from bridge.git.work import WorkDetector
 from bridge.setups.wiggum.files import FILES
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def test_a_folder_without_git_works_without_checkpoints(project: Project, tmp_pa
 
 def test_without_git_files_tell_of_progress(project: Project, tmp_path: Path) -> None:
     (project.path / ".git").rename(tmp_path / "gone")
-    probe = Probe(project.path, FILES)
+    probe = WorkDetector(project.path, FILES)
     probe.git = None
     first = probe.look()
     project.write("progress.txt", "x")

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from bridge.stream.filters.recognise import recognise
-from bridge.stream.filters.running import Program
+from bridge.stream.filters.running import JqProgram
 from bridge.stream.filters.shelltext import NotUnderstood
 from tests.stream.filters.against_bash import BASH, Bench
 
@@ -161,7 +161,7 @@ def test_accepted_with_these_words(words: str) -> None:
 
 def test_input_behind_a_comment_that_goes_on() -> None:
     with pytest.raises(NotUnderstood, match="`input` in a jq program"):
-        Program.of(['. # \\\n"\n| input # "'])
+        JqProgram.of(['. # \\\n"\n| input # "'])
 
 
 OTHERWISE = {

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.setups.bmalph.tools import about_tools
-from bridge.setups.diagnosis import CheckResult, Skipped, checks, failed_with, passed, warned
+from bridge.setups.diagnosis import Examined, Skipped, checks, failed_with, passed, warned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.setups.bmalph.doctor.model import Case
-
-__all__ = ["available", "contract", "drift", "loads", "tools", "version"]
+    from bridge.setups.bmalph.doctor.model import BmalphCase
 
 
-def loads(case: Case) -> CheckResult:
+def loads(case: BmalphCase) -> Examined:
     """The driver is there and its required hooks answer."""
     try:
         with case.load_driver() as driver:
@@ -25,13 +23,13 @@ def loads(case: Case) -> CheckResult:
         return failed_with(error, "name another with PLATFORM_DRIVER, or correct it (ralph-bridge verify)")
 
 
-def contract(case: Case) -> CheckResult:
+def contract(case: BmalphCase) -> Examined:
     """The driver meets the contract."""
     script = _script(case)
     return checks.contract(script, case.folder.name_of(script))
 
 
-def tools(case: Case) -> CheckResult:
+def tools(case: BmalphCase) -> Examined:
     """The list of allowed tools is one of tools that the driver knows."""
     settings = case.settings
     try:
@@ -44,13 +42,13 @@ def tools(case: Case) -> CheckResult:
     return passed("by default" if settings.sources["allowed_tools"].kind == "default" else settings.allowed_tools)
 
 
-def available(case: Case) -> CheckResult:
+def available(case: BmalphCase) -> Examined:
     """The CLI is installed where the loop looks for it."""
     binary, _ = _cli(case)
     return checks.installed(binary, case)
 
 
-def version(case: Case) -> CheckResult:
+def version(case: BmalphCase) -> Examined:
     """The CLI is as new as the driver, or for claude the settings, need it."""
     binary, least = _cli(case)
     settings = case.settings
@@ -59,21 +57,21 @@ def version(case: Case) -> CheckResult:
     return checks.new_enough(binary, least, case)
 
 
-def drift(case: Case) -> CheckResult:
+def drift(case: BmalphCase) -> Examined:
     """The CLI knows every option that the driver passes."""
     binary, _ = _cli(case)
     script = _script(case)
     return checks.options(script, case.folder.name_of(script), binary, case)
 
 
-def _script(case: Case) -> Path:
+def _script(case: BmalphCase) -> Path:
     try:
         return case.script
     except BridgeError as error:
         raise Skipped("there is no such driver") from error
 
 
-def _cli(case: Case) -> tuple[str, str | None]:
+def _cli(case: BmalphCase) -> tuple[str, str | None]:
     """Return the CLI's name and the least version."""
     try:
         with case.load_driver() as driver:

@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.driver import Driver
-    from bridge.setups.bmalph.layout import Folder, Look
+    from bridge.setups.bmalph.layout import ProjectLook
     from bridge.setups.bmalph.rc import Rc
     from bridge.setups.bmalph.settings import Settings
+    from bridge.setups.dot_ralph.folder import Folder
 
-__all__ = ["Case"]
 
-
-class Case:
+class BmalphCase:
     """What the checks get to see.
 
     Args:
@@ -34,7 +33,7 @@ class Case:
         self.project = folder.project
 
     @cached_property
-    def look(self) -> Look:
+    def look(self) -> ProjectLook:
         """What kind of project it is."""
         from bridge.setups.bmalph.layout import look
 

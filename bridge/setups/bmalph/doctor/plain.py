@@ -5,35 +5,33 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from bridge.setups.diagnosis import CheckResult, checks, passed, warned
+from bridge.setups.diagnosis import Examined, checks, passed, warned
 from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.plain.store import PlainFiles
 from bridge.setups.projects import find_prompt
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.doctor.model import Case
-
-__all__ = ["git", "ignore", "ignored", "kind", "plan", "prompt"]
+    from bridge.setups.bmalph.doctor.model import BmalphCase
 
 
-def kind(case: Case) -> CheckResult:
+def kind(case: BmalphCase) -> Examined:
     """Any folder will do."""
     return passed(f"the plain loop, with a prompt and a driver: {case.project} holds no setup")
 
 
-def git(case: Case) -> CheckResult:
+def git(case: BmalphCase) -> Examined:
     """The loop runs without a repository; then nothing tells work from none, and some CLIs refuse."""
     found = checks.git(case)
     return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
 
 
-def prompt(case: Case) -> CheckResult:
+def prompt(case: BmalphCase) -> Examined:
     """There is something to say to the agent."""
     name = find_prompt(case.project, None)
     return passed(f"{name}, {(case.project / name).stat().st_size} bytes")
 
 
-def plan(case: Case) -> CheckResult:
+def plan(case: BmalphCase) -> Examined:
     """There are tasks, and some are open; the loop ends by a signal or a promise, too."""
     found = PlainFiles(case.project).read_plan()
     if found is None:
@@ -45,7 +43,7 @@ def plan(case: Case) -> CheckResult:
     return passed(f"{found.done} of {found.total} tasks done")
 
 
-def ignored(case: Case) -> CheckResult:
+def ignored(case: BmalphCase) -> Examined:
     """An agent's `git add -A` would commit what isn't ignored."""
     missing = checks.unignored(case, SAMPLES)
     if not missing:
@@ -55,6 +53,6 @@ def ignored(case: Case) -> CheckResult:
     )
 
 
-def ignore(case: Case) -> str:
+def ignore(case: BmalphCase) -> str:
     """Add the patterns to ``.gitignore``."""
     return checks.ignore(case, SAMPLES, IGNORED)

@@ -1,1 +1,1 @@
-"""What only this loop knows: its circuit breaker, exit signals, calls per hour, quality gates and reviews. Pure."""
+"""What only this loop knows: quality gates, reviews, its plan's stories. Pure."""

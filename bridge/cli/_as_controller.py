@@ -1,0 +1,97 @@
+"""A loop on the screen as its own controller has it: the log's lines on stderr, the agent's text on stdout."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from bridge.cli._terminal import LossyWriter, Style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from bridge.loop.events import LoopEnded, LoopEvent
+
+    OnLog = Callable[[str, str], None]
+
+_COLOURS = {"ERROR": "red", "WARN": "yellow", "SUCCESS": "green", "LOOP": "cyan"}
+
+
+class Screen:
+    """Shows one loop; never in its way: what nobody reads, or nobody can read any more, is dropped.
+
+    Args:
+        live: show the agent's text as it comes.
+        quiet: show no line about the steps.
+    """
+
+    def __init__(self, *, live: bool, quiet: bool = False) -> None:
+        from bridge.cli._flow import Page, flows
+        from bridge.cli._summary import SoFar
+
+        self._out, self._err = LossyWriter(sys.stdout), LossyWriter(sys.stderr)
+        self._page = Page(sys.stdout, self._out.write) if flows(sys.stdout) else None
+        self._style = Style(sys.stderr)
+        self._so_far = SoFar()
+        self._live = live
+        self._quiet = quiet
+
+    def warn(self, line: str) -> None:
+        """Show what is to be known before the loop starts."""
+        self._err.write(f"Warning: {line}\n")
+
+    def say(self, line: str) -> None:
+        """Show a line about the loop."""
+        if not self._quiet:
+            self._err.write(line + "\n")
+
+    def tell(self, text: str) -> None:
+        """Write to stdout, on a line of its own."""
+        if self._page is not None:
+            self._page.end()
+        self._out.write(text)
+
+    def run(
+        self,
+        events: Callable[[OnLog], Generator[LoopEvent, None, None]],
+        further: Callable[[LoopEvent], None] = lambda _event: None,
+    ) -> LoopEnded:
+        """Show a loop to its end, and return that.
+
+        Args:
+            events: starts it, given who gets the lines of its log.
+            further: gets each event, too.
+        """
+        from bridge.cli._render import drive
+
+        def show(event: LoopEvent) -> None:
+            self._show(event)
+            further(event)
+
+        def interrupted(error: BaseException) -> None:
+            self._err.write(self._so_far.interrupted(self._style, error) + "\n")
+
+        return drive(events(self._log), show, interrupted)
+
+    def ended(self, end: LoopEnded) -> None:
+        """Show the last line."""
+        from bridge.cli._summary import last_line
+
+        self.say(last_line(self._style, end))
+
+    def _log(self, level: str, line: str) -> None:
+        if self._quiet and level not in ("ERROR", "WARN"):
+            return
+        if self._page is not None:
+            self._page.end()
+        colour = _COLOURS.get(level)
+        self._err.write((self._style(line, colour) if colour else line) + "\n")
+
+    def _show(self, event: LoopEvent) -> None:
+        from bridge.loop.events import DenialHelp, OutputText
+
+        self._so_far.take(event)
+        if isinstance(event, OutputText) and self._live:
+            (self._page.write if self._page is not None else self._out.write)(event.text)
+        elif isinstance(event, DenialHelp) and event.text:
+            self.tell(event.text + "\n")

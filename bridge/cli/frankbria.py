@@ -1,0 +1,204 @@
+"""The command line of frankbria's ``ralph``: for ``ralph-bridge run`` in its projects, and for the stand-in."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.cli._terminal import guarded, say, shell_line, write
+from bridge.errors import BridgeError, ConfigurationError
+from bridge.resources import as_given, os_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.loop.events import LoopEvent
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.frankbria.flags import RalphArguments
+    from bridge.setups.frankbria.opening import FrankbriaLoop, WantedRun
+
+
+def controller(_path: Path, words: Sequence[str]) -> int:
+    """Do what ``ralph`` would, called with `words` in an adopted project; what only it does goes to it."""
+    from bridge.setups.frankbria.adoption import hand_over
+    from bridge.setups.frankbria.refusals import OriginalNeeded
+
+    try:
+        return run_here(Path.cwd(), words, unknown=hand_over)
+    except OriginalNeeded:
+        hand_over(words)
+
+
+def run_here(folder: Path, words: Sequence[str], *, unknown: object = None) -> int:
+    """Do what the words ask for.
+
+    Args:
+        folder: the project's folder.
+        words: of the command line.
+        unknown: called with the words where there is an option that we don't know; None: that is an error.
+
+    Returns:
+        The original's exit code: 0 for what is done at once and for every orderly end of a loop, 1 for what is
+        wrong before it starts.
+
+    Raises:
+        bridge.setups.frankbria.refusals.OriginalNeeded: with `unknown`, what only the original does.
+    """
+    from bridge.setups.frankbria.flags import USAGE, parse
+    from bridge.setups.frankbria.layout import folder_of
+    from bridge.setups.frankbria.refusals import OriginalNeeded
+
+    given = parse([os_text(word) for word in words])
+    if given.action == "unknown" and callable(unknown):
+        unknown(words)
+    if given.action in ("error", "unknown"):
+        write("" if given.action == "error" else f"{given.message}\n\n{USAGE}")
+        say(given.message)
+        return 1
+    if given.action == "help":
+        write(USAGE)
+        return 0
+    try:
+        return _act(folder_of(given.own.get("project", folder)), words, given)
+    except OriginalNeeded as error:
+        if unknown is not None:
+            raise
+        say(f"Error: {error}")
+    except BridgeError as error:
+        say(f"Error: {error}")
+    return 1
+
+
+def _act(folder: Folder, words: Sequence[str], given: RalphArguments) -> int:
+    from bridge.setups.frankbria.controls import act
+    from bridge.setups.frankbria.opening import WantedRun
+
+    if given.action == "queue":
+        return _queue(given.words)
+    if given.action != "run":
+        shown = act(given.action, given.words, folder, time.time())
+        write(shown.text)
+        return shown.code
+    own = given.own
+    wanted = WantedRun(
+        options=given.options,
+        extra=given.extra,
+        driver=as_given(own["driver"]) if "driver" in own else None,
+        max_iterations=int(own["max-iterations"]) if "max-iterations" in own else None,
+        max_seconds=float(own["max-minutes"]) * 60 if "max-minutes" in own else None,
+        promise=own.get("completion-promise"),
+        sandboxed=given.sandboxed,
+    )
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # a closed terminal ends no loop: its log is enough
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with guarded():
+        return _monitor(folder, words, wanted) if given.monitor else _run(folder, wanted, quiet=given.quiet)
+
+
+def _queue(words: Sequence[str]) -> int:
+    """Become the original's queue, which is a program of its own."""
+    from bridge.setups.frankbria.adoption import installed
+
+    program = installed().with_name("ralph_queue.sh")
+    try:
+        os.execv(program, [str(program), *map(os.fsdecode, words)])  # noqa: S606
+    except OSError as error:
+        raise ConfigurationError(
+            f"the queue is the original's, and {program} can't be started: {error.strerror}\n  next: install it"
+        ) from error
+
+
+def _run(folder: Folder, wanted: WantedRun, *, quiet: bool) -> int:
+    from bridge.cli._as_controller import Screen
+    from bridge.cli._notify import notify
+    from bridge.cli._summary import first_line
+    from bridge.loop.events import Waiting
+    from bridge.setups.frankbria.notifications import Notification
+    from bridge.setups.frankbria.opening import open_loop
+
+    keys = _Keys()
+    screen = Screen(live=False, quiet=quiet)
+    with open_loop(folder, wanted, screen.warn, env=os.environ) as opened:
+        if opened.settings.dry_run:
+            return _dry_run(opened)
+        screen = Screen(live=opened.settings.live, quiet=quiet)
+        screen.say(first_line(opened.shown, opened.loop))
+
+        def further(event: LoopEvent) -> None:
+            if isinstance(event, Notification):
+                notify(event.title, event.text, screen.tell)
+            elif isinstance(event, Waiting) and event.first and event.reason == "api_limit":
+                screen.tell("The provider's limit is reached. 1: wait until it ends, 2: leave (then Enter)\n")
+
+        end = screen.run(lambda on_log: opened.events(on_log, keys.leaving), further)
+        screen.ended(end)
+    return 0
+
+
+class _Keys:
+    """What somebody types while the loop waits for a provider's limit."""
+
+    def __init__(self) -> None:
+        self._open = True
+
+    def leaving(self) -> bool:
+        """Whether that was a 2."""
+        try:
+            while self._open and select.select([0], [], [], 0)[0]:
+                typed = os.read(0, 100)
+                self._open = bool(typed)
+                if b"2" in typed:
+                    return True
+        except (OSError, ValueError):
+            self._open = False
+        return False
+
+
+def _dry_run(opened: FrankbriaLoop) -> int:
+    """Print the first command on stdout, on stderr the settings with their sources; change nothing, and end (trap
+    F25)."""
+    from bridge import records
+    from bridge.setups.dot_ralph.files import sessions
+    from bridge.setups.frankbria.layout import PLAN, read_sections
+    from bridge.setups.frankbria.policy import FrankbriaState
+    from bridge.setups.frankbria.store import context_of
+    from bridge.turn.driver import build_command
+
+    folder, loop = opened.folder, opened.loop
+    resumes = loop.resume and opened.driver.supports_sessions()
+    session = sessions.peek(folder) if resumes else None
+    text = records.read_text(folder.project / PLAN)
+    plan = None if text is None else read_sections(text, opened.settings.optional_sections.split(","))
+    context = context_of(FrankbriaState(), plan)
+    command = build_command(opened.driver, loop, loop.prompt, context=context, session=session)
+    say(f"dry run: {opened.shown} would be called, nothing is")
+    for name, value, origin in opened.settings.shown():
+        say(f"{name}={value!r} ({origin})")
+    write(shell_line(command.argv, command.stdin))
+    return 0
+
+
+def _monitor(folder: Folder, words: Sequence[str], wanted: WantedRun) -> int:
+    """Start the loop in tmux. Whatever keeps it from starting shows here, before there are panes."""
+    from bridge.cli.bmalph import in_tmux
+    from bridge.setups.dot_ralph.monitor import without_monitor
+    from bridge.setups.frankbria.flags import WITH_VALUE
+    from bridge.setups.frankbria.keys import KEYS
+    from bridge.setups.frankbria.opening import open_loop
+
+    with open_loop(folder, wanted, lambda _line: None, env=os.environ) as opened:
+        shown = opened.shown
+    here = [sys.executable, "-P", "-c", _START, str(Path(__file__).resolve().parents[2]), "run"]
+    names = ["HOME", *(name for key in KEYS for name in (key.name, key.alias) if name)]
+    return in_tmux(folder, here, without_monitor(words, WITH_VALUE), shown, names)
+
+
+_START = (
+    "import sys; p = sys.argv.pop(1); p in sys.path or sys.path.insert(0, p); "
+    "from bridge.cli import main; sys.exit(main())"
+)

@@ -1,0 +1,97 @@
+"""A run's facts as rows of words, the same in every format; what nobody knows is called unknown. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge import timestamps
+from bridge.loop.caps import usd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.loop.turn_records import TurnRecord
+    from bridge.report.model import Run
+
+UNKNOWN = "unknown"
+
+
+def rows(run: Run) -> Iterator[tuple[str, str]]:
+    """Name each fact of a run."""
+    totals = run.totals
+    yield "outcome", plain(f"{run.state}{_because(run)}")
+    yield "tool", plain(run.tool) or UNKNOWN
+    yield "began", timestamps.local(run.began)
+    yield "ended", UNKNOWN if run.ended is None else timestamps.local(run.ended)
+    yield "duration", duration(run.seconds)
+    yield "at work", duration(totals.seconds)
+    yield "waiting", _listed((f"{reason} {duration(seconds)}" for reason, seconds in run.waited.items()), "none")
+    yield "turns", f"{totals.turns}"
+    yield "failures", _listed((f"{count} {kind}" for kind, count in run.failures.items()), "none")
+    yield "tokens", tokens(totals.tokens)
+    yield "cost", money(totals.cost_usd)
+    yield "tasks", _tasks(run)
+    yield "commits", UNKNOWN if run.commits is None else str(len(run.commits))
+    yield "files changed", UNKNOWN if run.files is None else str(len(run.files))
+    yield "refused tools", _listed(run.refused, "none")
+
+
+def turn_row(turn: TurnRecord) -> tuple[str, ...]:
+    """Give the cells of a turn: number, began, took, result, tokens, cost, files, log."""
+    used = [each for each in (turn.input_tokens, turn.output_tokens) if each is not None]
+    return (
+        str(turn.turn),
+        timestamps.clock(turn.began),
+        duration(turn.seconds),
+        turn.result,
+        tokens(sum(used) if used else None),
+        money(turn.cost_usd),
+        UNKNOWN if turn.files_changed is None else str(turn.files_changed),
+        turn.log,
+    )
+
+
+TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")
+
+
+def duration(seconds: float | None) -> str:
+    """Show a time span: ``1 h 05 min``, ``4 min 10 s``, ``3.2 s``."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def tokens(count: float | None) -> str:
+    """Show a number of tokens."""
+    return UNKNOWN if count is None else f"{count:,.0f}"
+
+
+def money(amount: float | None) -> str:
+    """Show an amount of money."""
+    return UNKNOWN if amount is None else usd(amount)
+
+
+def plain(text: str) -> str:
+    """Make text of an agent's one line without control characters."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def _because(run: Run) -> str:
+    why = run.detail or run.reason
+    return f": {why}{f' ({run.reason})' if run.detail and run.reason else ''}" if why else ""
+
+
+def _tasks(run: Run) -> str:
+    before, after = run.plans
+    if after is None:
+        return UNKNOWN if before is None else f"{before[0]} of {before[1]} were done at the beginning"
+    gained = "" if before is None else f", {after[0] - before[0]:+} in this run"
+    return f"{after[0]} of {after[1]} done{gained}"
+
+
+def _listed(words: Iterator[str] | tuple[str, ...], nothing: str) -> str:
+    return ", ".join(map(plain, words)) or nothing

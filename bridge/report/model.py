@@ -1,0 +1,257 @@
+"""What a run was: the facts of a report. Read once; nothing is written."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge import timestamps
+from bridge.git.repository import find_repository
+from bridge.git.tree import parse_numstat
+from bridge.loop import history, turn_records
+from bridge.loop.standing import standing
+from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord
+from bridge.records import usable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.git.tree import FileStat
+    from bridge.setups.overview import LoopPlace
+
+_COMMITS = 500
+
+
+class Wait(NamedTuple):
+    """The loop waited: why, in words, from when (seconds since the epoch), how long."""
+
+    reason: str
+    detail: str
+    began: float
+    seconds: float
+
+
+class Commit(NamedTuple):
+    """A commit of the run: short id and subject."""
+
+    id: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a loop.
+
+    Attributes:
+        id: of the run.
+        tool: what it ran, such as ``driver codex``.
+        began, ended: seconds since the epoch; `ended` is None while it is at work, and the last sign of life of one
+            that was killed.
+        state: ``complete``, ``incomplete``, ``interrupted``, ``killed``, ``running``, or ``unknown``.
+        reason, detail: why it ended, a word and a sentence; ''.
+        turns: in their order.
+        waits: likewise.
+        heads: commits at which it began and ended; None: not known, '': there was none.
+        plans: tasks done and tasks in all, at its beginning and at its end; None: no plan, or not known.
+        commits: what was committed meanwhile, or None.
+        files: what those commits changed, or None.
+    """
+
+    id: str
+    tool: str = ""
+    began: float = 0.0
+    ended: float | None = None
+    state: str = "unknown"
+    reason: str = ""
+    detail: str = ""
+    turns: tuple[TurnRecord, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    heads: tuple[str | None, str | None] = (None, None)
+    plans: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
+    commits: tuple[Commit, ...] | None = None
+    files: tuple[FileStat, ...] | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took in all; None while it is at work."""
+        return None if self.ended is None else max(self.ended - self.began, 0.0)
+
+    @property
+    def waited(self) -> dict[str, float]:
+        """Seconds that it waited, by reason."""
+        sums: Counter[str] = Counter()
+        for wait in self.waits:
+            sums[wait.reason] += wait.seconds  # type: ignore[assignment]
+        return dict(sums)
+
+    @property
+    def totals(self) -> Totals:
+        """What its turns came to together."""
+        totals = NO_TURNS
+        for turn in self.turns:
+            totals = totals.with_turn(turn)
+        return totals
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many turns failed, by kind."""
+        kinds = ("failed", "timeout", "limit", "interrupted")
+        counted: Counter[str] = Counter(turn.result for turn in self.turns if turn.result in kinds)
+        return {kind: counted[kind] for kind in kinds if counted[kind]}
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Tools that were refused, each once."""
+        return tuple(dict.fromkeys(tool for turn in self.turns for tool in turn.refused))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the runs of one loop were, the oldest first.
+
+    Attributes:
+        project: its folder.
+        setup: its kind.
+        runs: which.
+        logs: the folder that the turns' logs lie in.
+    """
+
+    project: Path
+    setup: str
+    runs: tuple[Run, ...]
+    logs: Path
+
+
+def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False) -> Report:
+    """Read the runs of a loop.
+
+    Args:
+        loop: which one.
+        run: the id of one run, or how it begins; None: the last one.
+        every: all of them.
+
+    Raises:
+        LookupError: there is no such run, or several ids begin like that.
+        bridge.errors.ProjectUnusable: a file can't be read.
+    """
+    logs = loop.logs
+    runs = _runs(logs)
+    if run is not None:
+        found = [each for each in runs if each.id.startswith(run)]
+        if len(found) != 1:
+            known = ", ".join(each.id for each in (found or runs)[-5:])
+            raise LookupError(
+                f"{'several runs begin' if found else 'no run begins'} with {run!r}: {known or 'none yet'}"
+            )
+        runs = found
+    elif not every:
+        runs = runs[-1:]
+    if not runs:
+        raise LookupError("no loop has run here yet")
+    ended = [_standing(each, loop.state) for each in runs]
+    return Report(loop.project, loop.kind, tuple(_with_git(each, loop.project) for each in ended), logs)
+
+
+def _runs(logs: Path) -> list[Run]:
+    found: dict[str, Run] = {}
+    waits: dict[str, list[Wait]] = {}
+    for line in _lines(logs / history.FILE):
+        run_id, at = str(line.get("run")), timestamps.parse_iso(line.get("at")) or 0.0
+        if line.get("event") == "waited":
+            seconds = line["seconds"] if isinstance(line.get("seconds"), int | float) else 0.0
+            wait = Wait(str(line.get("reason")), str(line.get("detail")), at, seconds)
+            waits.setdefault(run_id, []).append(wait)
+        else:
+            found[run_id] = _with_event(found.get(run_id) or Run(run_id), line, at)
+    turns: dict[str, list[TurnRecord]] = {}
+    known = {each.name for each in fields(TurnRecord)}
+    for line in _lines(logs / turn_records.FILE):
+        record = {name: value for name, value in line.items() if name in known}
+        record["began"] = timestamps.parse_iso(record.get("began")) or 0.0
+        record["refused"] = tuple(map(str, record.get("refused") or ()))
+        run_id = str(line.get("run"))
+        try:
+            turns.setdefault(run_id, []).append(TurnRecord(**record))
+        except TypeError:
+            continue  # a line that isn't ours
+        if run_id not in found:  # of a release that kept no history
+            found[run_id] = Run(run_id, str(line.get("tool") or ""), record["began"])
+    runs = [
+        replace(run, turns=tuple(turns.get(run.id, ())), waits=tuple(waits.get(run.id, ())))
+        for run in found.values()
+    ]
+    return sorted(runs, key=lambda run: run.began)
+
+
+def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:
+    head = line.get("head") if isinstance(line.get("head"), str) else None
+    plan = line.get("plan")
+    counts = (int(plan[0]), int(plan[1])) if isinstance(plan, list) and len(plan) == 2 else None
+    if line.get("event") == "began":
+        return replace(run, tool=str(line.get("tool")), began=at, heads=(head, None), plans=(counts, None))
+    return replace(
+        run,
+        ended=at,
+        state=str(line.get("verdict")),
+        reason=str(line.get("reason")),
+        detail=str(line.get("detail")),
+        heads=(run.heads[0], head),
+        plans=(run.plans[0], counts),
+    )
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a file and of what was put aside of it, the oldest first, without those that are no object."""
+    for name in (*(f"{path.name}.{number}" for number in range(turn_records.KEPT, 0, -1)), path.name):
+        each = path.with_name(name)
+        if not each.is_file():
+            continue
+        with usable(each), open(each, "rb") as file:
+            for line in file:
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(value, dict):
+                    yield value
+
+
+def _standing(run: Run, state: Path) -> Run:
+    """Say of a run without an end whether it is at work or was killed."""
+    if run.ended is not None:
+        return run
+    last = max((run.began, *(turn.began + turn.seconds for turn in run.turns)))
+    where = standing(state)
+    if where.run is None or where.run.run_id != run.id:
+        return replace(run, ended=last, state="killed" if run.tool and run.heads != (None, None) else "unknown")
+    if where.running:
+        return replace(run, state="running")
+    if where.run.end is not None:
+        return replace(run, ended=where.run.changed, reason=where.run.end)
+    return replace(run, ended=max(last, where.run.changed), state="killed")
+
+
+def _with_git(run: Run, project: Path) -> Run:
+    """Ask git what was committed in a run."""
+    before, after = run.heads
+    if before is None:
+        return run
+    repository = find_repository(project)
+    if repository is None:
+        return run
+    after = repository.head() if after is None else after
+    if after in ("", before):
+        return replace(run, commits=(), files=())
+    span = [f"{before}..{after}"] if before else [after]
+    log = repository.run("log", "-z", f"--max-count={_COMMITS}", "--reverse", "--format=%h%x09%s", *span, "--")
+    changed = repository.run(
+        "diff", "--numstat", "-z", "--no-ext-diff", before or repository.empty_tree(), after, "--"
+    )
+    if not (log.ok and changed.ok):
+        return run
+    texts = filter(None, log.out.decode("utf-8", "replace").split("\0"))
+    commits = tuple(Commit(*text.partition("\t")[::2]) for text in texts)
+    return replace(run, commits=commits, files=parse_numstat(changed.out))

@@ -1,0 +1,95 @@
+"""The small files: calls of this hour, exit signals, markers of one run, what analysis and review leave."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from bridge import timestamps
+from bridge.records import delete, read_object, read_text, write_json, write_text
+from bridge.setups.dot_ralph.rules import calls
+from bridge.setups.dot_ralph.rules.exits import ExitSignals, read_signals, write_signals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.rules.calls import Calls
+
+
+def read_exit_signals(folder: Folder) -> ExitSignals:
+    """Read ``.exit_signals``; what isn't to its format counts as none."""
+    return read_signals(read_text(folder / ".exit_signals"))
+
+
+def write_exit_signals(folder: Folder, signals: ExitSignals) -> None:
+    """Write ``.exit_signals``."""
+    write_text(folder / ".exit_signals", write_signals(signals))
+
+
+def clear_exit_signals(folder: Folder) -> None:
+    """Write an empty ``.exit_signals``."""
+    record: dict[str, list[int]] = {name: [] for name in ExitSignals.__slots__}
+    write_json(folder / ".exit_signals", record, compact=True)
+
+
+def read_calls(folder: Folder) -> Calls:
+    """Read ``.call_count`` and ``.last_reset``; what isn't to their format counts as none."""
+    return calls.read_calls(read_text(folder / ".call_count"), read_text(folder / ".last_reset"))
+
+
+def calls_made(folder: Folder, now: float) -> int:
+    """Return how many runs have succeeded in this clock hour."""
+    return read_calls(folder).at(datetime.fromtimestamp(now)).count
+
+
+def reset_calls(folder: Folder, now: float) -> None:
+    """Start the count of the clock hour at 0, unless it is that hour's already."""
+    if read_calls(folder).stamp == timestamps.hour(now):
+        return
+    # In this order: after a crash in between, the count is thrown away again.
+    write_text(folder / ".call_count", "0\n")
+    if folder.shapes.tokens:
+        write_text(folder / ".token_count", "0\n")
+    write_text(folder / ".last_reset", timestamps.hour(now) + "\n")
+
+
+def read_line(folder: Folder, name: str) -> str:
+    """Return the only line of a small file (``.loop_start_sha``, ``.review_last_sha``), ``""`` without one."""
+    return (read_text(folder / name) or "").split("\n", 1)[0].strip()
+
+
+def write_line(folder: Folder, name: str, text: str | int) -> None:
+    """Write a file of one line: ``.loop_start_sha``, ``.review_last_sha``, ``.last_output_length``."""
+    write_text(folder / name, f"{text}\n")
+
+
+def read_diff_summary(folder: Folder) -> str:
+    """Return the summary of the loop before."""
+    return read_line(folder, ".loop_diff_summary")
+
+
+def read_analysis(folder: Folder) -> dict[str, Any]:
+    """Return the field ``analysis`` of ``.response_analysis``; {} without one."""
+    found = (read_object(folder / ".response_analysis") or {}).get("analysis")
+    return found if isinstance(found, dict) else {}
+
+
+def delete_analysis(folder: Folder) -> None:
+    """Delete ``.response_analysis``."""
+    delete(folder / ".response_analysis")
+
+
+def write_findings(folder: Folder, findings: Mapping[str, Any]) -> None:
+    """Write ``.review_findings.json``: the object of the model as it is."""
+    write_json(folder / ".review_findings.json", dict(findings))
+
+
+def read_findings(folder: Folder) -> dict[str, Any]:
+    """Return ``.review_findings.json``; {} without one."""
+    return read_object(folder / ".review_findings.json") or {}
+
+
+def delete_findings(folder: Folder) -> None:
+    """Delete ``.review_findings.json``."""
+    delete(folder / ".review_findings.json")

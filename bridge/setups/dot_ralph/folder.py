@@ -1,0 +1,159 @@
+"""The folder ``.ralph`` of a project: where it lies, how it is told, which files in it a loop itself writes."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import ConfigurationError
+from bridge.git.repository import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Shapes(NamedTuple):
+    """What one of the loops writes otherwise than the other.
+
+    Attributes:
+        one_session: ``.ralph_session`` has the same five keys whether the session is active or not.
+        session_json: ``.claude_session_id`` is JSON and not a line.
+        read_only_counter: the breaker's state counts runs that only read.
+        tokens: ``.token_count`` counts those of the hour.
+    """
+
+    one_session: bool = False
+    session_json: bool = False
+    read_only_counter: bool = True
+    tokens: bool = False
+
+
+BMALPH = Shapes()
+FRANKBRIA = Shapes(one_session=True, session_json=True, read_only_counter=False, tokens=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The loop's folder of one project.
+
+    Attributes:
+        project: the project's folder, absolute; everything runs in it.
+        path: the loop's folder, absolute.
+        shown: the loop's folder as scripts and people see it: ``.ralph``, or an absolute path.
+        shapes: how its files are written.
+    """
+
+    project: Path
+    path: Path
+    shown: str = ".ralph"
+    shapes: Shapes = BMALPH
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    @property
+    def logs(self) -> Path:
+        """The folder for logs."""
+        return self.path / "logs"
+
+    @property
+    def drivers(self) -> tuple[Path, Path]:
+        """Where the project's own drivers lie, in the order of the search (the second: the contract's)."""
+        return self.path / "drivers", self.project / "ralph" / "drivers"
+
+    def name_of(self, path: Path) -> str:
+        """`path` as people in the project would write it."""
+        for base, prefix in ((self.path, self.shown), (self.project, "")):
+            if path.is_relative_to(base):
+                return str(PurePosixPath(prefix, path.relative_to(base)))
+        return str(path)
+
+
+def locate(project: str | os.PathLike[str] = ".", env: Mapping[str, str] | None = None) -> Folder:
+    """Find the loop's folder; it need not exist.
+
+    Args:
+        project: the project's folder.
+        env: the environment that RALPH_DIR is read from; None for this process's own.
+
+    Raises:
+        ConfigurationError: RALPH_DIR is neither ``.ralph`` nor empty nor an absolute path, or holds ``..``
+            (a relative one would depend on where each script stands).
+    """
+    base = Path(os.path.abspath(project))
+    given = (os.environ if env is None else env).get("RALPH_DIR", "")
+    if given in ("", ".ralph"):
+        return Folder(base, base / ".ralph")
+    if ".." in PurePosixPath(given).parts or not given.startswith("/") or "\n" in given:
+        raise ConfigurationError(
+            f"RALPH_DIR is {given!r} in the environment: expected .ralph, or an absolute path without '..'\n"
+            "  next: unset RALPH_DIR, or give the folder's absolute path"
+        )
+    return Folder(base, Path(os.path.normpath(given)), given)
+
+
+STATE_FILES = (
+    "status.json",
+    "progress.json",
+    "live.log",
+    "logs/",
+    ".call_count",
+    ".last_reset",
+    ".token_count",
+    ".exit_signals",
+    ".response_analysis",
+    ".circuit_breaker_state",
+    ".circuit_breaker_history",
+    ".ralph_session",
+    ".ralph_session_history",
+    ".claude_session_id",
+    ".loop_start_sha",
+    ".loop_diff_summary",
+    ".last_output_length",
+    ".quality_gate_results",
+    ".review_findings.json",
+    ".review_last_sha",
+    ".heartbeat_marker",
+    ".write_heartbeat_*",
+    ".ralph_bridge.*",
+    ".*.tmp",
+)
+"""What a loop writes under its folder, as patterns for ``.gitignore``."""
+
+_OWN = re.compile(
+    r"(?:status\.json|progress\.json|live\.log|ralph\.log|logs/.*"
+    r"|\.call_count|\.last_reset|\.exit_signals|\.response_analysis|\.circuit_breaker_(?:state|history)"
+    r"|\.ralph_session(?:_history)?|\.claude_session_id|\.loop_start_sha|\.loop_diff_summary|\.last_output_length"
+    r"|\.token_count|\.json_parse_result|queue\.json|\.github_lifecycle_state"
+    r"|\.(?:docker|e2b)_(?:sandbox_state|synced_files)"
+    r"|\.quality_gate_results|\.review_findings\.json|\.review_last_sha|\.(?:write_)?heartbeat_\w+|\.qg_tmp.*"
+    r"|\.ralph_bridge.*|.*\.lock|\..*\.tmp|.*\.collapse_tmp)",
+    re.DOTALL,
+)
+_ROOT_TEMPORARY = re.compile(r"\.response_analyzer\.\w+")
+
+
+def own_files(folder: Folder) -> Files:
+    """The loop's own files in its project."""
+    inside = os.path.relpath(folder.path, folder.project)
+    names = () if inside.startswith("..") else tuple(f"{inside}/{name.rstrip('/')}" for name in STATE_FILES)
+    return Files(is_own=partial(is_own_state, folder=inside), own=names)
+
+
+def is_own_state(path: str, folder: str = ".ralph") -> bool:
+    """Say whether a path, relative to the project, is a file that the loop itself writes.
+
+    The plan, the prompt and the specs aren't: agents edit them.
+
+    Args:
+        path: the file.
+        folder: the loop's folder, likewise.
+    """
+    inside = folder.rstrip("/") + "/"
+    if path.startswith(inside):
+        return _OWN.fullmatch(path.removeprefix(inside)) is not None
+    return _ROOT_TEMPORARY.fullmatch(path) is not None

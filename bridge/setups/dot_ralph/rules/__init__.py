@@ -1,0 +1,1 @@
+"""What the loops of this family decide by: circuit breaker, exit signals, calls per hour. Pure."""

@@ -1,0 +1,363 @@
+"""The circuit breaker: a loop that gets nowhere stops calling the agent. Pure; the clock is passed in.
+
+CLOSED runs, HALF_OPEN has its doubts, OPEN stops. The transitions and the state file are bmalph's. New
+here: errors count as the same only when they are (trap T18), in HALF_OPEN too; failed runs and timeouts
+count; and what was only ever documented, a decline of output.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from bridge.stream.analysis import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DOUBTS_AFTER = 2
+_RECENT = 5
+_ENOUGH_RUNS = 3
+_READ_ONLY = "consecutive_read_only_timeouts"
+_COUNTERS = (
+    "consecutive_no_progress",
+    "consecutive_same_error",
+    "consecutive_permission_denials",
+    _READ_ONLY,
+    "last_progress_loop",
+    "total_opens",
+)
+_OURS = "ralph_bridge"
+"""One key of our own at the end: what the comparison of errors and outputs needs beyond the counters."""
+
+
+class Circuit(StrEnum):
+    """The three states, as the state file spells them."""
+
+    CLOSED = "CLOSED"
+    HALF_OPEN = "HALF_OPEN"
+    OPEN = "OPEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """The state, field by field as ``.circuit_breaker_state`` has it.
+
+    Attributes:
+        state: see :class:`Circuit`.
+        last_change: when the state last changed, UTC.
+        consecutive_no_progress: loops in a row; likewise the next three.
+        last_progress_loop: the number of the last loop with progress.
+        total_opens: how often it opened since the last manual reset.
+        reason: why the state is what it is, for people.
+        current_loop: the last recorded loop, or None before the first.
+        opened_at: when it opened, only while OPEN.
+        last_error: fingerprint of the error that is being counted.
+        recent_lengths: lengths of the last outputs, the newest last.
+    """
+
+    state: Circuit = Circuit.CLOSED
+    last_change: str = ""
+    consecutive_no_progress: int = 0
+    consecutive_same_error: int = 0
+    consecutive_permission_denials: int = 0
+    consecutive_read_only_timeouts: int = 0
+    last_progress_loop: int = 0
+    total_opens: int = 0
+    reason: str = ""
+    current_loop: int | None = None
+    opened_at: str | None = None
+    last_error: str = field(default="", kw_only=True)
+    recent_lengths: tuple[int, ...] = field(default=(), kw_only=True)
+
+    @property
+    def is_open(self) -> bool:
+        """True when no run may be started."""
+        return self.state is Circuit.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One entry of ``.circuit_breaker_history``."""
+
+    timestamp: str
+    loop: int
+    from_state: Circuit
+    to_state: Circuit
+    reason: str
+
+
+def read_breaker(text: str | bytes | None, now: datetime) -> Breaker:
+    """Read a state file; a missing one and one that is no state give a closed circuit.
+
+    Files of older versions lack some counters; those are 0, as are values of a wrong type.
+    """
+    found = _json(text)
+    if not isinstance(found, dict) or found.get("state") not in list(Circuit):
+        return Breaker(last_change=iso(now))
+    ours = found.get(_OURS)
+    ours = ours if isinstance(ours, dict) else {}
+    lengths = ours.get("recent_lengths")
+    loop = found.get("current_loop")
+    return Breaker(
+        state=Circuit(found["state"]),
+        last_change=_text(found.get("last_change")),
+        **{key: _count(found.get(key)) for key in _COUNTERS},
+        reason=_text(found.get("reason")),
+        current_loop=_count(loop) if _is_count(loop) else None,
+        opened_at=_text(found.get("opened_at")) or None,
+        last_error=_text(ours.get("last_error")),
+        recent_lengths=tuple(filter(_is_count, lengths)) if isinstance(lengths, list) else (),
+    )
+
+
+def write_breaker(breaker: Breaker, *, read_only_counter: bool = True) -> str:
+    """Write a state file: documented keys in documented order, two blanks a level, a newline.
+
+    Args:
+        breaker: the state.
+        read_only_counter: as bmalph has it. frankbria's counts no such runs, and always has a loop's number.
+    """
+    document: dict[str, Any] = {"state": breaker.state.value, "last_change": breaker.last_change}
+    document |= {key: getattr(breaker, key) for key in _COUNTERS if read_only_counter or key != _READ_ONLY}
+    document["reason"] = breaker.reason
+    if breaker.current_loop is not None or not read_only_counter:
+        document["current_loop"] = breaker.current_loop or 0
+    if breaker.is_open and breaker.opened_at:
+        document["opened_at"] = breaker.opened_at
+    ours: dict[str, Any] = {}
+    if breaker.last_error:
+        ours["last_error"] = breaker.last_error
+    if breaker.recent_lengths:
+        ours["recent_lengths"] = list(breaker.recent_lengths)
+    if ours:
+        document[_OURS] = ours
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_history(text: str | bytes | None) -> list[dict[str, Any]]:
+    """Read a history; what is no array of objects is an empty one."""
+    found = _json(text)
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def write_history(entries: Iterable[dict[str, Any]], *more: Transition) -> str:
+    """Write a history, with transitions added at its end."""
+    return json.dumps([*entries, *map(asdict, more)], indent=2, ensure_ascii=False) + "\n"
+
+
+def _json(text: str | bytes | None) -> object:
+    try:
+        return json.loads(text or "")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and _is_count(value) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerSettings:
+    """When to open. A threshold below 1 is never reached.
+
+    Attributes:
+        no_progress: loops without progress in a row (CB_NO_PROGRESS_THRESHOLD).
+        same_error: loops with the same error in a row (CB_SAME_ERROR_THRESHOLD).
+        output_decline: percent that the output is shorter than that of the recent runs
+            (CB_OUTPUT_DECLINE_THRESHOLD); 100 and more is never reached. Asked only in HALF_OPEN, of a
+            loop without progress: a short answer alone is no bad one.
+        permission_denials: denied loops in a row (CB_PERMISSION_DENIAL_THRESHOLD).
+        count_denials: only PERMISSION_DENIAL_MODE=threshold leaves denials to the breaker.
+        read_only_timeouts: loops in a row that the heartbeat ended (CB_READ_ONLY_TIMEOUT_THRESHOLD).
+        cooldown_minutes: how long OPEN lasts (CB_COOLDOWN_MINUTES).
+        auto_reset: OPEN ends when a loop starts (CB_AUTO_RESET).
+        count_failures: failed and timed-out runs are loops without progress.
+    """
+
+    no_progress: int = 3
+    same_error: int = 5
+    output_decline: int = 70
+    permission_denials: int = 2
+    count_denials: bool = False
+    read_only_timeouts: int = 2
+    cooldown_minutes: int = 30
+    auto_reset: bool = False
+    count_failures: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEvidence:
+    """What one loop shows.
+
+    Attributes:
+        loop: its number.
+        files_changed: by git.
+        reported_files: by the output (``files_modified``).
+        complete: the analysis has a completion or an exit signal.
+        has_errors: the output or the CLI reports errors.
+        error: their fingerprint; '' when it isn't known, and then any error is the same.
+        output_length: characters, or None when there is nothing to compare.
+        denied: the CLI refused tools.
+        read_only_timeout: the heartbeat ended the run because nothing was written.
+        failed: the run failed or ran out of time.
+        forgiven: that it brought nothing doesn't count.
+    """
+
+    loop: int
+    files_changed: int = 0
+    reported_files: int = 0
+    complete: bool = False
+    has_errors: bool = False
+    error: str = ""
+    output_length: int | None = None
+    denied: bool = False
+    read_only_timeout: bool = False
+    failed: bool = False
+    forgiven: bool = False
+
+    @property
+    def progress(self) -> bool:
+        """True when the loop brought the work on."""
+        return self.files_changed > 0 or self.complete or self.reported_files > 0
+
+
+def prepare(breaker: Breaker, settings: BreakerSettings, now: datetime) -> tuple[Breaker, Transition | None]:
+    """Get ready for a loop: an open circuit closes by itself, or may be tried again after its cooldown.
+
+    The counters survive a cooldown, so that one more idle loop opens it again. A time in the future or
+    one that nobody can read doesn't end a cooldown.
+    """
+    if not breaker.is_open:
+        return breaker, None
+    if settings.auto_reset:
+        cleared = Breaker(
+            last_progress_loop=breaker.last_progress_loop,
+            total_opens=breaker.total_opens,
+            current_loop=breaker.current_loop,
+        )
+        return _moved(breaker, cleared, Circuit.CLOSED, "Auto-reset on startup", now)
+    minutes = int((now - _time(breaker.opened_at or breaker.last_change, now)).total_seconds() // 60)
+    if minutes < 0 or minutes < settings.cooldown_minutes:
+        return breaker, None
+    reason = f"Cooldown elapsed ({minutes} minutes), trying again"
+    return _moved(breaker, breaker, Circuit.HALF_OPEN, reason, now)
+
+
+def record(
+    breaker: Breaker, evidence: LoopEvidence, settings: BreakerSettings, now: datetime
+) -> tuple[Breaker, Transition | None]:
+    """Take in a loop. The circuit is open when the given one :attr:`~Breaker.is_open`."""
+    if evidence.failed and not evidence.progress and not settings.count_failures:
+        return replace(breaker, current_loop=evidence.loop), None
+    counted = _counted(breaker, evidence, settings)
+    if breaker.is_open:
+        return counted, None
+    state, reason = _next(counted, evidence, settings, breaker.recent_lengths)
+    if state is breaker.state:
+        return counted, None
+    return _moved(breaker, counted, state, reason, now)
+
+
+def reset(
+    breaker: Breaker, now: datetime, reason: str = "Manual reset via command line"
+) -> tuple[Breaker, Transition | None]:
+    """Close the circuit and forget everything; the history tells of it when it wasn't closed."""
+    closed, transition = _moved(breaker, Breaker(), Circuit.CLOSED, reason, now)
+    return closed, None if breaker.state is Circuit.CLOSED else transition
+
+
+def _counted(breaker: Breaker, evidence: LoopEvidence, settings: BreakerSettings) -> Breaker:
+    progress = evidence.progress
+    more = 0 if evidence.forgiven else 1
+    denied = evidence.denied and settings.count_denials
+    known = evidence.error and breaker.last_error
+    same = not known or evidence.error == breaker.last_error
+    lengths = breaker.recent_lengths
+    if evidence.output_length is not None:
+        lengths = (*lengths, evidence.output_length)[-_RECENT:]
+    return replace(
+        breaker,
+        consecutive_no_progress=0 if progress else breaker.consecutive_no_progress + more,
+        consecutive_same_error=(breaker.consecutive_same_error * same + 1) if evidence.has_errors else 0,
+        consecutive_permission_denials=breaker.consecutive_permission_denials + 1 if denied else 0,
+        consecutive_read_only_timeouts=(
+            breaker.consecutive_read_only_timeouts + 1 if evidence.read_only_timeout else 0
+        ),
+        last_progress_loop=evidence.loop if progress else breaker.last_progress_loop,
+        current_loop=evidence.loop,
+        last_error=(evidence.error or breaker.last_error) if evidence.has_errors else "",
+        recent_lengths=lengths,
+    )
+
+
+def _next(
+    breaker: Breaker, evidence: LoopEvidence, settings: BreakerSettings, before: tuple[int, ...]
+) -> tuple[Circuit, str]:
+    """Give the state that the counters lead to, and why. The first rule that applies counts."""
+    for count, threshold, what in (
+        (
+            breaker.consecutive_permission_denials,
+            settings.permission_denials,
+            "Permission denied in {} consecutive loops",
+        ),
+        (breaker.consecutive_read_only_timeouts, settings.read_only_timeouts, "{} consecutive read-only timeouts"),
+        (breaker.consecutive_no_progress, settings.no_progress, "No progress detected in {} consecutive loops"),
+        (breaker.consecutive_same_error, settings.same_error, "Same error repeated in {} consecutive loops"),
+    ):
+        if 0 < threshold <= count:
+            return Circuit.OPEN, what.format(count)
+    if breaker.state is Circuit.HALF_OPEN:
+        if evidence.progress:
+            return Circuit.CLOSED, "Progress detected, circuit recovered"
+        decline = _decline(evidence.output_length, before)
+        if 0 < settings.output_decline <= decline and settings.output_decline < 100:
+            return Circuit.OPEN, f"Output declined by {decline}% without progress"
+    elif breaker.consecutive_no_progress >= _DOUBTS_AFTER:
+        loops = breaker.consecutive_no_progress
+        return Circuit.HALF_OPEN, f"Monitoring: {loops} loops without progress"
+    return breaker.state, breaker.reason
+
+
+def _decline(length: int | None, before: tuple[int, ...]) -> int:
+    """Give by how many percent an output is shorter than those before it were on average."""
+    average = sum(before) / len(before) if before else 0
+    if length is None or len(before) < _ENOUGH_RUNS or average <= 0:
+        return 0
+    return max(0, int(100 * (1 - length / average)))
+
+
+def _moved(
+    before: Breaker, after: Breaker, state: Circuit, reason: str, now: datetime
+) -> tuple[Breaker, Transition]:
+    stamp = iso(now)
+    opens = state is Circuit.OPEN
+    moved = replace(
+        after,
+        state=state,
+        last_change=stamp,
+        reason=reason,
+        total_opens=after.total_opens + opens,
+        opened_at=stamp if opens else None,
+    )
+    loop = after.current_loop or before.current_loop or 0
+    return moved, Transition(stamp, loop, before.state, state, reason)
+
+
+def _time(text: str, now: datetime) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return now
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

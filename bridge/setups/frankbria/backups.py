@@ -1,0 +1,119 @@
+"""Backups before each run (``--backup``), and the way back (``--rollback``).
+
+A backup is a commit of the work tree as it is, untracked files included and ignored ones not, on a branch of its
+own. Nothing else is touched: neither HEAD nor the index, neither the stash nor a file; no hook runs (trap F23).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.git.repository import Repository
+from bridge.setups.dot_ralph.folder import own_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bridge.process.ask import Ran
+    from bridge.setups.dot_ralph.files.logs import Level
+    from bridge.setups.dot_ralph.folder import Folder
+
+_PREFIX = "ralph-backup-loop-"
+
+
+class Backups:
+    """The backups of one project.
+
+    Args:
+        folder: its loop's folder, whose state files are in no backup.
+        env: the environment for git.
+    """
+
+    def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
+        self._git = Repository(folder.project, own_files(folder), env=env)
+
+    def keep(self, loop: int, now: float) -> tuple[Level, str]:
+        """Make the backup before a loop; return a line for the log, with its level."""
+        if not self._git.run("rev-parse", "--git-dir").ok:
+            return "WARN", "No backup: the project is no git repository"
+        commit = self._git.snapshot(f"Ralph backup before loop #{loop}")
+        branch = f"{_PREFIX}{loop}-{int(now)}"
+        if not commit or not self._git.keep(f"refs/heads/{branch}", commit):
+            return "WARN", "No backup: git made no commit of the work tree"
+        return "INFO", f"Backup before loop #{loop}: branch {branch}"
+
+    def names(self) -> list[str]:
+        """Name the branches, the newest first."""
+        listed = self._git.run(
+            "for-each-ref", "--sort=-committerdate", "--format=%(refname:short)", f"refs/heads/{_PREFIX}*"
+        )
+        return listed.text.split() if listed.ok else []
+
+    def back_to(self, branch: str) -> str:
+        """Check a backup out, and return what to say.
+
+        Uncommitted work is no obstacle where it is as the backup has it.
+
+        Raises:
+            ConfigurationError: there is no such branch, or it would overwrite work that is nowhere else.
+        """
+        git = self._git
+        if not git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}").ok:
+            known = ", ".join(self.names()[:5]) or "none"
+            raise ConfigurationError(f"--rollback {branch}: there is no such branch\n  backups: {known}")
+        with self._own_aside(branch):
+            done = self._check_out(branch)
+        if not done.ok:
+            raise ConfigurationError(
+                f"--rollback {branch}: {done.err.strip()}\n  next: keep that work (`git stash -u`), then once more"
+            )
+        return f"on branch {branch} now"
+
+    def _check_out(self, branch: str) -> Ran:
+        git, alike = self._git, self._alike(branch)
+        names = b"\0".join(os.fsencode(path) for path in alike)
+        top = ("-C", str(git.top), "--literal-pathspecs")
+        given = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        if alike:  # git takes what is in the index as the branch has it for no change
+            git.run(*top, "add", "-A", *given, data=names)
+        done = git.run("checkout", "--quiet", branch)
+        if alike and not done.ok:
+            git.run(*top, "reset", "--quiet", *given, data=names)
+        return done
+
+    @contextmanager
+    def _own_aside(self, branch: str) -> Iterator[None]:
+        """Have the loop's state files, which no backup is about, out of git's way while the block runs."""
+        git = self._git
+        tracked = list(filter(self._is_own, self._differing("HEAD")))
+        there = {*tracked, *filter(self._is_own, self._differing("HEAD", branch))}
+        kept = {path: path.read_bytes() for path in (git.top / name for name in there) if path.is_file()}
+        for path in kept:
+            path.unlink()
+        for name in tracked:
+            git.run("-C", str(git.top), "--literal-pathspecs", "checkout", "--quiet", "HEAD", "--", name)
+        try:
+            yield
+        finally:
+            for path, data in kept.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+
+    def _is_own(self, name: str) -> bool:
+        git = self._git
+        return name.startswith(git.prefix) and git.files.is_own(name.removeprefix(git.prefix))
+
+    def _alike(self, branch: str) -> list[str]:
+        """Name what is not committed, and is as the branch has it."""
+        now = self._git.snapshot("what is there now")
+        if not now:
+            return []
+        differs = self._differing(now, branch)
+        return [path for path in self._differing("HEAD", now) if path not in differs]
+
+    def _differing(self, *commits: str) -> list[str]:
+        listed = self._git.run("diff", "--name-only", "-z", "--no-renames", *commits, "--")
+        return [path for path in os.fsdecode(listed.out).split("\0") if path]

@@ -1,0 +1,48 @@
+"""What is done at once: status, breaker and session, shown or reset; rollbacks. Text and code out.
+
+Without a loop's folder nothing is created (trap F27): there is nothing to show, and nothing to reset.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.loop.lock import one_loop
+from bridge.setups.bmalph.controls import CONTROLS, Shown
+from bridge.setups.frankbria.backups import Backups
+from bridge.setups.projects import other_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.setups.dot_ralph.folder import Folder
+
+
+def act(action: str, words: Sequence[str], folder: Folder, now: float) -> Shown:
+    """Do what an option asks for.
+
+    Args:
+        action: see :class:`bridge.setups.frankbria.flags.RalphArguments`.
+        words: what it takes.
+        folder: the loop's folder.
+        now: the time.
+
+    Raises:
+        ConfigurationError: a rollback that can't be; says why.
+        ProjectBusy: a rollback while a loop is at work.
+        ProjectUnusable: a file can't be read or written.
+    """
+    if action != "rollback":
+        return CONTROLS[action](folder, now)
+    backups = Backups(folder, os.environ)
+    if words:
+        if not folder.path.is_dir():
+            raise ConfigurationError(f"there is no {folder.shown} in {folder.project}")
+        with one_loop(folder.path, folder.project, others=other_folders(folder.path, folder.project)):
+            return Shown(backups.back_to(words[0]) + "\n")
+    names = backups.names()
+    if not names:
+        return Shown("There are no backups (`--backup` makes one before each run).\n", 1)
+    return Shown("Backups, the newest first:\n" + "".join(f"  {name}\n" for name in names))

@@ -1,0 +1,185 @@
+"""The checks of ``ralph-bridge doctor`` in a frankbria project; ids are stable, and bmalph's where they can be."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError
+from bridge.records import read_text
+from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
+from bridge.setups.dot_ralph.doctor import state, tree
+from bridge.setups.frankbria import adoption, environment, rc
+from bridge.setups.frankbria.claude import command_words
+from bridge.setups.frankbria.differences import differences
+from bridge.setups.frankbria.layout import PLAN, missing_parts, read_sections
+from bridge.setups.frankbria.refusals import provider_scripts, refuse
+from bridge.setups.frankbria.settings import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.frankbria.rc import RcScript
+    from bridge.setups.frankbria.settings import FrankbriaSettings
+
+
+class FrankbriaCase:
+    """What the checks get to see.
+
+    Args:
+        folder: the loop's folder.
+        env: the environment that the loop would have.
+    """
+
+    def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.env = env
+        self.project = folder.project
+
+    @cached_property
+    def rc(self) -> RcScript:
+        """The settings file.
+
+        Raises:
+            Skipped: it can't be read, which the check of .ralphrc reports.
+        """
+        try:
+            return rc.read(self.project, self.env)
+        except BridgeError as error:
+            raise Skipped(".ralphrc can't be read") from error
+
+    @cached_property
+    def settings(self) -> FrankbriaSettings:
+        """The settings.
+
+        Raises:
+            Skipped: they can't be used, which the check of .ralphrc reports.
+        """
+        try:
+            return resolve(self.folder, env=self.env, rc=self.rc)
+        except BridgeError as error:
+            raise Skipped("the settings can't be used") from error
+
+    @cached_property
+    def cli(self) -> str:
+        """The program that a loop would start."""
+        agents_env, _ = environment.of_agent(self.project, self.settings, self.env)
+        return command_words(self.settings.code_cmd, self.project, agents_env)[0]
+
+
+def _git(case: FrankbriaCase) -> Examined:
+    """The loop runs without a repository; then progress is only what the agent says."""
+    found = checks.git(case)
+    return found if found.status == "passed" else warned(f"{found.detail}: progress can't be seen", found.hint)
+
+
+def _whole(case: FrankbriaCase) -> Examined:
+    """All is there that the loop asks for, before it starts and all the time."""
+    if missing := missing_parts(case.project):
+        hint = "bring it back from version control, or `ralph-enable`"
+        return failed(f"missing {', '.join(missing)}", hint)
+    return passed("frankbria's: .ralph and .ralphrc")
+
+
+def _unserved(case: FrankbriaCase) -> Examined:
+    """A loop refuses to start where only the original does what is asked for."""
+    try:
+        refuse(case.settings)
+    except BridgeError as error:
+        return failed_with(error)
+    if planned := provider_scripts(case.project, case.env):
+        names = ", ".join(map(str, planned))
+        return warned(f"scripts of the provider contract that is planned are not run: {names}", "use --driver")
+    return passed()
+
+
+def _settings(case: FrankbriaCase) -> Examined:
+    """Every line of the file can be read, every setting can be used."""
+    try:
+        found = resolve(case.folder, env=case.env, rc=rc.read(case.project, case.env))
+    except BridgeError as error:
+        return failed_with(error)
+    return warned("\n".join(found.notices), "correct these lines") if found.notices else passed()
+
+
+def _differences(case: FrankbriaCase) -> Examined:
+    """Settings act as in the original; those that don't are named, with the trap that is gone."""
+    lines = list(differences(case.settings, case.rc))
+    return warned("\n".join(lines), "nothing to do: docs/frankbria.md says more") if lines else passed()
+
+
+def _prompt(case: FrankbriaCase) -> Examined:
+    """There is something to say to the agent; a long prompt goes by stdin (trap F18)."""
+    name = case.settings.prompt_file
+    text = read_text(case.project / name)
+    if text is None or not text.strip():
+        return failed(f"{name} {'is empty' if text is not None else 'is not there'}", "say in it what to do")
+    return passed(f"{name}, {(case.project / name).stat().st_size} bytes")
+
+
+def _plan(case: FrankbriaCase) -> Examined:
+    """There are tasks, and some are open."""
+    text = read_text(case.project / PLAN)
+    found = read_sections(text or "", case.settings.optional_sections.split(","))
+    if not found.total:
+        return warned(f"{PLAN} has no `- [ ] task` line", "write one for each task")
+    if found.complete:
+        left = f", {found.open_optional} optional ones are open" if found.open_optional else ""
+        return warned(f"{found.done} tasks of {PLAN} are ticked{left}: a run ends at once", "add open tasks")
+    return passed(f"{found.done} of {found.total} tasks done")
+
+
+def _available(case: FrankbriaCase) -> Examined:
+    """The CLI is where the loop looks for it."""
+    try:
+        return checks.installed(case.cli, case)
+    except BridgeError as error:
+        return failed_with(error)
+
+
+def _version(case: FrankbriaCase) -> Examined:
+    """The CLI is as new as CLAUDE_MIN_VERSION asks for."""
+    try:
+        name = case.cli
+    except BridgeError as error:
+        raise Skipped("the CLI can't be told") from error
+    return checks.new_enough(name, case.settings.claude_min_version, case)
+
+
+def _installation(case: FrankbriaCase) -> Examined:
+    """Where the original is, and which loop `ralph` starts in this project."""
+    if not adoption.installed().is_file():
+        return passed(f"there is no {adoption.installed()}: `ralph-bridge run` needs none")
+    if not adoption.is_adopted(case.project):
+        return passed("`ralph` starts the original here; `ralph-bridge adopt` changes that")
+    there = os.path.lexists(adoption.command())
+    return passed("`ralph` starts ralph-bridge here") if there else warned("`ralph` is gone", "ralph-bridge adopt")
+
+
+CHECKS: Mapping[str, DoctorCheck[FrankbriaCase]] = {
+    "bash-available": DoctorCheck("bash available", checks.bash),
+    "git-repo": DoctorCheck("git repository with commits", _git, 60),
+    "jq-available": DoctorCheck("jq available", checks.jq),
+    "disk-space": DoctorCheck("disk space", checks.disk),
+    "ralph-project": DoctorCheck("a whole project", _whole),
+    "unserved": DoctorCheck("nothing is asked for that only the original does", _unserved),
+    "folder-writable": DoctorCheck("the loop's folder can be written to", tree.writable, fix=tree.make_folders),
+    "original": DoctorCheck("the original and its command", _installation),
+    "ralphrc": DoctorCheck("settings can be used", _settings),
+    "differences": DoctorCheck("settings act as in the original", _differences),
+    "prompt": DoctorCheck("the prompt is there", _prompt),
+    "fix-plan": DoctorCheck("the fix plan has open tasks", _plan),
+    "cli-available": DoctorCheck("the agent's CLI is installed", _available, 60),
+    "cli-version": DoctorCheck("the agent's CLI is new enough", _version, 60),
+    "gitignore": DoctorCheck("git ignores the loop's state", tree.ignored, 60, tree.ignore),
+    "tracked-state": DoctorCheck("git does not track the loop's state", tree.tracked, 60),
+    "status-file": DoctorCheck("status.json can be read", state.status_file),
+    "circuit-breaker": DoctorCheck("circuit breaker", state.circuit),
+    "ralph-session": DoctorCheck("session", state.session),
+    "api-calls": DoctorCheck("calls of this hour", state.api_calls),
+    "loop-lock": DoctorCheck("the loop's lock can be taken", state.lock_file),
+    "second-loop": DoctorCheck("no second loop", state.second_loop),
+    "orphaned-agents": DoctorCheck("no agent without a loop", state.orphans, fix=state.end_orphans),
+}

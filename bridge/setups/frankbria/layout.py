@@ -1,0 +1,85 @@
+"""A frankbria project: how it is told, what has to be in it, and what its plan counts."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.loop.plan import Plan, parse_plan
+from bridge.setups.dot_ralph import folder as folders
+from bridge.setups.dot_ralph.folder import Folder
+from bridge.setups.dot_ralph.signs import FRANKBRIA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PLAN = ".ralph/fix_plan.md"
+_FLAT = ("PROMPT.md", "@fix_plan.md", "@AGENT.md")
+
+
+def folder_of(project: str | os.PathLike[str]) -> Folder:
+    """The loop's folder of a project; RALPH_DIR has no say in it, as in the original."""
+    base = Path(os.path.abspath(project))
+    return Folder(base, base / ".ralph", shapes=folders.FRANKBRIA)
+
+
+def missing_parts(project: Path) -> tuple[str, ...]:
+    """Name what has to be there and isn't, the folder first."""
+    if not (project / ".ralph").is_dir():
+        return (".ralph/", *(name for name in FRANKBRIA if not (project / name).is_file()))
+    return tuple(name for name in FRANKBRIA if not (project / name).is_file())
+
+
+def flat(project: Path) -> tuple[str, ...]:
+    """Name the files that show the layout of before ``.ralph``; empty for any other."""
+    if (project / ".ralph").exists():
+        return ()
+    return tuple(name for name in _FLAT if (project / name).is_file())
+
+
+@dataclass(frozen=True)
+class SectionedPlan(Plan):
+    """A plan of which some sections are optional.
+
+    Attributes:
+        open_optional: open boxes in those.
+    """
+
+    open_optional: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether something is ticked, and nothing is open that has to be done."""
+        return self.done > 0 and self.done + self.open_optional == self.total
+
+
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*$")
+
+
+def read_sections(text: str, optional: Iterable[str]) -> SectionedPlan:
+    """Count a plan's boxes.
+
+    Args:
+        text: the plan.
+        optional: headings, in any case, whose boxes may stay open, with those of the headings below them.
+
+    >>> read_sections("- [x] a\\n## Future\\n### Soon\\n- [ ] b\\n", ["future"]).complete
+    True
+    """
+    titles = {title.strip().lower() for title in optional} - {""}
+    level = left_open = 0
+    pieces: dict[bool, list[str]] = {False: [], True: []}
+    for line in text.split("\n"):
+        heading = _HEADING.match(line.rstrip("\r"))
+        if heading is not None:
+            depth = len(heading[1])
+            if not level or depth <= level:
+                level = depth if heading[2].lower() in titles else 0
+        pieces[bool(level)].append(line)
+    whole, aside = parse_plan(text), parse_plan("\n".join(pieces[True]))
+    left_open = aside.total - aside.done
+    needed = parse_plan("\n".join(pieces[False]))
+    return SectionedPlan(whole.done, whole.total, needed.next_task or whole.next_task, left_open)

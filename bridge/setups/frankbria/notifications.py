@@ -1,0 +1,34 @@
+"""What is worth a notification on the desktop (ENABLE_NOTIFICATIONS). Pure: events in, events out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
+from bridge.loop.policy import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Notification(LoopEvent):
+    """Something that people want to know who are not looking."""
+
+    title: str
+    text: str
+
+
+def notification(event: LoopEvent) -> Notification | None:
+    """Return what an event is worth, or None."""
+    match event:
+        case Waiting(first=True, reason="rate_limit" | "token_limit"):
+            return Notification("Ralph - rate limit", event.detail)
+        case Waiting(first=True, reason="api_limit"):
+            return Notification("Ralph - API limit", event.detail)
+        case IterationEnded() if event.outcome.failure is not None and event.outcome.limit is None:
+            return Notification("Ralph - error", f"Loop #{event.iteration} failed: {event.outcome.failure}")
+        case IterationEnded() if event.outcome.failure is None:
+            return Notification("Ralph - loop finished", f"Loop #{event.iteration} is done")
+        case LoopEnded() if event.verdict is Verdict.COMPLETE:
+            return Notification("Ralph - complete", f"{event.reason}: {event.detail}")
+        case LoopEnded():
+            return Notification("Ralph - halted", f"{event.reason}: {event.detail}")
+    return None

@@ -1,0 +1,242 @@
+"""A frankbria project's loop, ready to run: settings checked, CLI found, what only the original does refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError, ProjectBusy
+from bridge.process.argv import resolve as find_program
+from bridge.process.table import ancestors, command_of, running_in
+from bridge.setups.dot_ralph.common import breaker_settings, loop_settings
+from bridge.setups.dot_ralph.keys import GivenOption
+from bridge.setups.frankbria import environment, rc
+from bridge.setups.frankbria.claude import ClaudeCommands
+from bridge.setups.frankbria.keys import KEYS
+from bridge.setups.frankbria.layout import flat, missing_parts
+from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
+from bridge.setups.frankbria.refusals import refuse
+from bridge.setups.frankbria.settings import resolve
+from bridge.setups.frankbria.versions import installed_version, is_older
+from bridge.setups.projects import require_words
+from bridge.turn.driver import DriverTool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from bridge.loop.caps import Caps
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.store import LoopSettings
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.frankbria.settings import FrankbriaSettings
+    from bridge.turn.driver import LoopDriver
+
+    Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRun:
+    """What is asked of a run.
+
+    Attributes:
+        options: settings by field.
+        extra: settings and globals of the driver by name, stronger than all else but `options`.
+        driver: name or path of a driver; None: the CLI of the settings, without one.
+        max_iterations, max_seconds: when to give up; None: never.
+        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
+        promise: a completion promise, or None.
+        live: show events as they come, if that doesn't take another format than the settings ask for.
+        caps: what the run may use; the settings fill in what isn't set.
+        sandboxed: options of a sandbox that were given.
+    """
+
+    options: Mapping[str, GivenOption] = field(default_factory=dict)
+    extra: Mapping[str, str] = field(default_factory=dict)
+    driver: str | None = None
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    timeout: float | None = None
+    promise: str | None = None
+    live: bool = False
+    caps: Caps | None = None
+    sandboxed: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FrankbriaLoop:
+    """A loop that may start.
+
+    Attributes:
+        folder: its folder of the project.
+        settings: of the project.
+        loop: the same for the engine.
+        driver: builds the commands.
+        name: what runs: ``claude``, or ``driver codex``.
+        shown: the same for people.
+        version: of claude, or '' where that isn't known.
+    """
+
+    folder: Folder
+    settings: FrankbriaSettings
+    loop: LoopSettings
+    driver: LoopDriver
+    name: str
+    shown: str
+    version: str = ""
+
+    def events(
+        self,
+        on_log: Callable[[str, str], None] = lambda _level, _line: None,
+        leaving: Callable[[], bool] = lambda: False,
+    ) -> Generator[LoopEvent, None, None]:
+        """Run it; see :func:`bridge.loop.runner.run_loop`.
+
+        Args:
+            on_log: gets the level of each line of the loop's log, and the line.
+            leaving: says whether somebody wants no wait for a provider's limit.
+        """
+        from bridge.loop.active import ActiveRun
+        from bridge.loop.runner import run_loop
+        from bridge.setups.frankbria.store import FrankbriaStore
+        from bridge.setups.projects import other_folders
+
+        folder = self.folder
+        return run_loop(
+            DriverTool(self.driver, self.loop, self.name),
+            policy(self.settings, self.loop),
+            FrankbriaStore(folder, self.settings, self.loop, version=self.version, on_log=on_log, leaving=leaving),
+            self.loop,
+            active=ActiveRun(
+                folder.path,
+                folder.project,
+                command=[os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]],
+                tool=self.name,
+                others=other_folders(folder.path, folder.project),
+            ),
+            state=FrankbriaState(),
+        )
+
+
+def policy(settings: FrankbriaSettings, loop: LoopSettings) -> FrankbriaPolicy:
+    """Give what decides in a loop with these settings."""
+    return FrankbriaPolicy(
+        limits=loop.limits,
+        pauses=loop.pauses,
+        breaker=replace(breaker_settings(settings), count_denials=True, output_decline=settings.output_decline),
+        calls_per_hour=settings.max_calls_per_hour,
+        tokens_per_hour=settings.max_tokens_per_hour,
+        test_loops=settings.test_loops,
+        done_signals=settings.done_signals,
+    )
+
+
+def ready(folder: Folder, wanted: WantedRun, env: Mapping[str, str]) -> FrankbriaSettings:
+    """Check everything that needs no CLI, and return the settings. Nothing is written.
+
+    Raises:
+        ConfigurationError: settings or files that can't be used; says which.
+        OriginalNeeded: what is asked for only the original does.
+        ProjectUnusable: a file can't be read.
+    """
+    names = {name: key.field for key in KEYS for name in (key.name, key.alias, key.in_file) if name}
+    given = {
+        names[name]: GivenOption(f"--set {name}", text) for name, text in wanted.extra.items() if name in names
+    }
+    settings = resolve(folder, env=env, rc=rc.read(folder.project, env), options={**given, **wanted.options})
+    refuse(settings, sandboxed=wanted.sandboxed, driver=wanted.driver)
+    _require_whole(folder)
+    if not (folder.project / settings.prompt_file).is_file():
+        where = settings.sources["prompt_file"]
+        raise ConfigurationError(
+            f"the prompt {settings.prompt_file} ({where.name} {where.where}) is not there\n  next: write it"
+        )
+    require_words(folder.project / settings.prompt_file, settings.prompt_file)
+    return settings
+
+
+def _require_whole(folder: Folder) -> None:
+    if old := flat(folder.project):
+        raise ConfigurationError(
+            f"{folder.project} has the layout of old versions: {', '.join(old)} beside the sources, and no .ralph\n"
+            "  next: `ralph-migrate` moves them"
+        )
+    if missing := missing_parts(folder.project):
+        raise ConfigurationError(
+            f"{folder.project} is no whole project: missing {', '.join(missing)}\n"
+            "  next: bring them back from version control; `ralph-enable` adds them to an existing project,"
+            " `ralph-setup` makes a new one, `ralph-import` makes one of a document"
+        )
+
+
+def busy(folder: Folder) -> None:
+    """Refuse to be the second loop, where the first is the original, which has no lock.
+
+    Raises:
+        ProjectBusy: it is at work here.
+    """
+    for pid in set(running_in(folder.project, "ralph_loop.sh")) - ancestors():
+        raise ProjectBusy(
+            f"the original loop is running in {folder.project}: process {pid}\n  command: {command_of(pid)}\n"
+            f"  next: wait for it, or end it: kill {pid}"
+        )
+
+
+@contextmanager
+def open_loop(folder: Folder, wanted: WantedRun, tell: Tell, *, env: Mapping[str, str]) -> Iterator[FrankbriaLoop]:
+    """Check everything; a driver is loaded, and closed when the block ends. Nothing is started or written.
+
+    Args:
+        folder: the loop's folder of the project.
+        wanted: what is asked for.
+        tell: gets what people should know of it.
+        env: the environment.
+
+    Raises:
+        bridge.errors.ConfigurationError: see :func:`ready`.
+        bridge.errors.BridgeError: the CLI is not there, the driver can't be loaded.
+    """
+    settings = ready(folder, wanted, env)
+    busy(folder)
+    told = list(settings.notices)
+    agents_env, wrong = environment.of_agent(folder.project, settings, env)
+    told += wrong
+    live = settings.live or (wanted.live and settings.output_format == "json")
+    loop = loop_settings(
+        folder,
+        settings,
+        env=agents_env,
+        live=live,
+        max_iterations=wanted.max_iterations,
+        max_seconds=wanted.max_seconds,
+        promise=wanted.promise,
+        caps=wanted.caps,
+    )
+    if wanted.timeout is not None:
+        loop = replace(loop, timeout=wanted.timeout)
+    if live and settings.output_format == "text":
+        source = settings.sources["output_format"]
+        told.append(f"{source.name} {source.where} is text; live output needs json, which is taken")
+
+    def opened(driver: LoopDriver, name: str, shown: str, version: str = "") -> FrankbriaLoop:
+        for line in told:
+            tell(line)
+        return FrankbriaLoop(folder, replace(settings, notices=tuple(told)), loop, driver, name, shown, version)
+
+    if wanted.driver is None:
+        claude = ClaudeCommands(settings, folder.project, agents_env)
+        find_program(claude.words, cwd=folder.project, env=agents_env)
+        version = "" if settings.dry_run else installed_version(claude.words, folder.project, agents_env)
+        if is_older(version, settings.claude_min_version):
+            least = settings.claude_min_version
+            told.append(f"{settings.code_cmd} is {version}, older than CLAUDE_MIN_VERSION {least}; it may still do")
+        yield opened(claude, "claude", settings.code_cmd, version)
+        return
+    from bridge.setups.frankbria.drivers import about_settings, load
+
+    with load(wanted.driver, folder, settings, wanted.extra, agents_env) as script:
+        told += about_settings(settings, script)
+        shown = f"{script.display_name()} (driver {script.script})"
+        yield opened(script, f"driver {script.script.stem}", shown)

@@ -1,0 +1,128 @@
+"""Settings of a project's loop: where each value comes from, and what is wrong with any of them.
+
+Precedence, for every key: command line, environment (internal name, then public one), ``.ralphrc``, default. In
+the original the file is stronger than most options and some of the environment (traps F1, F2, F36).
+A variable that is set and empty is as if it were not set.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bridge.setups.dot_ralph.common import CommonSettings
+from bridge.setups.dot_ralph.keys import as_text, look_up, read_value, refuse_values
+from bridge.setups.dot_ralph.signs import RC
+from bridge.setups.frankbria.keys import ELSEWHERE, KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.keys import GivenOption, RcEntry, ValueSource
+    from bridge.setups.frankbria.rc import RcScript
+
+_NAMES = frozenset(name for key in KEYS for name in (key.name, key.alias, key.in_file) if name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrankbriaSettings(CommonSettings):
+    """What a loop runs with. Fields are described in :data:`bridge.setups.frankbria.keys.KEYS`.
+
+    Attributes:
+        exported: what ``.ralphrc`` puts into the agent's environment.
+    """
+
+    code_cmd: str
+    model: str
+    effort: str
+    max_tokens_per_hour: int
+    auto_update: bool
+    shell_init_file: str
+    optional_sections: str
+    notifications: bool
+    backup: bool
+    show_tool_args: bool
+    dry_run: bool
+    live: bool
+    test_loops: int
+    done_signals: int
+    sandbox: str
+    github_issue: str
+    provider: str
+    exported: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def output_decline(self) -> int:
+        """Percent by which output may shrink; 100: any, where nobody has set it: the original never looks."""
+        given = self.sources["cb_output_decline_threshold"].kind != "default"
+        return self.cb_output_decline_threshold or 100 if given else 100
+
+    def shown(self) -> tuple[tuple[str, str, str], ...]:
+        """Return name, value and origin of each setting, for people."""
+        return self.table(KEYS)
+
+    def shell_globals(self, folder: Folder) -> dict[str, str]:
+        """Return the globals that a driver may read, by the names that it knows them under."""
+        found = {name: as_text(getattr(self, key.field)) for key in KEYS for name in (key.name, key.alias) if name}
+        return found | {
+            "CLAUDE_PERMISSION_MODE": "default",  # the original asks for no other
+            "RALPH_DIR": folder.shown,
+            "RALPHRC_FILE": RC,
+            "LOG_DIR": f"{folder.shown}/logs",
+        }
+
+
+def resolve(
+    folder: Folder, *, env: Mapping[str, str], rc: RcScript, options: Mapping[str, GivenOption] | None = None
+) -> FrankbriaSettings:
+    """Decide every setting.
+
+    Args:
+        folder: the loop's folder.
+        env: the environment.
+        rc: the settings file, from :func:`bridge.setups.frankbria.rc.read`.
+        options: what the command line says, by field of :class:`FrankbriaSettings`.
+
+    Raises:
+        ConfigurationError: values that can't be used; names all of them, each with its source.
+    """
+    entries = dict(rc.entries)
+    for key in KEYS:  # the internal name counts in the file, too; the public one is mapped over it
+        if key.alias and key.alias in entries:
+            entries.setdefault(key.in_file, entries[key.alias])
+    notices = [*rc.notices, *_likely_typos(rc.entries)]
+    problems: list[str] = []
+    values: dict[str, Any] = {}
+    sources: dict[str, ValueSource] = {}
+    for key in KEYS:
+        given, sources[key.field] = look_up(key, options or {}, env, entries, RC)
+        values[key.field], told = read_value(key, given, sources[key.field])
+        if told and key.kind.lenient:
+            notices.append(f"{told}; {as_text(values[key.field])} is taken")
+        elif told:
+            problems.append(told)
+    refuse_values(problems)
+    values["prompt_file"] = _prompt(values["prompt_file"], sources["prompt_file"], folder)
+    exported = {name: value for name, value in rc.exported.items() if name not in _NAMES}
+    return FrankbriaSettings(**values, exported=exported, sources=sources, notices=tuple(notices))
+
+
+def _prompt(given: str, source: ValueSource, folder: Folder) -> str:
+    """A file's PROMPT_FILE counts from the project, else (as the template says of it) from the loop's folder."""
+    if not given:
+        return f"{folder.shown}/PROMPT.md"
+    inside = folder / given
+    if source.kind == "file" and not (folder.project / given).exists() and inside.exists():
+        return folder.name_of(inside)
+    return given
+
+
+def _likely_typos(entries: Mapping[str, RcEntry]) -> list[str]:
+    """Name what is nearly a setting: others are variables of the file's own."""
+    told = []
+    for name, entry in entries.items():
+        if name not in _NAMES | ELSEWHERE and (close := difflib.get_close_matches(name, _NAMES, 1, 0.85)):
+            told.append(f"{RC} line {entry.line}: {name} is no setting; did you mean {close[0]}?")
+    return told

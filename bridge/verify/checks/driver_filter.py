@@ -1,0 +1,247 @@
+"""driver_stream_filter: what a person sees of a run in live mode."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from bridge.verify.harms import WRONG_DISPLAY
+from bridge.verify.model import INFO, WARNING
+from bridge.verify.recordings import Comparison, Recording, compare, recordings, recordings_of
+from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
+from bridge.verify.shapes import LEARNED, kind, learned_compared, lines_of, reads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.stream.jq import Filter
+    from bridge.verify.probe import DriverProbe
+    from bridge.verify.subject import Subject
+
+FILTER = "driver_stream_filter"
+_PARTIAL = "--include-partial-messages"
+# Objects that some CLI may print one day, and what isn't an object at all.
+STRANGE = (
+    b"{}",
+    b'{"type":null}',
+    b'{"type":"rb.never.heard.of","text":"rb-unknown","message":"rb-unknown","part":{"text":"rb-unknown"}}',
+    b'{"type":"rb.never.heard.of","message":{"content":[{"type":"image","text":"rb-unknown"}]}}',
+    b'{"kind":"rb-unknown","event":{"delta":{"text":"rb-unknown"}},"item":{"text":"rb-unknown"}}',
+)
+NO_OBJECTS = (b"null", b"42", b'"rb-unknown"', b"[]", b'["rb-unknown"]', b"true")
+
+
+@behaviour("RB134", "The stream filter is a jq program", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
+def filter_compiles(subject: Subject) -> Iterator[Problem]:
+    """The loop hands it to ``jq -j``. A program that does not compile shows nothing at all, and ends the pipe
+    that the agent writes into.
+
+    Bad:  driver_stream_filter() { echo 'select(.type == "text" | .text'; }
+    Good: driver_stream_filter() { echo 'select(.type == "text") | .text'; }
+    """
+    probe = subject.driver
+    answer = probe.answer(FILTER) if probe.own(FILTER) else None
+    if answer is None or answer.trouble:
+        return
+    if not answer.text.strip():
+        yield Problem("it prints nothing", expected="a jq program, at least: empty")
+    elif isinstance(program := probe.filter(), str):
+        detail = program.split("jq says:")[-1].split("next:")[0]
+        yield Problem(f"it does not compile: {said(detail)}")
+
+
+def _run(program: Filter, recording: Recording) -> Comparison:
+    shown = b"".join(program.stream(recording.lines)).decode(errors="replace")
+    return learned_compared(shown, recording) if recording.name == LEARNED else compare(shown, recording)
+
+
+def _filter(subject: Subject) -> tuple[DriverProbe, Filter] | None:
+    probe = subject.driver
+    if (
+        probe.truth("driver_supports_live_output") is not True
+        or (program := probe.filter()) is None
+        or isinstance(program, str)
+    ):
+        return None
+    return probe, program
+
+
+def _expected(probe: DriverProbe) -> list[Recording]:
+    """What its CLI prints in live mode, today's shape first; empty for a CLI that isn't known."""
+    found = recordings_of(known.cli[0] if (known := probe.known()) is not None else probe.cli())
+    if found and found[0].name.startswith("claude"):
+        # Whether there are partial messages is up to the command.
+        partial = _PARTIAL in probe.live_argv()
+        found = [r for r in found if (r.name == "claude") is partial]
+    return found
+
+
+@behaviour("RB135", "The filter shows what the assistant says", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
+def filter_shows_text(subject: Subject) -> Iterator[Problem]:
+    """The filter is all that a person sees of a run that takes half an hour. It is run here on recorded events of
+    its CLI (of today's version first); every text has to be there, with its line breaks.
+
+    Warning: only the line breaks differ.
+
+    Bad:  echo 'select(.type == "message") | .text'      # the CLI calls it "agent_message"
+    Good: echo 'select(.item.type? == "agent_message") | .item.text + "\\n"'
+    """
+    if (found := _filter(subject)) is None:
+        return
+    probe, program = found
+    expected = _expected(probe)
+    if not expected:
+        if _fitting(program):
+            return
+        if (learned := probe.learned()) is None:
+            yield from _nothing_fits(program)
+            return
+        expected = [learned]
+    verdict = _run(program, expected[0])
+    if verdict.missing:
+        share = "some of what" if len(verdict.missing) < len(expected[0].texts) else "nothing of what"
+        missing = "does not show " + said(verdict.missing[0]) if share.startswith("some") else "shows nothing of"
+        yield Problem(f"on the events of {expected[0].name} it {missing}" + " what is said" * (share[0] == "n"))
+    elif verdict.broken:
+        yield Problem(f"the text is cut into pieces: {said(verdict.broken[0])}")
+
+
+def _fitting(program: Filter) -> list[tuple[Recording, Comparison]]:
+    """For a CLI that isn't known: recordings of others of which it shows every text."""
+    verdicts = [(recording, _run(program, recording)) for recording in recordings().values()]
+    return [(recording, verdict) for recording, verdict in verdicts if verdict.shows]
+
+
+def _nothing_fits(program: Filter) -> Iterator[Problem]:
+    verdicts = [_run(program, recording) for recording in recordings().values()]
+    if any(verdict.broken and not verdict.missing for verdict in verdicts):
+        yield Problem("the text is shown with its line breaks changed")
+        return
+    if _fails_on_all(program):
+        return  # said by RB137
+    picked = [line for shape, line in lines_of(reads(program.program), "rb") if kind(shape) in ("says", "ends")]
+    before = program.errors
+    shown = b"".join(program.stream(picked)).strip()
+    if not shown and program.errors > before:
+        yield Problem(f"jq reports an error for every event that it picks: {said(program.last_error or '')}")
+    elif program.program.strip() != "empty":
+        raise CannotTell("nobody has recorded what its CLI prints, and the filter doesn't tell", "what it shows")
+
+
+def _raw(program: Filter) -> str:
+    """A whole event that it shows, for a CLI that isn't known: of the types that the program itself names."""
+    words = dict.fromkeys(re.findall(r'"([A-Za-z][\w.-]*)"', program.program), None)
+    for word in [*words, "text"]:
+        event = {"type": word, "kind": word, "event": word, "role": "assistant", "text": "rb-text"}
+        shown = b"".join(program.stream([json.dumps(event).encode()])).decode(errors="replace").strip()
+        if shown.startswith("{") and '"rb-text"' in shown:
+            return shown
+    return ""
+
+
+@behaviour("RB136", "The filter shows nothing else", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
+def filter_shows_nothing_else(subject: Subject) -> Iterator[Problem]:
+    """Thoughts, the prompt, the output of tools and the final summary, which repeats the text, drown what the
+    assistant says. A line that names the tool in use is fine.
+
+    Warning: of a CLI without recordings.
+
+    Bad:  echo '.. | .text? // empty'
+    Good: echo 'select(.type == "assistant") | .message.content[]? | select(.type == "text") | .text'
+    """
+    if (found := _filter(subject)) is None:
+        return
+    probe, program = found
+    expected = _expected(probe)
+    known = bool(expected)
+    if not known:
+        fitting = _fitting(program)
+        if not any(verdict.nothing_else for _, verdict in fitting):
+            expected = [recording for recording, _ in fitting[:1]]
+        if (learned := probe.learned()) is not None:
+            expected.append(learned)
+        elif not fitting and (raw := _raw(program)):
+            yield Problem(f"it shows events as they are: {said(raw)}", expected="their text", severity=WARNING)
+    for recording in expected:
+        verdict = _run(program, recording)
+        if not verdict.nothing_else:
+            severity = None if known or verdict.leaked or verdict.repeated else WARNING
+            yield Problem(f"on the events of {recording.name} it shows {_too_much(verdict)}", severity=severity)
+            return
+
+
+_WHAT = {"rb-prompt-echo": "the prompt", "rb-tool-output": "the output of tools", "rb-thought": "thoughts"}
+
+
+def _too_much(verdict: Comparison) -> str:
+    if verdict.repeated:
+        return f"{said(verdict.repeated[0])} twice"
+    what = " and ".join(_WHAT[word] for word in verdict.leaked if word in _WHAT)
+    return f"{what} ({said(' '.join(verdict.leaked))})" if what else said(" ".join(verdict.leaked) or verdict.extra)
+
+
+@behaviour("RB137", "The filter survives events that it doesn't know", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
+def filter_survives(subject: Subject) -> Iterator[Problem]:
+    """CLIs add events with every version. What the filter does not know it has to pass over: no output, and no
+    error of jq in the middle of the display.
+
+    Warning: of events that are rare.
+    Info: of what is no event.
+
+    Bad:  echo '.message.content[] | .text'              # an error for each event without a message
+    Good: echo 'select(.type == "assistant") | .message.content[]? | .text? // empty'
+    """
+    if (found := _filter(subject)) is None:
+        return
+    _, program = found
+    identity = program.program.strip() == "."
+    for lines, object_like in ((STRANGE, True), (NO_OBJECTS, False)):
+        before = program.errors
+        shown = b"".join(program.stream(lines)).decode(errors="replace")
+        failed = program.errors - before
+        if object_like and failed >= len(lines) and _fails_on_all(program):
+            yield Problem(f"jq reports an error for every event: {said(program.last_error or '')}")
+            return
+        if shown.strip() and not identity:
+            yield Problem(
+                f"for events that it can't know it shows {said(shown)}",
+                severity=None if object_like or "rb-unknown" in shown else WARNING,
+            )
+            return
+        if failed:
+            what = "unknown events" if object_like else "lines that are JSON but not an object"
+            yield Problem(
+                f"jq reports an error for {what}: {said(program.last_error or '')}",
+                severity=WARNING if object_like else INFO,
+            )
+            return
+
+
+def _fails_on_all(program: Filter) -> bool:
+    lines = [line for recording in recordings().values() for line in recording.lines]
+    lines += [line for _, line in lines_of(reads(program.program), "rb")]
+    before = program.errors
+    return not b"".join(program.stream(lines)).strip() and program.errors - before > 0.8 * len(lines)
+
+
+@behaviour("RB138", "The filter works line by line", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
+def filter_by_line(subject: Subject) -> Iterator[Problem]:
+    """The events arrive one by one, and each has to be shown when it arrives. A program that wants all of them
+    (``--slurp``, ``inputs``) shows nothing until the agent has ended, or nothing ever.
+
+    Bad:  echo '[inputs] | map(select(.type == "text")) | .[].text'
+    Good: echo 'select(.type == "text") | .text'
+    """
+    if (found := _filter(subject)) is None:
+        return
+    probe, program = found
+    if words := program.host_words & {"input", "inputs", "halt", "halt_error"}:
+        yield Problem(f"it uses {', '.join(sorted(words))}")
+        return
+    for recording in _expected(probe) or list(recordings().values()):
+        if _run(program, recording).missing:
+            whole = b"[" + b",".join(line.strip() for line in recording.lines) + b"]"
+            if compare(program.apply(whole).decode(errors="replace"), recording).shows:
+                yield Problem("it wants all events in one array")
+                return

@@ -1,0 +1,250 @@
+"""driver_prepare_live_command: the command that prints events while it runs."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from bridge.contract import driver_contract
+from bridge.verify.checks.driver_command import prompt_text
+from bridge.verify.command_line import beyond, is_option
+from bridge.verify.harms import CHANGES_THE_LOOP, WRONG_COMMAND, WRONG_DISPLAY
+from bridge.verify.model import INFO, WARNING
+from bridge.verify.probe import Build, DriverProbe
+from bridge.verify.recordings import compare, recordings
+from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bridge.verify.probe.driver import LiveCommand
+    from bridge.verify.subject import Subject
+
+HOOK = "driver_prepare_live_command"
+CONTEXT = 'Loop #2.  It\'s "json" now: $(x) *\nsecond line --output-format json'
+
+
+def _live(subject: Subject) -> tuple[DriverProbe, Build] | None:
+    probe = subject.driver
+    if not probe.own(HOOK) or probe.truth("driver_supports_live_output") is not True or not probe.argv(Build()):
+        return None
+    return probe, Build(
+        context=CONTEXT, session=probe.session() or "", resume="true", tools="Read,Bash(git *)", mode="acceptEdits"
+    )
+
+
+@behaviour("RB130", "The live command is filled in", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
+def live_is_filled(subject: Subject) -> Iterator[Problem]:
+    """In live mode the loop runs LIVE_CMD_ARGS. It has to begin with the same program as the command that it is
+    made from.
+
+    Warning: it prints something.
+
+    Bad:  driver_prepare_live_command() { local LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}"); }
+    Good: driver_prepare_live_command() { LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}"); }
+    """
+    if (found := _live(subject)) is None or (live := found[0].live(Build())) is None:
+        return
+    answer, command, *_ = live
+    if answer.trouble:
+        return
+    if answer.status:
+        yield Problem(f"it returns {answer.status}", expected="0")
+    if answer.stdout:
+        yield Problem(f"it prints {said(answer.stdout)}", severity=WARNING)
+    if not isinstance(answer.value, list) or not answer.value:
+        yield Problem("LIVE_CMD_ARGS is empty")
+    elif answer.value[0] != command[0]:
+        yield Problem(f"it begins with {said(answer.value[0])}", expected=f"{command[0]}, as the command does")
+
+
+@behaviour("RB131", "The live command is a copy: CLAUDE_CMD_ARGS stays", DRIVER, hook=HOOK, harm=CHANGES_THE_LOOP)
+def command_stays(subject: Subject) -> Iterator[Problem]:
+    """The loop falls back to the ordinary command when live mode can't be had, and logs it. A hook that works on
+    the array itself leaves the live flags in it.
+
+    Bad:  CLAUDE_CMD_ARGS+=("--verbose"); LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}")
+    Good: LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}" "--verbose")
+    """
+    if (found := _live(subject)) is None or (live := found[0].live(found[1])) is None:
+        return
+    _, before, after, _ = live
+    if before != after:
+        moved = [a for a in after if a not in before] or [a for a in before if a not in after]
+        yield Problem(f"it changes CLAUDE_CMD_ARGS: {said(' '.join(moved))}")
+
+
+@behaviour("RB132", "The live command keeps what the command has", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
+def live_keeps(subject: Subject) -> Iterator[Problem]:
+    """How the output is printed is replaced, and nothing else: prompt, context, session, permissions and model have
+    to be the same. What the prompt or the context say must not change because the word json is in them, an argument
+    with blanks stays one argument, and an option and its value stay together.
+
+    Info: a context that is the word json.
+
+    Bad:  LIVE_CMD_ARGS=(${CLAUDE_CMD_ARGS[@]/json/stream-json})
+    Good:
+        for arg in "${CLAUDE_CMD_ARGS[@]}"; do
+            [[ "$arg" == json ]] && arg=stream-json
+            LIVE_CMD_ARGS+=("$arg")
+        done
+    """
+    if (found := _live(subject)) is None or (live := found[0].live(found[1])) is None:
+        return
+    probe, case = found
+    if live.result.trouble or not live.argv:
+        return
+    problem = next(_changed(probe, case, live), None)
+    # A prompt that looks like an option may stand behind a --, where nothing may be added.
+    dashed = Build(prompt=".ralph/PROMPT dash.md")
+    if problem is None and (other := probe.live(dashed)) is not None and other.argv:
+        problem = next(_changed(probe, dashed, other), None)
+    if problem is not None:
+        yield problem
+        return
+    # A context may be the very word that is looked for; where it is part of the prompt, it isn't alone.
+    short = probe.live(Build(context="json", output=None))
+    if short is not None and short.argv is not None and short.argv.count("json") < short.command.count("json"):
+        yield Problem(
+            "a context that is only the word json is changed",
+            hint="change the argument behind --output-format only",
+            severity=INFO,
+        )
+
+
+_OUTPUT = re.compile(
+    r"json|format|output|stream|text|quiet|silent|batch|print|verbose|plain|raw|colou?r|progress|result|last|log|pretty"
+    r"|event|summary|-[oqsvf]$|--no-",
+    re.IGNORECASE,
+)
+"""Options that say how the output is printed, and values of such."""
+
+
+def _changed(probe: DriverProbe, case: Build, live: LiveCommand) -> Iterator[Problem]:
+    """What of the command isn't in the live command any more, or not in its place."""
+    batch, received = probe.received(case), live.received
+    texts = {"the prompt": prompt_text(probe, case), "the context": case.context, "the session id": case.session}
+    given = {what: text for what, text in texts.items() if text}
+    for what, text in given.items():
+        before, after = batch.count(text), received.count(text)
+        if before and not after:
+            yield Problem(f"{what} is lost or changed")
+        elif after > before:
+            yield Problem(f"{what} is in it more than once")
+    yield from _lost_words(batch.line, received.line, tuple(given.values()))
+    values = {*beyond(batch.line, probe.line(Build()) or [])} - {case.context, "--"}
+    for option, value in pairwise(batch.line):
+        at = received.line.index(value) if value in received.line else 0
+        if (
+            is_option(option)
+            and not is_option(value)
+            and value in values
+            and at
+            and received.line[at - 1] != option
+        ):
+            yield Problem(f"{option} and its value are no longer side by side")
+
+
+def _lost_words(batch: Sequence[str], live: Sequence[str], texts: Sequence[str]) -> Iterator[Problem]:
+    replaced = any(not is_option(word) and not _is_output(word, live) for word in beyond(live, batch))
+    for word in beyond(batch, live):
+        if any(text in word for text in texts):
+            continue  # a request, or code for another shell: what is in it has been looked for
+        if re.search(r"\s", word):
+            yield Problem(f"this argument is lost or changed: {said(word)}")
+        elif not _is_output(word, batch) and (is_option(word) or not replaced):
+            yield Problem(f"{said(word)} is lost")
+
+
+def _is_output(word: str, line: Sequence[str]) -> bool:
+    """Whether the word, or the option that it is a value of, says how the output is printed."""
+    if _OUTPUT.search(word):
+        return True
+    before = line[list(line).index(word) - 1]
+    return not is_option(word) and is_option(before) and _OUTPUT.search(before) is not None
+
+
+_FORMAT = re.compile(r"(--(?:output-)?format|--output|-o)(?:=(.*))?", re.DOTALL)
+_EVENTS = re.compile(r"stream|event|ndjson|jsonl|delta", re.IGNORECASE)
+_WHOLE = re.compile(r"(?:claude|cursor-agent|gemini|qwen|droid|goose)(?:-|$)")
+"""CLIs whose ``json`` is one document at the end, and which have another word for events."""
+
+
+@behaviour("RB139", "The live command prints events", DRIVER, hook=HOOK, harm=WRONG_DISPLAY)
+def live_prints_events(subject: Subject) -> Iterator[Problem]:
+    """The command that is run when nobody watches prints one document when it is done. The live command has to ask
+    for events instead, or the filter has nothing to show until the end.
+
+    Bad:  LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]/--output-format json/--output-format stream-json}")
+    Good: for a in "${CLAUDE_CMD_ARGS[@]}"; do [[ "$a" == json ]] && a=stream-json; LIVE_CMD_ARGS+=("$a"); done
+    """
+    probe = subject.driver
+    if probe.known() is not None or not probe.own("driver_stream_filter"):
+        return
+    if probe.truth("driver_supports_live_output") is not True:
+        return
+    live = probe.live(Build())
+    line = probe.line(Build()) or [] if live is None else live.received.line
+    format_ = _format(line)
+    if format_ is None or not line:
+        return
+    name = os.path.basename(line[0])
+    if any(_EVENTS.search(word) for word in (format_, *filter(is_option, line))):
+        if name == "claude" and format_ == "stream-json" and "--verbose" not in line:
+            yield Problem("claude refuses stream-json without --verbose", expected="--verbose as well")
+        return
+    if format_ in ("text", "plain", "markdown", "md"):
+        yield Problem(f"it asks for {format_}, and the filter reads events")
+    elif format_ == "json":
+        if any(name in known.cli for known in driver_contract().drivers.values() if known.live == "passthrough"):
+            return
+        means_to = _EVENTS.search(probe.functions().get(HOOK, "")) is not None
+        if _WHOLE.match(name) or means_to or ("--output-format" in line and _reads_as_claude(probe)):
+            yield Problem("it asks for json, as the ordinary command does", expected="events, such as stream-json")
+        else:
+            raise CannotTell(f"{name} isn't known", f"whether {name} prints events when it is asked for json")
+
+
+def _format(line: Sequence[str]) -> str | None:
+    """What is asked for; the last option counts."""
+    found = None
+    for word, following in pairwise([*line, ""]):
+        if (match := _FORMAT.fullmatch(word)) is not None:
+            found = following if match[2] is None else match[2]
+    return found
+
+
+def _reads_as_claude(probe: DriverProbe) -> bool:
+    """Whether its filter is one for the events that claude, and others like it, call stream-json."""
+    program = probe.filter()
+    if program is None or isinstance(program, str):
+        return False
+    return any(
+        compare(b"".join(program.stream(recording.lines)).decode(errors="replace"), recording).shows
+        for recording in recordings().values()
+        if recording.name.startswith(("claude", "cursor"))
+    )
+
+
+@behaviour("RB133", "Nothing stale from an earlier live command", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
+def live_is_fresh(subject: Subject) -> Iterator[Problem]:
+    """The hook is called once per iteration in the same shell. Appending to LIVE_CMD_ARGS without emptying it
+    first makes every command longer than the last.
+
+    Bad:  for arg in "${CLAUDE_CMD_ARGS[@]}"; do LIVE_CMD_ARGS+=("$arg"); done
+    Good:
+        LIVE_CMD_ARGS=()
+        for arg in "${CLAUDE_CMD_ARGS[@]}"; do LIVE_CMD_ARGS+=("$arg"); done
+    """
+    if (found := _live(subject)) is None:
+        return
+    probe, loaded = found
+    first = probe.live(Build())
+    if first is None or first[0].trouble or not isinstance(first[0].value, list):
+        return
+    probe.live_again(loaded)
+    again = probe.live_again(Build())
+    if again is not None and again[1] == first[1] and again[0].value != first[0].value:
+        yield Problem("an earlier live command changes this one")

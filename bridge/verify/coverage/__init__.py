@@ -1,0 +1,8 @@
+"""Coverage: which commands of a script, and which of its branches, the probe's observations reached."""
+
+from __future__ import annotations
+
+from bridge.verify.coverage.reached import coverage_of
+from bridge.verify.coverage.trace import noted, tracing
+
+__all__ = ["coverage_of", "noted", "tracing"]

@@ -1,0 +1,110 @@
+"""What ran, put beside what could have run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bridge.verify.coverage.units import outline_of, squeezed
+from bridge.verify.model import Branch, Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bridge.verify.coverage.trace import Ran
+    from bridge.verify.coverage.units import Branching, Unit
+    from bridge.verify.facts import Reading
+
+_REDIRECTION = re.compile(r"\d*[<>&]|\Z")
+
+
+def coverage_of(reading: Reading, ran: Mapping[Ran, int]) -> Coverage:
+    """The coverage of a script.
+
+    Args:
+        reading: its syntax trees.
+        ran: what bash told of.
+    """
+    outline = outline_of(tree.root_node for tree in reading.trees)
+    hits, doubtful = _hits(outline.units, ran)
+    for number in sorted(outline.behind, reverse=True):  # a loop over nothing was passed all the same
+        hits[number] = max(hits[number], hits[outline.behind[number]])
+    unknown = frozenset(number for number in doubtful if not hits[number])
+    lines: dict[int, int] = {}
+    for number, unit in enumerate(outline.units):
+        if number not in unknown:
+            lines[unit.line] = max(lines.get(unit.line, 0), hits[number])
+    sites = enumerate(outline.branchings)
+    return Coverage(
+        tuple(sorted(lines.items())),
+        tuple(branch for site, each in sites for branch in _branches(site, each, hits, unknown)),
+        tuple((each.name, each.line, hits[each.first]) for each in outline.functions),
+        tuple(name for name, _, _ in reading.unread),
+        any(re.match(r"(?:builtin)?trap\b.*DEBUG$", squeezed(each.text)) for each in ran),
+    )
+
+
+def _hits(units: Sequence[Unit], ran: Mapping[Ran, int]) -> tuple[Counter[int], set[int]]:
+    """How often each unit ran; and the units of which that isn't known, because they look alike."""
+    by_line: dict[int, list[int]] = {}
+    by_text: dict[str, list[int]] = {}
+    for number, unit in enumerate(units):
+        by_text.setdefault(unit.text, []).append(number)
+        for line in range(unit.line, unit.end + 1):
+            by_line.setdefault(line, []).append(number)
+    hits: Counter[int] = Counter()
+    doubtful: set[int] = set()
+    for each, times in ran.items():
+        text = squeezed(each.text)
+        here = by_line.get(each.line, [])
+        begun = [number for number in here if units[number].line == each.line]
+        found = _exact(begun, units, text) or _exact(here, units, text)
+        found = found or _anywhere(by_text, text) or _alike(begun, units, text) or _alike(here, units, text)
+        if len(found) == 1:
+            hits[found[0]] += times
+        else:
+            doubtful.update(found)
+    return hits, doubtful
+
+
+def _exact(numbers: Iterable[int], units: Sequence[Unit], text: str) -> list[int]:
+    """Those with this text, but for redirections, which bash prints behind all words."""
+    return [
+        number
+        for number in numbers
+        if text.startswith(units[number].text) and _REDIRECTION.match(text, len(units[number].text))
+    ]
+
+
+def _anywhere(by_text: Mapping[str, list[int]], text: str) -> list[int]:
+    """The only one with this text: of what runs in ``$( )`` and ``<( )``, bash tells some line or other."""
+    found = by_text.get(text, [])
+    return found if len(found) == 1 else []
+
+
+def _alike(numbers: Iterable[int], units: Sequence[Unit], text: str) -> list[int]:
+    """Those whose text begins most like this one: bash prints some words in another form, such as ``$'...'``."""
+    common = {number: _common(units[number].text, text) for number in numbers}
+    longest = max(common.values(), default=0)
+    return [number for number in common if common[number] == longest] if longest >= min(3, len(text)) else []
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _branches(site: int, each: Branching, hits: Mapping[int, int], unknown: frozenset[int]) -> list[Branch]:
+    passed = None if each.before is None or each.before in unknown else hits[each.before]
+    reached = None if passed is None else bool(passed)
+    counts = [None if arm.first is None or arm.first in unknown else hits[arm.first] for arm in each.arms]
+    found = [
+        Branch(each.line, site, arm.label, taken, reached) for arm, taken in zip(each.arms, counts, strict=True)
+    ]
+    if each.rest:
+        known = passed is not None and None not in counts
+        rest = max(0, (passed or 0) - sum(count or 0 for count in counts)) if known else None
+        found.append(Branch(each.line, site, each.rest, rest, reached))
+    return found

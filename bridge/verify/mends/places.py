@@ -1,0 +1,95 @@
+"""Where in a script something stands, told by its syntax tree; and changes of these places.
+
+A place that isn't sure gives no change: where a function is defined twice, where the grammar didn't understand the
+text, or where what it read isn't what the script holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.verify.model import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from bridge.verify.subject import Subject
+
+STATEMENTS = frozenset(("program", "compound_statement", "do_group", "else_clause", "case_item", "subshell"))
+"""Nodes whose children are commands, one after the other."""
+
+
+def text(node: Node) -> str:
+    """The source of a node."""
+    return (node.text or b"").decode("utf-8", "surrogateescape")
+
+
+def within(node: Node, *types: str) -> Iterator[Node]:
+    """The nodes of these types in a node, in the order of the text; not those of functions defined in it."""
+    for child in node.named_children:
+        if child.type in types:
+            yield child
+        if child.type != "function_definition":
+            yield from within(child, *types)
+
+
+class Places:
+    """The places of one script."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.source = subject.source
+        # A tree of what was masked may have moved the text behind it.
+        self.roots = [
+            tree.root_node for tree in subject.reading.trees if tree.root_node.end_byte <= len(subject.source)
+        ]
+
+    def function(self, name: str) -> Node | None:
+        """The only definition of a function, if its body is ``{ ... }``."""
+        found = [
+            node
+            for root in self.roots
+            for node in (*within(root, "function_definition"),)
+            if (head := node.child_by_field_name("name")) is not None and text(head) == name
+        ]
+        body = found[0].child_by_field_name("body") if len(found) == 1 else None
+        known = body is not None and body.type == "compound_statement" and body.children[0].type == "{"
+        return found[0] if known and self.sure(found[0]) else None
+
+    def sure(self, node: Node) -> bool:
+        """Whether the script holds at this place what the grammar has read."""
+        return node.text == self.source[node.start_byte : node.end_byte]
+
+    def replaced(self, start: int, end: int, by: str) -> Edit:
+        """The change of a part of the script."""
+        return Edit(start, end, self._place(start), self._place(end), by)
+
+    def inserted(self, at: int, code: str) -> Edit:
+        """The change that puts something in."""
+        return self.replaced(at, at, code)
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        begin = self.source.rfind(b"\n", 0, offset) + 1
+        column = len(self.source[begin:offset].decode("utf-8", "surrogateescape"))
+        return self.source.count(b"\n", 0, offset) + 1, column + 1
+
+    def indent(self, node: Node) -> str | None:
+        """The blanks before a node that is the first in its line; None when it isn't."""
+        begin = self.source.rfind(b"\n", 0, node.start_byte) + 1
+        before = self.source[begin : node.start_byte]
+        return None if before.strip() else before.decode()
+
+    def first(self, function: Node) -> Node | None:
+        """The first command of a function."""
+        body = function.child_by_field_name("body")
+        children = [] if body is None else body.named_children
+        return next((child for child in children if child.type != "comment"), None)
+
+    def at_the_beginning(self, function: Node, code: str) -> Edit | None:
+        """A command put in front of all others of a function."""
+        first = self.first(function)
+        if first is None:
+            return None
+        indent = self.indent(first)
+        return self.inserted(first.start_byte, f"{code}; " if indent is None else f"{code}\n{indent}")

@@ -1,0 +1,137 @@
+"""Mends are tried before anybody sees them: on a copy of the script, where they may make nothing worse."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.files import write_atomic
+from bridge.verify.model import CheckOutcome, Mend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from bridge.verify.model import CheckResult, Edit, Finding, Fix, Severity
+
+    Again = Callable[[Path], Sequence[CheckResult]]
+
+
+class _Verdict(NamedTuple):
+    """What a verification came to. found: how many of what. unknown: codes of checks that could not tell."""
+
+    found: Counter[tuple[str, Severity, str | None]]
+    unknown: frozenset[str]
+
+    def worse(self, later: _Verdict) -> bool:
+        """Whether a later verification finds anything new. What could not be told before isn't new."""
+        new = {code for code, _, _ in later.found - self.found}
+        return bool((new | later.unknown) - self.unknown)
+
+    def gone(self, later: _Verdict) -> Counter[str]:
+        """How many findings of each check a later verification doesn't have any more."""
+        return Counter(code for code, _, _ in (self.found - later.found).elements())
+
+
+def _verdict(results: Iterable[CheckResult]) -> _Verdict:
+    kept = list(results)
+    found = Counter((each.code, each.severity, each.hook) for result in kept for each in result.findings)
+    return _Verdict(found, frozenset(result.code for result in kept if result.outcome is CheckOutcome.UNKNOWN))
+
+
+def offered(path: Path, source: bytes, findings: Sequence[Finding], again: Again) -> Mend | None:
+    """The fixes of these findings that can be made together, and after which nothing is worse; None for none.
+
+    Args:
+        path: the script.
+        source: what it holds.
+        findings: of one verification of it.
+        again: verifies a script; all that it finds, consequences included.
+    """
+    together: list[Fix] = []
+    left = 0
+    for fix in dict.fromkeys(finding.fix for finding in findings if finding.fix is not None):
+        if _apart(fix, together):
+            together.append(fix)
+        else:
+            left += 1
+    if not together:
+        return None
+
+    def verdict(fixes: Sequence[Fix]) -> _Verdict:
+        with _copy(path, applied(source, fixes)) as copy:
+            return _verdict(again(copy))
+
+    kept = _kept(findings, together, verdict)
+    if not kept:
+        return None
+    fixed = tuple(next(finding for finding in findings if finding.fix == fix) for fix in kept)
+    return Mend(source, applied(source, kept), fixed, left)
+
+
+def _kept(
+    findings: Sequence[Finding], together: Sequence[Fix], verdict: Callable[[Sequence[Fix]], _Verdict]
+) -> list[Fix]:
+    before, after = verdict(()), verdict(together)
+    wanted = Counter(finding.code for finding in findings if finding.fix in together)
+    if not before.worse(after) and wanted <= before.gone(after):
+        return list(together)
+    kept: list[Fix] = []
+    for fix in together:  # one of them is to blame
+        after = verdict([*kept, fix])
+        if not before.worse(after) and before.gone(after):
+            kept.append(fix)
+            before = after
+    return kept
+
+
+def _apart(fix: Fix, others: Iterable[Fix]) -> bool:
+    """Whether a fix touches nothing that one of the others changes; the very same edit is fine."""
+    edits = {edit for other in others for edit in other.edits}
+    return not any(_overlap(mine, edit) for mine in fix.edits for edit in edits if mine != edit)
+
+
+def _overlap(one: Edit, other: Edit) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def applied(source: bytes, fixes: Iterable[Fix]) -> bytes:
+    """The script with these fixes, which must be apart from each other."""
+    edits = sorted(dict.fromkeys(edit for fix in fixes for edit in fix.edits), key=lambda edit: edit[:2])
+    for edit in reversed(edits):
+        source = source[: edit.start] + edit.text.encode("utf-8", "surrogateescape") + source[edit.end :]
+    return source
+
+
+@contextmanager
+def _copy(path: Path, source: bytes) -> Iterator[Path]:
+    """A script with other contents, in a folder that looks like its own: what it sources from there is found."""
+    real = path.absolute()
+    with tempfile.TemporaryDirectory(prefix="rb-mend-") as root:
+        folder = Path(root, real.parent.name or "root")
+        folder.mkdir()
+        for place, like in ((folder, real.parent), (Path(root), real.parent.parent)):
+            with suppress(OSError):  # what can't be seen here can't be sourced either
+                for name in os.listdir(like):
+                    if name != real.name and not os.path.lexists(place / name):
+                        os.symlink(like / name, place / name)
+        copy = folder / real.name
+        copy.write_bytes(source)
+        copy.chmod(real.stat().st_mode & 0o777)
+        yield copy
+
+
+def write(path: Path, mend: Mend) -> Mend:
+    """The mend, written to its script: at once or not at all, and only if the script is still what was verified."""
+    try:
+        if path.read_bytes() != mend.before:
+            return mend._replace(refused="the file has changed meanwhile; verify it again")
+        if not os.access(path, os.W_OK):
+            return mend._replace(refused="the file may not be written")
+        write_atomic(path, mend.after)
+    except OSError as error:
+        return mend._replace(refused=f"the file can't be written: {error.strerror}")
+    return mend._replace(written=True)

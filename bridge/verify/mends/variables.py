@@ -1,0 +1,117 @@
+"""Mends that are about variables: declared local, begun anew, kept as they were."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bridge.verify.facts.usage import filled_by, literal
+from bridge.verify.mends.places import text, within
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from bridge.verify.mends.places import Places
+    from bridge.verify.model import Edit
+    from bridge.verify.registry import Problem
+    from bridge.verify.subject import Subject
+
+
+def declared_local(subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+    """A global that a function leaves behind, declared local there; not one that others may want to have."""
+    name = problem.about
+    found = [
+        function
+        for function in subject.facts.functions
+        if any(write.name == name and write.line == problem.line for write in function.writes)
+    ]
+    if len(found) != 1 or not found[0].known or not _is_its_own(subject, name, found[0].name):
+        return None
+    node = places.function(found[0].name)
+    if node is None or not _written_first(node, name):
+        return None
+    declaration = _declaration(places, node)
+    if declaration is not None:
+        return [places.inserted(declaration.end_byte, f" {name}")]
+    edit = places.at_the_beginning(node, f"local {name}")
+    return None if edit is None else [edit]
+
+
+def _is_its_own(subject: Subject, name: str, function: str) -> bool:
+    """Whether nobody else can read what the function leaves in a variable."""
+    facts = subject.facts
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    lines = subject.source.decode(errors="replace").splitlines()
+    for other in (*facts.functions, facts.top):
+        if other.name == function or (other.name and name in other.local):
+            continue
+        body = "\n".join(lines[other.line - 1 : other.end_line]) if other.name else ""
+        hidden = (other.dynamic or not other.known) and word.search(body)
+        if hidden or any(read.name == name for read in other.reads):
+            return False
+    return facts.top.known and not facts.top.dynamic
+
+
+_HANDS_ON = ("export", "readonly", "declare", "typeset")
+
+
+def _written_first(function: Node, name: str) -> bool:
+    """Whether the function sets a variable before it reads it, for itself, and no text that runs later names it."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    written: int | None = None
+    for node in within(function, *_WRITES, "command", "declaration_command", "string", "raw_string"):
+        if node.type == "declaration_command" and text(node).split()[0] in _HANDS_ON and word.search(text(node)):
+            return False
+        if node.type == "command" and text(node).split()[0] in ("trap", "eval", "let") and word.search(text(node)):
+            return False
+        position = _sets(node, name)
+        if position is not None and (written is None or position < written):
+            written = position
+    reads = [
+        node.start_byte for node in within(function, "variable_name") if text(node) == name and not _is_target(node)
+    ]
+    return written is not None and all(position >= written for position in reads)
+
+
+_WRITES = ("variable_assignment", "for_statement")
+
+
+def _sets(node: Node, name: str) -> int | None:
+    """Where a node has set the variable anew; None when it doesn't."""
+    if node.type == "variable_assignment":
+        target = node.child_by_field_name("name")
+        plain = target is not None and text(target) == name and any(child.type == "=" for child in node.children)
+        return node.end_byte if plain else None
+    if node.type == "for_statement":
+        target, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+        return body.start_byte if target is not None and body is not None and text(target) == name else None
+    if node.type == "command":
+        words = [text(child) for child in node.named_children if "redirect" not in child.type]
+        words = [word for word in words if "=" not in word.split("$")[0] or word.startswith("-")]
+        if words and name in filled_by(literal(words[0]) or "", tuple(words[1:])).names:
+            return node.end_byte
+    return None
+
+
+def _is_target(node: Node) -> bool:
+    """Whether a name stands there to be set."""
+    parent = node.parent
+    if parent is None or parent.type not in _WRITES:
+        return False
+    field = "name" if parent.type == "variable_assignment" else "variable"
+    return parent.child_by_field_name(field) == node
+
+
+def _declaration(places: Places, function: Node) -> Node | None:
+    """The last ``local`` without options with which a function begins."""
+    found: Node | None = None
+    node = places.first(function)
+    while node is not None and node.type in ("declaration_command", "comment"):
+        if node.type == "declaration_command":
+            words = [text(child) for child in node.children]
+            if words[0] != "local":
+                break
+            if not any(word.startswith("-") for word in words[1:]):
+                found = node
+        node = node.next_named_sibling
+    return found

@@ -1,0 +1,124 @@
+"""``ralph-bridge report``, on runs of every kind of setup, and on records that people or crashes have made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from bridge.loop.history import RunHistory
+from bridge.loop.turn_records import TurnRecord, TurnRecords
+from bridge.report import jsons, markdown, text
+from bridge.report.model import Commit, Report, Run, read_report
+from bridge.setups.overview import LoopPlace
+from tests.setups.conftest import setup as setup
+
+if TYPE_CHECKING:
+    from tests.setups.conftest import Setup
+
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "report.schema.json").read_text())
+EVIL = "<img src=x onerror=alert(1)> | *b* \x1b[31m\n[l](javascript:1) `c` @you"
+
+
+def _reported(setup: Setup, *words: str) -> dict[str, Any]:
+    done = setup.run("report", "--format", "json", "--setup", setup.kind, *words)
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMA, format_checker=jsonschema.FormatChecker())
+    return document
+
+
+def test_a_run_is_told_alike_in_every_setup(setup: Setup) -> None:
+    setup.loop(2)
+    report = _reported(setup)
+    assert report["setup"] == setup.kind
+    (run,) = report["runs"]
+    expected = {"turn_count": 2, "failures": {}, "tokens": 30, "cost_usd": 0.5, "refused": []}
+    assert {name: run[name] for name in expected} == expected
+    subjects = [each["subject"] for each in run["commits"] if each["subject"].startswith("turn ")]
+    assert subjects == ["turn 1", "turn 2"]
+    assert {"made-1", "made-2"} <= {each["path"] for each in run["files"]}
+    assert run["state"] == "incomplete"
+    assert run["reason"] in ("max_iterations", "max iterations reached")
+    shown = setup.run("report", "--setup", setup.kind).stdout
+    for words in ("30\n", "$0.50", "success", "turn 1", "made-1", "incomplete: "):
+        assert words in shown
+    assert max(map(len, shown.splitlines()[2:-1])) <= 80
+
+
+def test_one_run_by_its_id_and_all_of_them(setup: Setup) -> None:
+    setup.loop(1)
+    setup.loop(1)
+    runs = _reported(setup, "--all")["runs"]
+    assert len(runs) == 2
+    assert _reported(setup)["runs"] == runs[1:]
+    assert _reported(setup, "--run", runs[0]["run"])["runs"] == runs[:1]
+    unknown = setup.run("report", "--setup", setup.kind, "--run", "nothing")
+    assert unknown.returncode == 2
+    assert "no run begins with 'nothing'" in unknown.stderr
+
+
+def test_without_a_run_there_is_a_next_step(setup: Setup) -> None:
+    refused = setup.run("report", "--setup", setup.kind)
+    assert refused.returncode == 2
+    assert "no loop has run here yet\n  next: " in refused.stderr
+
+
+def _loop(folder: Path) -> LoopPlace:
+    return LoopPlace("plain", folder, folder / ".ralph")
+
+
+def _turn(number: int, **changes: Any) -> TurnRecord:
+    return replace(TurnRecord(number, 1000.0 + number, 1.0, "success"), **changes)
+
+
+def test_a_killed_run_has_its_turns_and_no_end(tmp_path: Path) -> None:
+    logs = tmp_path / ".ralph" / "logs"
+    RunHistory(logs, run_id="1-a", tool="driver x").began(1000.0, "", (0, 3))
+    TurnRecords(logs, run_id="1-a", tool="driver x").write(_turn(1))
+    with open(logs / "turns.jsonl", "a") as file:
+        file.write('not json\n[]\n{"run": "1-a", "turn": 2, "other": 1}\n{"torn')
+    (run,) = read_report(_loop(tmp_path)).runs
+    assert (run.state, run.ended, len(run.turns), run.plans) == ("killed", 1002.0, 1, ((0, 3), None))
+    assert "0 of 3 were done at the beginning" in text.render(read_report(_loop(tmp_path)))
+
+
+def test_turns_of_an_older_release_are_a_run_of_which_little_is_known(tmp_path: Path) -> None:
+    TurnRecords(tmp_path / ".ralph" / "logs", run_id="1-a", tool="agent amp").write(_turn(1, input_tokens=5))
+    report = read_report(_loop(tmp_path))
+    (run,) = report.runs
+    assert (run.state, run.tool, run.commits) == ("unknown", "agent amp", None)
+    assert jsons.document(report)["runs"][0]["tokens"] == 5
+
+
+@pytest.fixture
+def evil(tmp_path: Path) -> Report:
+    turn = _turn(1, result="failed", error=EVIL, refused=(EVIL,), log=EVIL)
+    run = Run("1-a", EVIL, 1.0, 2.0, "incomplete", EVIL, EVIL, (turn,), commits=(Commit("abc", EVIL),), files=())
+    return Report(tmp_path, "plain", (run,), tmp_path)
+
+
+def test_what_an_agent_wrote_is_text_in_markdown(evil: Report) -> None:
+    shown = markdown.render(evil)
+    assert "<img" not in shown
+    assert "\x1b" not in shown
+    assert "@you" not in shown
+    assert "[l](" not in shown
+    assert all(line.count(" | ") == 1 for line in shown.splitlines() if line.startswith(("| outcome", "| refused")))
+
+
+def test_what_an_agent_wrote_can_t_move_a_terminal_s_cursor(evil: Report) -> None:
+    assert all(sign.isprintable() or sign == "\n" for sign in text.render(evil))
+
+
+def test_ten_thousand_turns_are_listed_in_part_and_counted_in_full(tmp_path: Path) -> None:
+    turns = tuple(_turn(number, input_tokens=1) for number in range(1, 10_001))
+    report = Report(tmp_path, "plain", (Run("1-a", turns=turns, ended=1.0),), tmp_path)
+    shown = text.render(report)
+    assert "... and 9950 earlier turns" in shown
+    assert "10,000" in shown
+    assert len(jsons.document(report)["runs"][0]["turns"]) == 10_000

@@ -1,0 +1,103 @@
+"""Who isn't there is told: commands and webhooks, in every kind of setup; nothing of that disturbs the loop."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.errors import ConfigurationError
+from bridge.loop.notify import read_notify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.setups.conftest import Setup
+
+
+def _told(setup: Setup) -> list[dict[str, Any]]:
+    path = setup.folder.parent / "told"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+TELL = 'cat >> ../told; echo >> ../told; echo "$RALPH_EVENT $RALPH_REASON" >> ../words'
+
+
+def test_a_command_gets_the_end_as_json_and_in_its_environment(setup: Setup) -> None:
+    setup.run(*setup.words(2), "--notify", TELL)
+    (notice,) = _told(setup)
+    expected = {
+        "schema": 1,
+        "event": "ended",
+        "project": str(setup.folder),
+        "turns": 2,
+        "failures": 0,
+        "cost_usd": 0.5,
+    }
+    assert {name: notice[name] for name in expected} == expected
+    assert (setup.folder.parent / "words").read_text() == f"ended {notice['reason']}\n"
+
+
+def test_only_what_is_asked_for_is_told_and_a_cap_is_an_end(setup: Setup) -> None:
+    setup.run(*setup.words(1), "--notify", TELL, "--notify-on", "limit,cap")
+    assert _told(setup) == []
+    setup.run(*setup.words(9), "--notify", TELL, "--notify-on", "limit,cap", "--max-cost", "0.2")
+    assert [(notice["event"], notice["reason"]) for notice in _told(setup)] == [("cap", "max_cost")]
+
+
+class _Hook(BaseHTTPRequestHandler):
+    got: list[dict[str, Any]]
+    slow = 0.0
+
+    def do_POST(self) -> None:
+        time.sleep(self.slow)
+        self.got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_arguments: object) -> None:
+        """Silence."""
+
+
+@pytest.fixture
+def hook() -> Iterator[tuple[str, type[_Hook]]]:
+    handler = type("Hook", (_Hook,), {"got": []})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/secret-path", handler
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_webhook_of_the_environment_gets_the_same(setup: Setup, hook: tuple[str, type[_Hook]]) -> None:
+    url, handler = hook
+    done = setup.run(*setup.words(1), RALPH_BRIDGE_NOTIFY=f"{url}\n{TELL}\n")
+    assert handler.got == _told(setup)
+    assert [notice["event"] for notice in handler.got] == ["ended"]
+    assert "secret-path" not in done.stdout + done.stderr + setup.told()
+
+
+def test_an_address_that_fails_fails_no_loop_and_keeps_its_secret(setup: Setup) -> None:
+    done = setup.run(*setup.words(1), "--notify", "http://127.0.0.1:9/secret-path", "--notify", "exit 3")
+    assert done.returncode == (0 if setup.kind == "ralph-loop" else 1)
+    assert "secret-path" not in done.stdout + done.stderr + setup.told()
+
+
+def test_addresses_come_from_a_file_and_bad_ones_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "to").write_text("# nobody\nhttps://example.org/x\n\nnotify-me --now\n")
+    assert read_notify({}, [f"@{tmp_path / 'to'}"]).addresses == ("https://example.org/x", "notify-me --now")
+    for given, on, said in (
+        (["@/nowhere"], (), "/nowhere"),
+        (["true"], ["end"], "--notify-on end: expected some of ended, limit"),
+        (["tgram://token/secret"], (), "apprise"),
+    ):
+        with pytest.raises(ConfigurationError, match=said) as refused:
+            read_notify({}, given, on)
+        assert "token/secret" not in str(refused.value)
