@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -30,6 +31,7 @@ ALLOWED_SKIPS: tuple[str, ...] = (
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
 
 _SYSTEM = shutil.which("bash")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 
 
 def listed() -> list[str]:
@@ -100,6 +102,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             f"{shown['sound', False]} false alarms on {shown['sound', True] + shown['sound', False]} sound scripts"
         )
         terminalreporter.write_line(f"mutation score of verify: {score}; {alarms}")
+
+
+@pytest.fixture(autouse=True)
+def _same_signals() -> Iterator[None]:
+    """What a test leaves ignored is ignored by every process that later tests start: they would wait for ever."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    yield
+    after = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    assert after == before
 
 
 @pytest.fixture

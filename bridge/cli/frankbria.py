@@ -7,6 +7,7 @@ import select
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from bridge.errors import BridgeError, ConfigurationError
 from bridge.resources import as_given, os_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from bridge.loop.events import LoopEvent
     from bridge.setups.dot_ralph.folder import Folder
@@ -94,10 +95,20 @@ def _act(folder: Folder, words: Sequence[str], given: RalphArguments) -> int:
         promise=own.get("completion-promise"),
         sandboxed=given.sandboxed,
     )
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # a closed terminal ends no loop: its log is enough
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with guarded():
+    with _ignoring_hangups(), guarded():
         return _monitor(folder, words, wanted) if given.monitor else _run(folder, wanted, quiet=given.quiet)
+
+
+@contextmanager
+def _ignoring_hangups() -> Iterator[None]:
+    """A closed terminal ends no loop here, as in the original: its log is enough."""
+    before = signal.getsignal(signal.SIGHUP)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def _queue(words: Sequence[str]) -> int:
