@@ -10,6 +10,11 @@ def iso(now: float) -> str:
     return datetime.fromtimestamp(int(now), UTC).isoformat()
 
 
+def iso_precise(now: float) -> str:
+    """Return UTC to the millisecond: ``2026-01-02T03:04:05.678+00:00``."""
+    return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")
+
+
 def local(now: float) -> str:
     """Return local time: ``2026-01-02 03:04:05``."""
     return datetime.fromtimestamp(now).strftime("%Y-%m-%d %H:%M:%S")

@@ -45,7 +45,7 @@ ROOMS: dict[str, str] = {
     "verify": "facts, probes, checks, mends, reports; `diff/` of two versions; `gherkin/` runs the features",
     "drift": "a script compared with the CLI of this machine",
     "setups": "existing installations, a module each in a visible dict",
-    "report": "what a run was: read from its records, told as text, Markdown, JSON",
+    "report": "what a run was: read from its records, told as text, Markdown, JSON, HTML",
     "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
     "demo": "the throwaway project and the stand-ins for the CLIs",
     "cli": "click commands: the only place that prints",

@@ -10,7 +10,7 @@ from bridge.cli._options import choose_loop, loop_option, project_folder, projec
 from bridge.cli._terminal import guarded, say, write
 from bridge.errors import ConfigurationError
 
-FORMATS = {"text": "text", "md": "markdown", "json": "jsons"}
+FORMATS = {"text": "text", "md": "markdown", "json": "jsons", "html": "html"}
 """Format to the module of :mod:`bridge.report` that renders it."""
 
 

@@ -157,6 +157,10 @@ class Repository:
         """Give the commit that is checked out; '' before the first."""
         return self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text
 
+    def branch(self) -> str:
+        """Give the name of the branch that is checked out; '' without one."""
+        return self.run("symbolic-ref", "--quiet", "--short", "HEAD").text
+
     def look(self) -> TreeState | None:
         """Look at HEAD and at all that differs from it; None when git can't be asked."""
         done = self.run("--no-optional-locks", *_STATUS)

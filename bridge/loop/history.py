@@ -35,9 +35,9 @@ class RunHistory:
         self._path = folder / FILE
         self._run, self._tool = run_id, tool
 
-    def began(self, now: float, head: str, plan: Progress) -> None:
-        """It begins, at this commit ('' without one), with so many tasks done and so many in all."""
-        self._write("began", now, tool=self._tool, head=head, plan=plan)
+    def began(self, now: float, head: str, branch: str, plan: Progress) -> None:
+        """It begins, at this commit and on this branch ('' without one), so many tasks done and so many in all."""
+        self._write("began", now, tool=self._tool, head=head, branch=branch, plan=plan)
 
     def waited(self, reason: str, detail: str, began: float, seconds: float) -> None:
         """It has waited."""
@@ -49,5 +49,5 @@ class RunHistory:
         self._write("ended", now, **facts, head=head, plan=plan)
 
     def _write(self, event: str, at: float, **facts: object) -> None:
-        line = {"schema": 1, "run": self._run, "event": event, "at": timestamps.iso(at), **facts}
+        line = {"schema": 1, "run": self._run, "event": event, "at": timestamps.iso_precise(at), **facts}
         append_line(self._path, to_json(line, compact=True), max_bytes=MOST_BYTES, keep=KEPT)

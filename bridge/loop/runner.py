@@ -122,7 +122,8 @@ class _Loop(Generic[S, O]):
             self.records = TurnRecords(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
             self.tally = Tally(self.settings.caps, self.active.spent)
             self.history = RunHistory(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
-            self.history.began(self._now(), self.repository.head(), self.store.progress())
+            head, branch = self.repository.head(), self.repository.branch()
+            self.history.began(self._now(), head, branch, self.store.progress())
             try:
                 try:
                     yield from map(Notice, notices)
@@ -340,6 +341,7 @@ class _Loop(Generic[S, O]):
             committed=changes.committed if changes else None,
             log=os.path.relpath(turn.request.logs.for_people, self.settings.project),
             refused=outcome.analysis.denied_commands if outcome.analysis else (),
+            plan=self.store.progress(),
         )
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bridge import timestamps
 from bridge.loop.caps import NOTHING
@@ -23,6 +23,7 @@ MOST_BYTES = 8 * 1024 * 1024
 KEPT = 2
 
 Result = Literal["success", "failed", "timeout", "limit", "interrupted"]
+RESULTS: tuple[str, ...] = get_args(Result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class TurnRecord:
         session: the session that it left behind, or None.
         files_changed: None: nobody looked.
         refused: tools that it was refused, each ``Tool`` or ``Bash(command)``.
+        plan: tasks done and tasks in all after it; None: there is no plan.
         committed: HEAD moved, be it by a checkpoint of the loop's; None: nobody looked.
         log: what it printed, relative to the project; '' where nothing is kept.
         input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
@@ -61,6 +63,7 @@ class TurnRecord:
     cached_tokens: float | None = None
     cost_usd: float | None = None
     refused: tuple[str, ...] = ()
+    plan: tuple[int, int] | None = None
 
 
 def begun(turn: int, began: float, log: Path, project: Path) -> TurnRecord:
@@ -183,6 +186,6 @@ class TurnRecords:
         Raises:
             bridge.errors.ProjectUnusable: the file can't be written.
         """
-        times = {"began": timestamps.iso(record.began), "seconds": round(record.seconds, 3)}
+        times = {"began": timestamps.iso_precise(record.began), "seconds": round(record.seconds, 3)}
         line = {**self._head, **asdict(record), **times}
         append_line(self._path, to_json(line, compact=True), max_bytes=MOST_BYTES, keep=KEPT)

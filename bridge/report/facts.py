@@ -21,6 +21,7 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
     totals = run.totals
     yield "outcome", plain(f"{run.state}{_because(run)}")
     yield "tool", plain(run.tool) or UNKNOWN
+    yield "branch", UNKNOWN if run.branch is None else plain(run.branch) or "none"
     yield "began", timestamps.local(run.began)
     yield "ended", UNKNOWN if run.ended is None else timestamps.local(run.ended)
     yield "duration", duration(run.seconds)

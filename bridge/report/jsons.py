@@ -34,6 +34,7 @@ def _run(run: Run) -> dict[str, Any]:
     return {
         "run": run.id,
         "tool": run.tool or None,
+        "branch": run.branch,
         "state": run.state,
         "reason": run.reason or None,
         "detail": run.detail or None,
@@ -58,7 +59,8 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _turn(turn: TurnRecord) -> dict[str, Any]:
-    return asdict(turn) | {"began": timestamps.iso(turn.began), "refused": list(turn.refused)}
+    values = asdict(turn) | {"began": timestamps.iso(turn.began), "refused": list(turn.refused)}
+    return values | {"tasks": _plan(values.pop("plan"))}
 
 
 def _plan(counts: tuple[int, int] | None) -> dict[str, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +13,7 @@ from bridge.git.repository import find_repository
 from bridge.git.tree import parse_numstat
 from bridge.loop import history, turn_records
 from bridge.loop.standing import standing
-from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord
+from bridge.loop.turn_records import NO_TURNS, RESULTS, Totals, TurnRecord
 from bridge.records import usable
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from bridge.git.tree import FileStat
     from bridge.setups.overview import LoopPlace
 
-_COMMITS = 500
+_FIELDS = tuple(each.name for each in fields(TurnRecord))
+_AMOUNTS = ("files_changed", "input_tokens", "output_tokens", "cached_tokens", "cost_usd")
 
 
 class Wait(NamedTuple):
@@ -54,6 +56,7 @@ class Run:
         reason, detail: why it ended, a word and a sentence; ''.
         turns: in their order.
         waits: likewise.
+        branch: that it began on; None: not known, '': none.
         heads: commits at which it began and ended; None: not known, '': there was none.
         plans: tasks done and tasks in all, at its beginning and at its end; None: no plan, or not known.
         commits: what was committed meanwhile, or None.
@@ -69,6 +72,7 @@ class Run:
     detail: str = ""
     turns: tuple[TurnRecord, ...] = ()
     waits: tuple[Wait, ...] = ()
+    branch: str | None = None
     heads: tuple[str | None, str | None] = (None, None)
     plans: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
     commits: tuple[Commit, ...] | None = None
@@ -167,18 +171,14 @@ def _runs(logs: Path) -> list[Run]:
         else:
             found[run_id] = _with_event(found.get(run_id) or Run(run_id), line, at)
     turns: dict[str, list[TurnRecord]] = {}
-    known = {each.name for each in fields(TurnRecord)}
     for line in _lines(logs / turn_records.FILE):
-        record = {name: value for name, value in line.items() if name in known}
-        record["began"] = timestamps.parse_iso(record.get("began")) or 0.0
-        record["refused"] = tuple(map(str, record.get("refused") or ()))
         run_id = str(line.get("run"))
-        try:
-            turns.setdefault(run_id, []).append(TurnRecord(**record))
-        except TypeError:
+        turn = _turn(line)
+        if turn is None:
             continue  # a line that isn't ours
+        turns.setdefault(run_id, []).append(turn)
         if run_id not in found:  # of a release that kept no history
-            found[run_id] = Run(run_id, str(line.get("tool") or ""), record["began"])
+            found[run_id] = Run(run_id, str(line.get("tool") or ""), turn.began)
     runs = [
         replace(run, turns=tuple(turns.get(run.id, ())), waits=tuple(waits.get(run.id, ())))
         for run in found.values()
@@ -188,10 +188,11 @@ def _runs(logs: Path) -> list[Run]:
 
 def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:
     head = line.get("head") if isinstance(line.get("head"), str) else None
-    plan = line.get("plan")
-    counts = (int(plan[0]), int(plan[1])) if isinstance(plan, list) and len(plan) == 2 else None
+    counts = _counts(line.get("plan"))
     if line.get("event") == "began":
-        return replace(run, tool=str(line.get("tool")), began=at, heads=(head, None), plans=(counts, None))
+        branch = line.get("branch") if isinstance(line.get("branch"), str) else None
+        tool = str(line.get("tool"))
+        return replace(run, tool=tool, began=at, branch=branch, heads=(head, None), plans=(counts, None))
     return replace(
         run,
         ended=at,
@@ -201,6 +202,36 @@ def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:
         heads=(run.heads[0], head),
         plans=(run.plans[0], counts),
     )
+
+
+def _turn(line: dict[str, Any]) -> TurnRecord | None:
+    """Read a turn leniently; None: it isn't one. The agent may have written to the file, too."""
+    record: dict[str, Any] = {name: line.get(name) for name in _FIELDS}
+    if not all(record[name] is None or _is_amount(record[name]) for name in _AMOUNTS):
+        return None
+    if not (isinstance(record["turn"], int) and _is_amount(record["seconds"]) and record["result"] in RESULTS):
+        return None
+    refused = record["refused"] if isinstance(record["refused"], list) else ()
+    return TurnRecord(
+        **record
+        | {name: str(record[name]) for name in ("error", "session") if record[name] is not None}
+        | {
+            "began": timestamps.parse_iso(record["began"]) or 0.0,
+            "refused": tuple(map(str, refused)),
+            "plan": _counts(record["plan"]),
+            "log": str(record["log"] or ""),
+        }
+    )
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
+
+
+def _counts(plan: object) -> tuple[int, int] | None:
+    if isinstance(plan, list) and len(plan) == 2 and all(isinstance(each, int) for each in plan):
+        return plan[0], plan[1]
+    return None
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -246,7 +277,7 @@ def _with_git(run: Run, project: Path) -> Run:
     if after in ("", before):
         return replace(run, commits=(), files=())
     span = [f"{before}..{after}"] if before else [after]
-    log = repository.run("log", "-z", f"--max-count={_COMMITS}", "--reverse", "--format=%h%x09%s", *span, "--")
+    log = repository.run("log", "-z", "--reverse", "--format=%h%x09%s", *span, "--")
     changed = repository.run(
         "diff", "--numstat", "-z", "--no-ext-diff", before or repository.empty_tree(), after, "--"
     )

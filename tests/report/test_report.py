@@ -78,7 +78,7 @@ def _turn(number: int, **changes: Any) -> TurnRecord:
 
 def test_a_killed_run_has_its_turns_and_no_end(tmp_path: Path) -> None:
     logs = tmp_path / ".ralph" / "logs"
-    RunHistory(logs, run_id="1-a", tool="driver x").began(1000.0, "", (0, 3))
+    RunHistory(logs, run_id="1-a", tool="driver x").began(1000.0, "", "main", (0, 3))
     TurnRecords(logs, run_id="1-a", tool="driver x").write(_turn(1))
     with open(logs / "turns.jsonl", "a") as file:
         file.write('not json\n[]\n{"run": "1-a", "turn": 2, "other": 1}\n{"torn')

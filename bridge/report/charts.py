@@ -1,0 +1,94 @@
+"""Charts as SVG for the HTML report: pygal draws them, the page's own style sheet colours them."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pygal
+from pygal.etree import etree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from xml.etree.ElementTree import Element
+
+_MOST = 240
+"""Points of a chart: more than its width in pixels shows nobody anything."""
+
+
+def growth(
+    points: Sequence[tuple[float, float]],
+    *,
+    title: str,
+    marks: Sequence[float],
+    clock: Callable[[float], str],
+    amount: Callable[[float], str],
+    most: float | None = None,
+) -> str:
+    """Draw what has grown over time, as an SVG element without script, style and request.
+
+    Args:
+        points: seconds since the epoch and the amount from then on, in their order.
+        title: what it shows, for who can't see it.
+        marks: times for the axis.
+        clock, amount: say a time and an amount in words.
+        most: the upper end of the scale; None: the largest amount.
+    """
+    steps = _steps(_thinned(points))
+    top = most or _round_up(max(value for _, value in steps))
+    chart = pygal.XY(
+        width=480,
+        height=230,
+        margin=6,
+        js=(),
+        show_dots=False,
+        show_legend=False,
+        include_x_axis=True,
+        range=(0, top),
+        xrange=(steps[0][0], steps[-1][0]),
+        x_labels=[mark for mark in marks if steps[0][0] <= mark <= steps[-1][0]],
+        y_labels=[0, top / 2, top],
+        x_value_formatter=clock,
+        value_formatter=amount,
+    )
+    chart.add(title, steps, fill=True)
+    chart.add(title, steps)  # the line: that of an area goes around it
+    root = chart.render_tree()
+    _strip(root)
+    root.attrib.pop("id", None)
+    root.set("role", "img")
+    root.set("aria-label", title)
+    drawn: str = etree.tostring(root, encoding="unicode")
+    return drawn
+
+
+def _round_up(amount: float) -> float:
+    """The next number that begins with 1, 2, 4, 6 or 8 and goes on with zeros."""
+    size = 10.0 ** math.floor(math.log10(amount)) if amount > 0 else 1.0
+    return next(size * digit for digit in (1, 2, 4, 6, 8, 10) if size * digit >= amount or digit == 10)
+
+
+def _strip(element: Element) -> None:
+    """Take out what is there for pygal's own script and style, and comments."""
+    for child in list(element):
+        if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] in ("defs", "script", "desc", "title"):
+            element.remove(child)
+        else:
+            _strip(child)
+
+
+def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The last point of each of so many equal parts of the time."""
+    began, ended = points[0][0], points[-1][0]
+    width = (ended - began) / _MOST or 1.0
+    last = {int((moment - began) / width): (moment, value) for moment, value in points}
+    return [points[0], *last.values()]
+
+
+def _steps(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of the stairs: an amount stays what it is until the next point."""
+    found = points[:1]
+    for (_, before), (moment, value) in pairwise(points):
+        found += [(moment, before), (moment, value)]
+    return found

@@ -1,0 +1,255 @@
+"""A report as one HTML file: no script, no request to anywhere, light and dark. What an agent wrote is escaped.
+
+It needs what ``ralph-bridge[report]`` brings along.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge import timestamps
+from bridge.errors import ConfigurationError
+from bridge.report import facts
+from bridge.report.time_line import Span, TimeLine, floor, lay_out, unit_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from bridge.loop.turn_records import TurnRecord
+    from bridge.report.model import Report, Run, Wait
+
+_LONGEST = 600
+"""Signs of an error that are shown; its log has all of them."""
+_MOST_FILES = 2000
+
+
+class Happening(NamedTuple):
+    """A turn or a wait: one of both is None."""
+
+    began: float
+    seconds: float
+    turn: TurnRecord | None
+    wait: Wait | None
+
+    @property
+    def kind(self) -> str:
+        """A turn's result, or ``wait``."""
+        return self.turn.result if self.turn else "wait"
+
+    @property
+    def words(self) -> str:
+        """What it was, in a line."""
+        at = f"{timestamps.clock(self.began)}, {facts.duration(self.seconds)}"
+        if self.turn:
+            return f"turn {self.turn.turn}, {at}: {self.turn.result}"
+        return f"waited, {at}: {facts.plain(self.wait.reason) if self.wait else ''}"
+
+    @property
+    def day(self) -> str:
+        """The day on which it began."""
+        return datetime.fromtimestamp(self.began).strftime("%A, %d %B %Y")
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A turn's cells in the table: see `_COLUMNS`."""
+        turn = self.turn
+        if turn is None:
+            return ()
+        return (
+            str(turn.turn),
+            timestamps.clock(turn.began),
+            facts.duration(turn.seconds),
+            turn.result,
+            *(facts.tokens(getattr(turn, name)) for name in _USED),
+            facts.money(turn.cost_usd),
+            facts.UNKNOWN if turn.files_changed is None else str(turn.files_changed),
+            facts.UNKNOWN if turn.plan is None else "{}/{}".format(*turn.plan),
+            facts.plain(turn.log),
+        )
+
+    @property
+    def more(self) -> str:
+        """Why a turn failed, and what it was refused; '' for most."""
+        turn = self.turn
+        if turn is None or not (turn.error or turn.refused):
+            return ""
+        error = facts.plain((turn.error or "")[:_LONGEST])
+        cut = " ..." if turn.error and len(turn.error) > _LONGEST else ""
+        status = f" (exit status {turn.status})" if turn.error and turn.status else ""
+        refused = f" Refused: {facts.plain(', '.join(turn.refused))}." if turn.refused else ""
+        return f"{error}{cut}{status}{refused}".strip()
+
+
+class Stretch(NamedTuple):
+    """What happened on a row of the time line; None: nobody knows."""
+
+    began: float
+    turns: int
+    failures: int
+    tokens: float | None
+    cost: float | None
+    done: tuple[int, int] | None
+
+
+class Chart(NamedTuple):
+    """A chart: its title, what it comes to in the end, and its SVG."""
+
+    title: str
+    total: str
+    svg: str
+
+
+def render(report: Report) -> str:
+    """Return the report as HTML.
+
+    Raises:
+        ConfigurationError: the extra isn't installed.
+    """
+    try:
+        import jinja2
+        from markupsafe import Markup
+
+        from bridge.report import charts
+    except ImportError as error:
+        raise ConfigurationError(
+            f"--format html takes {error.name}, which isn't installed\n"
+            "  next: pip install 'ralph-bridge[report]', or --format md"
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("bridge.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    for words in (facts.duration, facts.tokens, facts.money, facts.plain, timestamps.local, timestamps.clock):
+        environment.filters[words.__name__] = words
+
+    def draw(*arguments: Any, **options: Any) -> Markup:
+        return Markup(charts.growth(*arguments, **options))  # noqa: S704 - of numbers and our own words
+
+    template = environment.get_template("report.html")
+    runs = [_page(run, draw) for run in report.runs]
+    return template.render(report=report, runs=runs, columns=_COLUMNS, most_files=_MOST_FILES)
+
+
+_COLUMNS = ("turn", "began", "took", "result", "in", "out", "cached", "cost", "files", "plan", "log")
+
+
+def _page(run: Run, draw: Callable[..., str]) -> dict[str, Any]:
+    """What the template shows of a run."""
+    happenings = sorted(
+        [Happening(turn.began, turn.seconds, turn, None) for turn in run.turns]
+        + [Happening(wait.began, wait.seconds, None, wait) for wait in run.waits],
+        key=lambda each: each.began,
+    )
+    spans = [Span(place, each.began, each.seconds) for place, each in enumerate(happenings)]
+    line = lay_out(spans, run.began, run.ended or run.began)
+    kinds = [each.kind for each in happenings]
+    return {
+        "run": run,
+        "facts": dict(facts.rows(run)),
+        "totals": run.totals,
+        "used": {name: _sum(getattr(turn, name) for turn in run.turns) for name in _USED},
+        "happenings": happenings,
+        "kinds": {kind: kinds.count(kind) for kind in _KINDS if kind in kinds},
+        "line": line,
+        "label": _clock(line.mark, line.seconds),
+        "axis": _axis(line),
+        "stretches": _stretches(happenings, line),
+        "charts": list(_charts(run, happenings, draw)),
+    }
+
+
+_USED = ("input_tokens", "output_tokens", "cached_tokens")
+_KINDS = ("success", "failed", "timeout", "limit", "interrupted", "wait")
+
+
+def _charts(run: Run, happenings: Sequence[Happening], draw: Callable[..., str]) -> Iterator[Chart]:
+    """Draw what has grown; there is no chart of what nobody knows."""
+    ends = [(each.began + each.seconds, each.turn) for each in happenings if each.turn]
+    if not ends:
+        return
+    began = run.began or ends[0][0]
+    unit = unit_for((ends[-1][0] - began) / 4)
+    first, count = floor(began, unit), int((ends[-1][0] - began) // unit) + 2
+    axis = {"marks": [first + unit * number for number in range(count)], "clock": _clock(unit)}
+    amounts: tuple[tuple[str, Callable[[TurnRecord], float | None], Callable[[float | None], str]], ...] = (
+        ("Tokens", _tokens, facts.tokens),
+        ("Cost", lambda turn: turn.cost_usd, facts.money),
+    )
+    for title, amount, words in amounts:
+        told = [(moment, value) for moment, turn in ends if (value := amount(turn)) is not None]
+        if any(value for _, value in told):
+            sums = accumulate((value for _, value in told), initial=0.0)
+            points = list(zip((began, *(moment for moment, _ in told)), sums, strict=True))
+            lack = "" if len(told) == len(ends) else f", told by {len(told)} of {len(ends)} turns"
+            drawn = draw(points, title=f"{title} over time", amount=words, **axis)
+            yield Chart(title, f"{words(points[-1][1])}{lack}", drawn)
+    plans = [(moment, turn.plan) for moment, turn in ends if turn.plan is not None]
+    if plans:
+        before = run.plans[0] or plans[0][1]
+        points = [(began, float(before[0])), *((moment, float(plan[0])) for moment, plan in plans)]
+        most = max(before[1], *(plan[1] for _, plan in plans))
+        drawn = draw(points, title="Tasks done over time", amount=facts.tokens, most=most, **axis)
+        yield Chart("Plan", f"{plans[-1][1][0]} of {plans[-1][1][1]} tasks done", drawn)
+
+
+def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]:
+    """Add up what is in the charts, by the rows of the time line; a turn counts where it ended."""
+    rows: list[list[TurnRecord]] = [[] for _ in line.rows]
+    start = line.rows[0].began
+    for each in happenings:
+        if each.turn:
+            row = int((each.began + each.seconds - start) // line.seconds)
+            rows[min(max(row, 0), len(rows) - 1)].append(each.turn)
+    return [
+        Stretch(
+            row.began,
+            sum(turn.result != "limit" for turn in turns),
+            sum(turn.result in ("failed", "timeout") for turn in turns),
+            _sum(map(_tokens, turns)),
+            _sum(turn.cost_usd for turn in turns),
+            next((turn.plan for turn in reversed(turns) if turn.plan), None),
+        )
+        for row, turns in zip(line.rows, rows, strict=True)
+        if turns
+    ]
+
+
+def _tokens(turn: TurnRecord) -> float | None:
+    return _sum((turn.input_tokens, turn.output_tokens))
+
+
+def _sum(amounts: Any) -> float | None:
+    known = [each for each in amounts if each is not None]
+    return sum(known) if known else None
+
+
+def _clock(step: float, whole: float = 0) -> Callable[[float], str]:
+    """Say a time as precisely as marks `step` seconds apart need it; with the day where `whole` is long."""
+    time_of_day = "%H:%M:%S" if step < 60 else "%H:%M"
+    form = "%d %b" if step >= 86400 else f"%d %b {time_of_day}" if whole >= 86400 else time_of_day
+    return lambda moment: datetime.fromtimestamp(moment).strftime(form)
+
+
+def _axis(line: TimeLine) -> list[tuple[float, str]]:
+    """What stands below the rows: times below a single one, else how much later than the row's beginning it is."""
+    count = math.ceil(line.seconds / line.mark)
+    size, unit = next(
+        (size, unit) for size, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")) if line.mark >= size
+    )
+    clock = _clock(line.mark, line.seconds)
+    return [
+        (
+            number * line.step,
+            clock(line.rows[0].began + number * line.mark)
+            if len(line.rows) == 1
+            else f"+{number * line.mark / size:g} {unit}",
+        )
+        for number in range(count)
+        if number * line.step < 95 and not (count > 6 and number % 2)
+    ]

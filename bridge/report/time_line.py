@@ -1,0 +1,118 @@
+"""A run as a time line: rows of equal length, and on them what happened when. Pure."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_UNITS = (
+    *(1, 2, 5, 10, 20, 30),
+    *(_MINUTE * count for count in (1, 2, 5, 10, 15, 30)),
+    *(_HOUR * count for count in (1, 2, 3, 6, 12)),
+    *(_DAY * count for count in (1, 2, 7, 28, 364)),
+)
+"""Lengths of time, in seconds, that people count in."""
+_PER_ROW = 60
+"""Things on a row, on average: each is to be seen, and hit with a finger."""
+
+
+class Span(NamedTuple):
+    """Something that took time: its place in the list of what happened, when it began, and how long it took."""
+
+    place: int
+    began: float
+    seconds: float
+
+    @property
+    def ended(self) -> float:
+        """When it was over."""
+        return self.began + self.seconds
+
+
+class Piece(NamedTuple):
+    """The part of a span that lies on a row; left end and width in per cent of the row."""
+
+    place: int
+    left: float
+    width: float
+
+
+class Row(NamedTuple):
+    """A row: its first second and the first of the next one, since the epoch, and what lies on it."""
+
+    began: float
+    ended: float
+    pieces: tuple[Piece, ...]
+
+
+class TimeLine(NamedTuple):
+    """Rows of equal length, and the time between two marks, in seconds."""
+
+    rows: tuple[Row, ...]
+    mark: int
+
+    @property
+    def seconds(self) -> float:
+        """How long a row is."""
+        return self.rows[0].ended - self.rows[0].began
+
+    @property
+    def step(self) -> float:
+        """The time between two marks, in per cent of a row."""
+        return 100 * self.mark / self.seconds
+
+
+def lay_out(spans: Sequence[Span], began: float, ended: float) -> TimeLine:
+    """Choose rows for what happened, and put it there.
+
+    Args:
+        spans: in the order of their beginnings.
+        began, ended: of the whole, in seconds since the epoch.
+    """
+    first = min((began, *(span.began for span in spans[:1])))
+    last = max((ended, first + 1, *(span.ended for span in spans)))
+    most = math.ceil(len(spans) / _PER_ROW)
+    if most > 1:
+        length: float = unit_for((last - first) / most)
+        mark = unit_for(length / 8)
+        start = floor(first, mark)
+    else:
+        mark = unit_for((last - first) / 8)
+        start = floor(first, mark)
+        length = math.ceil((last - start) / mark) * mark
+    count = max(math.ceil((last - start) / length), 1)
+    pieces: list[list[Piece]] = [[] for _ in range(count)]
+    for span in spans:
+        for row, piece in _cut(span, start, length, count):
+            pieces[row].append(piece)
+    rows = tuple(
+        Row(start + number * length, start + (number + 1) * length, tuple(each))
+        for number, each in enumerate(pieces)
+    )
+    return TimeLine(rows, mark)
+
+
+def floor(moment: float, unit: int) -> float:
+    """The last full `unit` before a moment, on a local clock."""
+    ahead = (datetime.fromtimestamp(moment).astimezone().utcoffset() or datetime.min - datetime.min).total_seconds()
+    return (moment + ahead) // unit * unit - ahead
+
+
+def unit_for(seconds: float) -> int:
+    """The shortest of the lengths that people count in which is no shorter than that."""
+    return next((unit for unit in _UNITS if unit >= seconds), _UNITS[-1])
+
+
+def _cut(span: Span, start: float, length: float, count: int) -> Iterator[tuple[int, Piece]]:
+    first = min(max(int((span.began - start) // length), 0), count - 1)
+    last = min(max(int((span.ended - start) // length), first), count - 1)
+    for row in range(first, last + 1):
+        began = max(span.began - start - row * length, 0.0)
+        ended = min(span.ended - start - row * length, length)
+        if ended > began or row == first:
+            yield row, Piece(span.place, 100 * began / length, 100 * max(ended - began, 0.0) / length)
