@@ -67,7 +67,7 @@ def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, .
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Number of scripts to verify at a time.  [default: 1]",
+    help="Number of scripts to verify at a time.  [default: one per CPU, at most 4]",
 )
 @click.option("--static", is_flag=True, help="Run only the checks that don't run the scripts.")
 @click.option("--fix", is_flag=True,
@@ -128,9 +128,10 @@ def verify(
         options: dict[str, Any] = {
             "select": matching("--select", select),
             "ignore": matching("--ignore", ignore),
-            "jobs": jobs or 1,
             "static_only": static,
         }
+        if jobs is not None:
+            options["jobs"] = jobs
         if timeout is not None:
             options["timeout"] = timeout
         if fix:

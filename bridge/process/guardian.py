@@ -81,6 +81,11 @@ for pid in $list; do eval "rm -rf -- \"\$folder_$pid\""; done
 _lock = threading.Lock()
 _watched: dict[int, str] = {}
 _process: subprocess.Popen[bytes] | None = None
+_unclaimed: set[int] = set()
+"""Threads with a child that may have told the guardian of itself, and that was not given to `watch` yet: a guardian
+that was stopped meanwhile would end it."""
+_doubtful = False
+"""Whether the guardian may know a child that has ended before anybody learnt its pid."""
 
 
 def watch(pid: int, folder: str = "") -> None:
@@ -88,6 +93,7 @@ def watch(pid: int, folder: str = "") -> None:
     with _lock:
         _watched[pid] = folder
         _tell(f"+ {pid} {folder}\n")
+        _settle()
 
 
 @contextlib.contextmanager
@@ -96,12 +102,15 @@ def pipe(at_least: int = 0) -> Iterator[int]:
 
     The child is to write ``+ PID FOLDER`` and to close it. So there is no moment at which the host could be killed
     and the child not: as long as the child has not spoken, its copy keeps the guardian from seeing the end. The
-    block is to start the child, which is to be given to :func:`watch` then; where it raises, there is no child.
+    block is to start the child, which the same thread is to give to :func:`watch` then; where it raises, there is
+    no child.
 
     Args:
         at_least: the lowest number that the copy may have.
     """
+    global _doubtful
     with _lock:
+        _unclaimed.add(threading.get_ident())
         if _process is None:
             _start("")
         assert _process is not None
@@ -116,7 +125,8 @@ def pipe(at_least: int = 0) -> Iterator[int]:
         os.close(copy)  # first: the guardian waits for its end
         if not started:
             with _lock:
-                _renew()
+                _doubtful = True
+                _settle()
 
 
 @contextlib.contextmanager
@@ -137,7 +147,7 @@ def release(pid: int) -> None:
         _watched.pop(pid, None)
         if _process is None:
             return
-        if _watched:
+        if _watched or _unclaimed:
             _tell(f"- {pid}\n")
         else:
             _stop(f"- {pid}\n")
@@ -172,8 +182,13 @@ def _start(lines: str) -> None:
     _write(_process, lines)
 
 
-def _renew() -> None:
-    """Forget a child that may have announced itself, and has ended before anybody learnt its pid."""
+def _settle() -> None:
+    """This thread's child is known, or there is none. Doubts are settled once no other one is under way."""
+    global _doubtful
+    _unclaimed.discard(threading.get_ident())
+    if _unclaimed or not _doubtful:
+        return
+    _doubtful = False
     _stop("".join(f"- {pid}\n" for pid in _watched))
     if _watched:
         _start("".join(f"+ {pid} {folder}\n" for pid, folder in _watched.items()))
@@ -192,9 +207,11 @@ def _stop(line: str) -> None:
 
 def forget() -> None:
     """In a forked child: the guardian and the shells are the parent's."""
-    global _process, _lock
+    global _process, _lock, _doubtful
     _lock = threading.Lock()
     _watched.clear()
+    _unclaimed.clear()
+    _doubtful = False
     if _process is not None:
         assert _process.stdin is not None
         _process.stdin.close()

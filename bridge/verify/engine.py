@@ -6,6 +6,7 @@ goes wrong in a check of ours makes that check unknown, and the next script has 
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections import Counter
@@ -30,7 +31,6 @@ from bridge.verify.registry import CannotTell, NotApplicable, Problem, chosen, l
 from bridge.verify.subject import Subject, strain
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Sequence
 
     from bridge.verify.intake import GivenScript
@@ -69,7 +69,7 @@ def verify(
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    jobs: int = 1,
+    jobs: int | None = None,
     static_only: bool = False,
     bash: str | None = None,
     timeout: float | None = None,
@@ -82,7 +82,7 @@ def verify(
         paths: files or folders.
         select: codes or beginnings of codes (``RB01``); only these checks. Empty: all.
         ignore: the same; not these.
-        jobs: scripts that are verified at the same time.
+        jobs: scripts that are verified at the same time. Default: one for each CPU of this process, at most 4.
         static_only: execute nothing of the scripts.
         bash: the program; default as for `bridge.shell.Shell`.
         timeout: seconds that running one script may take. Default: `DEFAULT_TIMEOUT`.
@@ -94,7 +94,12 @@ def verify(
     """
     checks = chosen(load(), select, ignore, static_only=static_only)
     seconds = DEFAULT_TIMEOUT * strain() if timeout is None else timeout
-    return _events(_Verification(given_in(paths), checks, bash, seconds, set(), mending, coverage), max(1, jobs))
+    return _events(_Verification(given_in(paths), checks, bash, seconds, set(), mending, coverage), jobs or _cpus())
+
+
+def _cpus() -> int:
+    mine = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return min(4, len(mine(0)) if mine else os.cpu_count() or 1)
 
 
 def _events(run: _Verification, jobs: int) -> Iterator[Event]:

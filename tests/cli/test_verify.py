@@ -30,7 +30,7 @@ def test_errors_are_status_1_and_shown(engine: Engine, capfdbinary: pytest.Captu
     assert b"drivers/bad.sh:58: RB012 error: " in out
     assert b"\x1b[" not in out
     assert err == b""
-    assert engine.calls == [([Path("drivers")], {"select": (), "ignore": (), "jobs": 1, "static_only": False})]
+    assert engine.calls == [([Path("drivers")], {"select": (), "ignore": (), "static_only": False})]
     assert engine.closed
 
 

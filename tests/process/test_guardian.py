@@ -134,6 +134,33 @@ def test_a_bash_that_can_t_be_started_leaves_no_guardian(tmp_path: Path) -> None
     assert guardian._process is None
 
 
+def test_a_child_that_is_not_watched_yet_keeps_the_guardian(bash: str, tmp_path: Path) -> None:
+    folder = tmp_path / "its"
+    folder.mkdir()
+    other = Shell(bash=bash)  # the only one that is watched
+    with guardian.pipe() as copy:
+        code = 'echo "+ $$ $1" >&"$2"; eval "exec $2>&-"; echo said; read -r _'
+        child = subprocess.Popen(
+            [bash, "-c", code, "child", str(folder), str(copy)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=[copy],
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"said\n"
+    other.close()
+    guardian.watch(child.pid, str(folder))
+    try:
+        assert folder.is_dir()
+        assert child.poll() is None
+        child.communicate(b"end\n")
+        assert child.returncode == 0
+    finally:
+        guardian.release(child.pid)
+    assert guardian._process is None
+
+
 def test_the_guardian_is_replaced_when_somebody_kills_it(bash: str, leaks: None) -> None:
     with Shell(bash=bash) as one:
         first = guardian._process

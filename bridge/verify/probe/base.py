@@ -157,6 +157,7 @@ class Probe:
         self._shell: Shell | None = None
         self._stuck: dict[str, HookResult] = {}
         self._watched: list[Watched] = []
+        self._watching = True  # the shell is looked at before and after what is called with `watch`
         self._cli_calls: list[tuple[str, str]] = []
 
     @once
@@ -293,21 +294,31 @@ class Probe:
             return None
 
     def call(
-        self, hook: str, *arguments: str, array: str | None = None, stdin: bytes | None = None, watch: bool = False
+        self,
+        hook: str,
+        *arguments: str,
+        array: str | None = None,
+        stdin: bytes | None = None,
+        watch: bool = False,
+        first: str = "",
     ) -> HookResult:
-        """Call a hook; `watch` notes what it changed. One that hung is not called again."""
+        """Call a hook, after `first`; `watch` notes what it changed. One that hung is not called again."""
         if hook in self._stuck:
             return self._stuck[hook]
         shell = self.shell
         limit = self.limit()
         if hook in ("agent_extract_response", "agent_format_display"):  # they start a jq for each line
             limit = min(4 * self.deadline, self.budget.remaining)
-        before = self.state() if watch else None
+        words = (hook, *arguments)
+        if first and not (watch and self._watching) and self.has(hook):  # in one exchange
+            words = ("eval", f"{first}\n{' '.join(map(quote, words))}")
+        elif first:
+            self.evaluate(first)
+        before = self.state() if watch and self._watching else None
         files = self.scratch.files() if watch else None
         self.scratch.calls()
         result = self._guarded(
-            hook,
-            lambda: shell.call(hook, *arguments, stdin=stdin, timeout=limit, read=[array] if array else ()),
+            hook, lambda: shell.call(*words, stdin=stdin, timeout=limit, read=[array] if array else ())
         )
         if result.trouble == "exited":
             self.exits.append(result)

@@ -233,9 +233,11 @@ class DriverProbe(Probe):
     def build_again(self, case: Build, first: str = "") -> HookResult:
         """The same, after whatever was built before; `first` is run before it."""
         self.cli()  # see answer
-        self.evaluate(first + case.settings() + "\n" + case.host)
         arguments = (case.prompt, case.context, case.session, *case.extra)
-        return self.call("driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host)
+        first = f"{first}{case.settings()}\n{case.host}"
+        return self.call(
+            "driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host, first=first
+        )
 
     def build_apart(self, case: Build, host: str, also: str = "") -> HookResult:
         """Build in a subshell, in which `host` is run first: what ends that leaves the living shell alone.
@@ -395,6 +397,7 @@ CLAUDE_CMD_ARGS=()
             ):
                 self.build(case)
             self.live(Build())
+        self._watching = False  # every hook has been seen; what follows is about their answers
 
     def watched(self) -> list[Watched]:
         """What each hook moved, after every one has been called at least once."""

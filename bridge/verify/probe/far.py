@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 import shutil
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -103,9 +104,8 @@ class Places(NamedTuple):
         self.outside.mkdir()
         program = self.outside / ".stand-in"
         self._write(program, files(__package__).joinpath("far.sh").read_text())
-        for name in REPLACED:
-            if shutil.which(name, path=self.system):
-                os.link(program, self.outside / name)
+        for name in _installed(self.system):
+            os.link(program, self.outside / name)
 
     def mention(self, text: str) -> None:
         """A script has this text: what it names and may not run has a stand-in, installed here or not.
@@ -157,6 +157,12 @@ class Places(NamedTuple):
             path.unlink()
         (self.control / "far.count").unlink(missing_ok=True)
         return (given, environment) if given else None
+
+
+@cache
+def _installed(path: str) -> tuple[str, ...]:
+    """What must not run, and is there."""
+    return tuple(name for name in REPLACED if shutil.which(name, path=path))
 
 
 def decoded(values: Iterable[str]) -> list[str]:

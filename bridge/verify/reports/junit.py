@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
 from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished
 from bridge.verify.reports.base import fails, label, printable, rows, shown, unjudged
@@ -78,10 +77,15 @@ def _counts(tests: int, failures: int, skipped: int) -> str:
     return f'tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}"'
 
 
+# Not xml.sax.saxutils, which takes as long to import as all checks that run nothing take for a script.
+_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# A reader would turn a tab or line break in an attribute into a blank.
+_ATTRIBUTE = _TEXT | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
+
+
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return printable(text).translate(_TEXT)
 
 
 def _attribute(text: str) -> str:
-    # A reader would turn a tab or line break in an attribute into a blank.
-    return quoteattr(printable(text), {"\n": "&#10;", "\t": "&#9;"})
+    return f'"{printable(text).translate(_ATTRIBUTE)}"'
