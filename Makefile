@@ -16,7 +16,7 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan contract clean
+.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan picture contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -57,6 +57,9 @@ lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md, and that of the checks into docs/checks.md
 	$(BIN)/python -m tests.test_layering
 	$(BIN)/python -m tests.verify.test_severity
+
+picture: $(VENV)/.dev     ## the pictures of the HTML report in docs/, taken by a headless Chromium
+	$(BIN)/python -m tests.report.picture
 
 contract: $(VENV)/.dev    ## write the contracts as JSON, from their YAML
 	$(BIN)/python -m tests.contract.test_json

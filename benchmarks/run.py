@@ -9,7 +9,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import adapters, cold_start, filters, hook_call, loop, read_back, stop_hook, timing, verify_scale
+from benchmarks import (
+    adapters,
+    cold_start,
+    filters,
+    hook_call,
+    loop,
+    read_back,
+    report,
+    stop_hook,
+    timing,
+    verify_scale,
+)
 
 
 def main() -> None:
@@ -20,7 +31,7 @@ def main() -> None:
     ).stdout
     where = "on one core" if pinned else "not pinned: this system has no sched_setaffinity"
     print(f"Python {platform.python_version()}, bash {version.strip()}, {platform.machine()}, {where}\n")
-    for part in (hook_call, read_back, cold_start, stop_hook, verify_scale, filters, loop, adapters):
+    for part in (hook_call, read_back, cold_start, stop_hook, verify_scale, filters, loop, adapters, report):
         print(part.main(), flush=True)
 
 

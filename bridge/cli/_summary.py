@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import duration, plural
+from bridge.loop.caps import usd
 from bridge.loop.events import IterationEnded, IterationStarted, interruption
 from bridge.loop.policy import Verdict
 from bridge.loop.turn_records import NO_TURNS, Totals
@@ -70,15 +71,18 @@ def _incomplete(style: Style) -> str:
 
 
 def _last_line(word: str, iterations: int, seconds: float, totals: Totals, why: str) -> str:
-    """What nobody knows is called unknown."""
-    cost = totals.cost_usd
+    ended = f"{word} after {plural(iterations, 'iteration')}, {totals.failures} failed, {duration(seconds)}"
+    return f"{ended} · {used(totals)}: {why}"
+
+
+def used(totals: Totals) -> str:
+    """Say what turns have used and made; what nobody knows is called unknown."""
     facts = (
-        f"{word} after {plural(iterations, 'iteration')}, {totals.failures} failed, {duration(seconds)}",
         "tokens unknown" if totals.tokens is None else f"{totals.tokens:,.0f} tokens",
-        "cost unknown" if cost is None else f"${cost:.{2 if cost >= 0.1 or not cost else 4}f}",
+        "cost unknown" if totals.cost_usd is None else usd(totals.cost_usd),
         "commits unknown" if totals.commits is None else plural(totals.commits, "commit"),
     )
-    return f"{' · '.join(facts)}: {why}"
+    return " · ".join(facts)
 
 
 def _minutes(seconds: float) -> str:

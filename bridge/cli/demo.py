@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._summary import used
 from bridge.cli._terminal import Style, duration, guarded, plural, say
 
 if TYPE_CHECKING:
@@ -118,12 +119,14 @@ def _report(
     ticked = f"{plan.done} of {plan.total} tasks ticked and committed, " if plan else ""
     runs = f"{plural(end.iterations, 'iteration')} in {duration(end.seconds)}"
     out.append(f"{runs}: {ticked}{end.detail} ({end.reason}).")
+    out.append(f"{used(end.totals)}. No model was asked: tokens and money are what the stand-in makes up.")
     if keep:
         out += [
             "",
             f"project   {project.folder}",
             f"commits   git -C {project.folder} log --stat",
             f"plan      {project.folder / '.ralph' / '@fix_plan.md'}",
+            f"report    ralph-bridge report --project {project.folder}",
             f"raw logs  {project.folder / '.ralph' / 'logs'}",
             f"stand-in  {project.bin}",
             "next      ralph-bridge run, in a project of your own with a .ralph/PROMPT.md",

@@ -73,6 +73,7 @@ class Invocation:
     prompt: str = ""
     session: str = ""
     resumed: bool = False
+    prompts: list[str] = field(default_factory=list)  # of its session, this one included
     texts: list[str] = field(default_factory=list)
     edited: str = ""
 
@@ -133,6 +134,16 @@ def pieces(text: str) -> Iterator[str]:
     yield from re.findall(r"\s*\S+\s*?(?:\n+|$|(?= ))", text) or [text]
 
 
+def tokens(prompts: list[str]) -> tuple[int, int]:
+    """What such turns might have used, in and out: a model that isn't there can't be asked."""
+    return sum(1200 + len(prompt) // 4 for prompt in prompts), 180 * len(prompts)
+
+
+def cost(given: int, made: int) -> float:
+    """Their price in dollars, at 3 and 15 a million."""
+    return round((3 * given + 15 * made) / 1e6, 6)
+
+
 def run_claude(run: Invocation) -> None:
     """claude: one result object, or stream-json with partial messages in live mode."""
     live = run.options.get("--output-format") == "stream-json"
@@ -177,6 +188,7 @@ def run_claude(run: Invocation) -> None:
     if run.options.get("--output-format", "text") == "text":
         sys.stdout.write(run.texts[-1] + "\n")
         return
+    given, made = tokens([run.prompt])
     emit(
         type="result",
         subtype="success",
@@ -185,8 +197,8 @@ def run_claude(run: Invocation) -> None:
         num_turns=2,
         result=run.texts[-1],
         **session,
-        total_cost_usd=0,
-        usage={"input_tokens": 0, "output_tokens": 0},
+        total_cost_usd=cost(given, made),
+        usage={"input_tokens": given, "output_tokens": made},
         permission_denials=[],
         terminal_reason="completed",
     )
@@ -202,7 +214,8 @@ def run_codex(run: Invocation) -> None:
             change = {"path": os.path.abspath(run.edited), "kind": "update"}
             item = {"id": "item_1", "type": "file_change", "changes": [change], "status": "completed"}
             emit(type="item.completed", item=item)
-    emit(type="turn.completed", usage={"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0})
+    given, made = tokens(run.prompts)  # codex counts a whole thread
+    emit(type="turn.completed", usage={"input_tokens": given, "cached_input_tokens": 0, "output_tokens": made})
 
 
 def run_opencode(run: Invocation) -> None:
@@ -224,7 +237,11 @@ def run_opencode(run: Invocation) -> None:
                 "title": run.edited,
             }
             part("tool_use", type="tool", tool="edit", callID="call_1", state=state)
-        part("step-finish", type="step-finish", reason="stop" if last else "tool-calls", tokens={}, cost=0)
+        used: dict[str, Any] = {"tokens": {}, "cost": 0}
+        if last:
+            given, made = tokens([run.prompt])
+            used = {"tokens": {"input": given, "output": made}, "cost": cost(given, made)}
+        part("step-finish", type="step-finish", reason="stop" if last else "tool-calls", **used)
 
 
 def run_copilot(run: Invocation) -> None:
@@ -365,7 +382,8 @@ def open_session(cli: Cli, run: Invocation, resume: str) -> None:
         fail(cli.unknown_session.format(resume))
     run.resumed = bool(resume)
     run.session = resume or (f"ses_{uuid.uuid4().hex[:24]}" if run.name == "opencode" else str(uuid.uuid4()))
-    known.setdefault(run.session, []).append(run.prompt)
+    run.prompts = [*known.get(run.session, []), run.prompt]
+    known[run.session] = run.prompts
     with open(path, "w", encoding="utf-8") as file:
         json.dump(known, file)
 

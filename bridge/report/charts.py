@@ -64,9 +64,9 @@ def growth(
 
 
 def _round_up(amount: float) -> float:
-    """The next number that begins with 1, 2, 4, 6 or 8 and goes on with zeros."""
+    """The next number that is easily halved."""
     size = 10.0 ** math.floor(math.log10(amount)) if amount > 0 else 1.0
-    return next(size * digit for digit in (1, 2, 4, 6, 8, 10) if size * digit >= amount or digit == 10)
+    return next(size * digit for digit in (1, 1.2, 1.6, 2, 3, 4, 6, 8, 10) if size * digit >= amount or digit == 10)
 
 
 def _strip(element: Element) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.loop.turn_records import TurnRecord
     from bridge.report.model import Report, Run, Wait
 
-_LONGEST = 600
+_LONGEST = 300
 """Signs of an error that are shown; its log has all of them."""
 _MOST_FILES = 2000
 
