@@ -106,6 +106,11 @@ def test_it_is_declared_and_so_is_what_it_needs() -> None:
     }
 
 
+def _outcomes(finished: ScriptFinished) -> set[CheckOutcome]:
+    """But for scenarios about what a driver need not do, such as to look for Windows."""
+    return {result.outcome for result in finished.results} - {CheckOutcome.SKIPPED}
+
+
 @pytest.mark.slow
 def test_features_without_pytest_knowledge(tmp_path: Path) -> None:
     script = tmp_path / "my-platform.sh"
@@ -116,7 +121,7 @@ def test_features_without_pytest_knowledge(tmp_path: Path) -> None:
     first, sound = (event for event in events if isinstance(event, ScriptFinished))
     assert (first.path, first.kind) == (helper, "out-of-scope")
     assert len(sound.results) > 60
-    assert {result.outcome for result in sound.results} == {CheckOutcome.PASSED}, sound.findings
+    assert _outcomes(sound) == {CheckOutcome.PASSED}, sound.findings
     assert isinstance(events[-1], RunFinished)
 
 
@@ -129,7 +134,7 @@ def test_on_our_own_scripts_the_features_about_them_are_run_too(script: str) -> 
     )
     stems = {result.code.partition(":")[0] for result in finished.results}
     assert {"clauses", "build_command", "loading"} <= stems or {"agent_clauses", "agent"} == stems
-    assert {result.outcome for result in finished.results} == {CheckOutcome.PASSED}, finished.findings
+    assert _outcomes(finished) == {CheckOutcome.PASSED}, finished.findings
 
 
 @pytest.mark.slow
@@ -139,7 +144,7 @@ def test_the_features_of_agents_without_pytest_knowledge(tmp_path: Path) -> None
     [finished] = (event for event in features.run([script]) if isinstance(event, ScriptFinished))
     assert finished.kind == "agent"
     assert len(finished.results) > 15
-    assert {result.outcome for result in finished.results} == {CheckOutcome.PASSED}, finished.findings
+    assert _outcomes(finished) == {CheckOutcome.PASSED}, finished.findings
     script.write_text(minimal_agent().replace('< "$1"', '2>&1 < "$1"', 1))
     [finished] = (event for event in features.run([script]) if isinstance(event, ScriptFinished))
     assert any("RB044: " in f.message or "RB173: " in f.message for f in finished.findings)
