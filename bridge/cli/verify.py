@@ -78,7 +78,7 @@ def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, .
 @click.option("--features", is_flag=True,
               help="Run the Gherkin scenarios instead of the checks (needs ralph-bridge[features]).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
-              help="Time limit for one script, in seconds.  [default: 30]")  # fmt: skip
+              help="Time limit for one script, in seconds.  [default: 30, 120 while calls come back]")  # fmt: skip
 @click.option("--no-progress", is_flag=True, help="Show no progress on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Show findings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Show one line per script on stderr.")

@@ -99,9 +99,17 @@ def environments() -> Iterator[tuple[int, list[bytes]]]:
 
 
 def resting(pids: Iterable[int]) -> bool:
-    """Whether each of these waits for something, and none runs or is about to; False where that can't be seen."""
-    states = [_fields(pid)[:1] for pid in pids]
-    return _has_proc() and all(state in ([], [b"S"], [b"Z"]) for state in states)
+    """Whether each of these waits for something, and none runs or is about to; False where that can't be seen.
+
+    One that only lets some time pass isn't at rest.
+    """
+    return _has_proc() and all(_fields(pid)[:1] in ([], [b"S"], [b"Z"]) and not _sleeps(pid) for pid in pids)
+
+
+def _sleeps(pid: int) -> bool:
+    with suppress(OSError), open(f"/proc/{pid}/wchan") as file:
+        return "nanosleep" in file.read()
+    return False
 
 
 def holding_deleted(*paths: str) -> list[int]:

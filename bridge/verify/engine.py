@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import BridgeError, HookTimeout
+from bridge.verify.budget import strain
 from bridge.verify.folding import folded
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
@@ -28,7 +29,7 @@ from bridge.verify.model import (
     Severity,
 )
 from bridge.verify.registry import CannotTell, NotApplicable, Problem, chosen, load
-from bridge.verify.subject import Subject, strain
+from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 30.0
 """Seconds that running one script may take, all its checks together; more on a machine that is busy."""
 
+LONGEST = 120.0
+"""The same for a script whose calls come back, and take long."""
 
 Mending = Literal["no", "show", "write"]
 """Whether mends are looked for, and whether they are written to the scripts."""
@@ -52,6 +55,7 @@ class _Verification(NamedTuple):
     checks: tuple[Check, ...]
     bash: str | None
     timeout: float
+    longest: float
     current: set[Subject]
     mending: Mending = "no"
     coverage: bool = False
@@ -85,7 +89,8 @@ def verify(
         jobs: scripts that are verified at the same time. Default: one for each CPU of this process, at most 4.
         static_only: execute nothing of the scripts.
         bash: the program; default as for `bridge.shell.Shell`.
-        timeout: seconds that running one script may take. Default: `DEFAULT_TIMEOUT`.
+        timeout: seconds that running one script may take. Default: `DEFAULT_TIMEOUT`, and up to `LONGEST` for one
+            whose calls come back.
         mending: look for mends of what is found; with ``write``, apply them and verify again.
         coverage: tell what of the scripts was reached: they are run a second time for it.
 
@@ -93,8 +98,9 @@ def verify(
         ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all.
     """
     checks = chosen(load(), select, ignore, static_only=static_only)
-    seconds = DEFAULT_TIMEOUT * strain() if timeout is None else timeout
-    return _events(_Verification(given_in(paths), checks, bash, seconds, set(), mending, coverage), jobs or _cpus())
+    busy = strain()
+    limits = (DEFAULT_TIMEOUT * busy, LONGEST * busy) if timeout is None else (timeout, timeout)
+    return _events(_Verification(given_in(paths), checks, bash, *limits, set(), mending, coverage), jobs or _cpus())
 
 
 def _cpus() -> int:
@@ -175,7 +181,8 @@ def _all_unknown(path: Path, checks: tuple[Check, ...], began: float, reason: st
 
 
 def _subject(path: Path, run: _Verification, *, named: bool = False) -> Subject:
-    return Subject(path, bash=run.bash, timeout=run.timeout, named=named, mending=run.mending != "no")
+    mending = run.mending != "no"
+    return Subject(path, bash=run.bash, timeout=run.timeout, longest=run.longest, named=named, mending=mending)
 
 
 def _results(subject: Subject, checks: Iterable[Check], run: _Verification) -> list[CheckResult]:
@@ -211,7 +218,7 @@ def _coverage(path: Path, run: _Verification) -> Coverage:
 
     with tempfile.TemporaryDirectory(prefix="rb-coverage-") as folder:
         file = Path(folder, "ran")
-        subject = Subject(path, bash=run.bash, timeout=run.timeout, trace=file)
+        subject = Subject(path, bash=run.bash, timeout=run.timeout, longest=run.longest, trace=file)
         _results(subject, [check for check in run.checks if check.phase == "behaviour"], run)
         return coverage_of(subject.reading, noted(file))
 
@@ -297,4 +304,4 @@ def _precondition(subject: Subject, check: Check) -> None:
         raise CannotTell(subject.refused)
     subject.budget.start()
     if not check.after_timeout and not subject.budget.remaining:
-        raise CannotTell(f"running the script took longer than {subject.budget.seconds:g} s")
+        raise CannotTell(subject.budget.used_up)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -15,6 +14,7 @@ from bridge.contract.scripts import kind_of, names_in
 from bridge.errors import BridgeError
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.shell import script
+from bridge.verify.budget import Budget
 from bridge.verify.facts import effects_of, facts_of, read
 
 if TYPE_CHECKING:
@@ -31,36 +31,6 @@ _LINE = re.compile(r"line (\d+): (.*)")
 _INHERITED = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT")
 
 
-def strain() -> float:
-    """How many times as long as on an idle machine things take here: 1 to 8."""
-    try:
-        return min(8.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
-    except OSError:
-        return 1.0
-
-
-class Budget:
-    """Seconds that everything that is run of one script may take together; they count from the first use."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end: float | None = None
-
-    def start(self) -> None:
-        """Let the time run, if it doesn't yet."""
-        if self._end is None:
-            self._end = time.monotonic() + self.seconds
-
-    @property
-    def remaining(self) -> float:
-        """Seconds left; never below 0."""
-        return self.seconds if self._end is None else max(0.0, self._end - time.monotonic())
-
-    def stop(self) -> None:
-        """Let nothing more be run. What runs now ends by its own deadline."""
-        self._end = 0.0
-
-
 _HOMES: dict[str, Kind] = {"drivers": "driver", "agents": "agent"}
 """Folders in which loops look for scripts."""
 
@@ -71,7 +41,7 @@ class Subject:
     Args:
         path: the script.
         bash: the program; default as for `bridge.shell.Shell`.
-        timeout: seconds that everything that is run of it may take together.
+        timeout, longest: seconds that everything that is run of it may take together; see `Budget`.
         named: somebody named this file; False when it was found in a folder.
         mending: look for the mends of what is found.
         trace: file in which its bashes note what of it they run.
@@ -95,6 +65,7 @@ class Subject:
         *,
         bash: str | None = None,
         timeout: float = 30.0,
+        longest: float | None = None,
         named: bool = False,
         mending: bool = False,
         trace: Path | None = None,
@@ -105,7 +76,7 @@ class Subject:
         self.trace = trace
         self.name = self.path.name.removesuffix(".sh")
         self.bash = bash or os.environ.get("RALPH_BRIDGE_BASH") or shutil.which("bash") or "bash"
-        self.budget = Budget(timeout)
+        self.budget = Budget(timeout, longest)
         self.source = b""
         self.reason = ""
         self._effects: dict[str, Effects] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.contract import driver_contract
 from bridge.verify.harms import CHANGES_THE_LOOP, ENDS_THE_LOOP, LITTERS, LOSES_WORK
 from bridge.verify.model import ERROR, INFO, WARNING, Severity
-from bridge.verify.probe import TROUBLE, AgentProbe, Build, DriverProbe, ProbeFailed
+from bridge.verify.probe import DEADLINE, TROUBLE, AgentProbe, Build, DriverProbe, ProbeFailed
 from bridge.verify.probe.driver import loop_functions
 from bridge.verify.probe.scratch import FILES
 from bridge.verify.recordings import recordings
@@ -112,7 +112,8 @@ def hooks_leave_the_shell(subject: Subject) -> Iterator[Problem]:
 @behaviour("RB062", "Hooks return", BOTH, after_timeout=True, harm=ENDS_THE_LOOP)
 def hooks_come_back(subject: Subject) -> Iterator[Problem]:
     """A hook that waits for an answer stops the loop for ever, since nobody sits in front of it; one that
-    calls ``exit`` or ``exec`` ends it.
+    calls ``exit`` or ``exec`` ends it. A call may take 5 s here, four times as long where it reads or prints a
+    whole output, and more on a machine that is busy.
 
     Bad:  driver_check_available() { my-cli login; }
     Good: driver_check_available() { command -v my-cli >/dev/null 2>&1; }
@@ -127,7 +128,7 @@ def hooks_come_back(subject: Subject) -> Iterator[Problem]:
             yield Problem(
                 f"{answer.hook} {TROUBLE[answer.trouble]}" + (f" {answer.status}" * (answer.trouble == "exited")),
                 hook=answer.hook,
-                expected="a return",
+                expected=f"a return within {DEADLINE:g} s" if answer.trouble == "hung" else "a return",
             )
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.contract import agent_contract, driver_contract
 from bridge.errors import ConfigurationError, HookError, ScriptInvalid
 from bridge.shell import script
+from bridge.verify.budget import Budget
 from bridge.verify.probe import AgentProbe, Build, DriverProbe
 from bridge.verify.probe.scratch import PROMPT_FILE
 from bridge.verify.recordings import recordings
-from bridge.verify.subject import Budget, Subject
+from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,12 +7,13 @@ with Subject(path) as subject:
 from __future__ import annotations
 
 from bridge.verify.probe.agent import AgentProbe
-from bridge.verify.probe.base import TROUBLE, HookResult, Probe, ProbeFailed
+from bridge.verify.probe.base import DEADLINE, TROUBLE, HookResult, Probe, ProbeFailed
 from bridge.verify.probe.driver import ALLOWED, MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.scratch import end_leftovers
 
 __all__ = [
     "ALLOWED",
+    "DEADLINE",
     "MISSING",
     "SESSION",
     "TROUBLE",

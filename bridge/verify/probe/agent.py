@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.process.ask import TOO_LONG
 from bridge.process.processes import end_session, members
 from bridge.process.table import resting
-from bridge.verify.probe.base import HookResult, Probe, ProbeFailed, once
+from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
 from bridge.verify.recordings import (
     BAD_LINES,
     Comparison,
@@ -174,21 +174,24 @@ class AgentProbe(Probe):
         self.invocation()  # raises where nothing can be run
         self.scratch.answer(FIRST.decode())
         try:
-            ran = self.run(self._argv(f"{self._invoking()} >/dev/null"))
+            ran = self.run(self._argv(f"{self._invoking()} >/dev/null"), SEVERAL)
         finally:
             self.scratch.answer(None)
         return None if ran.status == TOO_LONG else ran.status
 
     def _invoke(self, code: str, let_through: Callable[[], None]) -> InvokeRun:
         out = bytearray()
+        began = time.monotonic()
         with self._start(code) as process:
-            early = self._read_until(process, out, lambda: FIRST.strip() in out)
+            early = self._read_until("agent_invoke", process, out, lambda: FIRST.strip() in out)
             let_through()
             try:
-                rest, errors = process.communicate(timeout=self.patience)
+                rest, errors = process.communicate(timeout=self.patience_for(SEVERAL))
                 status: int | None = process.returncode
+                self.budget.came_back("agent_invoke", time.monotonic() - began)
             except subprocess.TimeoutExpired:
                 end_session(process)
+                self.cut("agent_invoke")
                 rest, errors, status = b"", b"", None
         control = self.scratch.control
         if not (control / "stdin").exists():
@@ -225,10 +228,12 @@ class AgentProbe(Probe):
             start_new_session=True,
         )
 
-    def _read_until(self, process: subprocess.Popen[bytes], into: bytearray, seen: Callable[[], bool]) -> bool:
+    def _read_until(
+        self, hook: str, process: subprocess.Popen[bytes], into: bytearray, seen: Callable[[], bool]
+    ) -> bool:
         """Read stdout until `seen()`; False when it ends before that, or all that it has started waits for more."""
         assert process.stdout is not None
-        end = time.monotonic() + 4 * self.patience
+        end = time.monotonic() + self.patience_for(SEVERAL)
         rests = 0
         while not seen():
             if select.select([process.stdout], [], [], _LOOK)[0]:
@@ -239,6 +244,9 @@ class AgentProbe(Probe):
                 into += data
                 continue
             rests = rests + 1 if resting((process.pid, *members(process.pid))) else 0
+            if time.monotonic() > end and not self.budget.remaining:
+                end_session(process)
+                self.cut(hook)
             if rests == _LOOKS or time.monotonic() > end:
                 return False
         return True
@@ -407,16 +415,19 @@ class AgentProbe(Probe):
             bare = plain(_COLOURS.sub("", out.decode(errors="replace")))
             return plain(text) in bare or all(plain(line) in bare for line in text.splitlines())
 
+        began = time.monotonic()
         with self._start("agent_format_display", fed=True) as process:
             assert process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
                 os.write(process.stdin.fileno(), b"".join(recording.lines[:cut]))
-            early = self._read_until(process, out, lambda: shows(recording.texts[0]))
+            early = self._read_until("agent_format_display", process, out, lambda: shows(recording.texts[0]))
             rest = b"".join((*bad, *recording.lines[cut:], *bad[:1]))
             try:
-                out += process.communicate(rest, timeout=4 * self.patience)[0]
+                out += process.communicate(rest, timeout=self.patience_for(SEVERAL))[0]
+                self.budget.came_back("agent_format_display", time.monotonic() - began)
             except subprocess.TimeoutExpired:
                 end_session(process)
+                self.cut("agent_format_display")
         self.note_files("agent_format_display", files)
         return DisplayRun(early, shows(recording.texts[0]), shows(recording.texts[-1]), process.returncode)
 

@@ -25,23 +25,26 @@ from bridge.process.processes import send
 from bridge.process.table import command_of, environments
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
+from bridge.verify.budget import strain
 from bridge.verify.probe.installed import help_of
 from bridge.verify.probe.scratch import FileChange, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
-from bridge.verify.subject import strain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from bridge.help_text import HelpOf
     from bridge.process.ask import Ran
     from bridge.shell import Reply
     from bridge.shell.values import Value
-    from bridge.verify.subject import Budget
+    from bridge.verify.budget import Budget
 
 DEADLINE = 5.0
 """Seconds for one call. A sound hook takes milliseconds; only a script that hangs ever pays for it."""
+
+SEVERAL = 4
+"""How many times as long a call may take that reads or prints a whole output."""
 
 _WHILE = 0.5
 """Seconds after which what still runs in the background was meant to go on."""
@@ -272,13 +275,23 @@ class Probe:
         """
         left = self.budget.remaining
         if left <= 0:
-            raise ProbeFailed("the time for running this script is used up")
+            raise ProbeFailed(self.budget.used_up)
         return min(self.deadline, left)
 
     @property
     def patience(self) -> float:
         """Seconds that what runs already may still take: never none, so that it can be ended and reaped."""
-        return max(0.1, min(self.deadline, self.budget.remaining))
+        return self.patience_for(1)
+
+    def patience_for(self, calls: int) -> float:
+        """The same of what takes as long as several calls."""
+        return max(0.1, min(calls * self.deadline, self.budget.remaining))
+
+    def cut(self, hook: str) -> None:
+        """A call was ended. Raise `ProbeFailed` if that was because no time is left: it is no fault of the hook."""
+        if not self.budget.remaining:
+            self.budget.was_cut(hook)
+            raise ProbeFailed(self.budget.used_up)
 
     # -- calls ---------------------------------------------------------------------------------------
 
@@ -308,7 +321,7 @@ class Probe:
         shell = self.shell
         limit = self.limit()
         if hook in ("agent_extract_response", "agent_format_display"):  # they start a jq for each line
-            limit = min(4 * self.deadline, self.budget.remaining)
+            limit = self.patience_for(SEVERAL)
         words = (hook, *arguments)
         if first and not (watch and self._watching) and self.has(hook):  # in one exchange
             words = ("eval", f"{first}\n{' '.join(map(quote, words))}")
@@ -340,16 +353,20 @@ class Probe:
         return self._guarded(hook, run)._replace(value=elements)
 
     def _guarded(self, hook: str, run: Callable[[], Reply]) -> HookResult:
+        began = time.monotonic()
         try:
             reply = run()
         except HookError as error:
             trouble = next((word for kind, word in _TROUBLES.items() if isinstance(error, kind)), "died")
+            if trouble == "hung" and hook != "source":
+                self.cut(hook)
             if trouble == "exited" and error.state_lost:
                 trouble = "died"  # bash itself ended, whatever the script called
             result = HookResult(hook, error.status or 0, error.stdout, error.stderr, trouble)
             if trouble != "exited":
                 self._stuck[hook] = result
             return result
+        self.budget.came_back(hook, time.monotonic() - began)
         value = next(iter(reply.values.values()), None)
         return HookResult(hook, reply.status, reply.stdout, reply.stderr, "", value)
 
@@ -358,10 +375,17 @@ class Probe:
         with contextlib.suppress(HookError):
             self.shell.call("eval", code)
 
-    def run(self, argv: Sequence[str]) -> Ran:
-        """Run a program in the project with the scripted CLI on PATH, for as long as a call may take."""
+    def run(self, argv: Sequence[str], calls: int = 1, environment: Mapping[str, str] | None = None) -> Ran:
+        """Run a program in the project with the scripted CLI on PATH, for as long as so many calls may take."""
         self.limit()
-        return ask(argv, cwd=self.scratch.project, env=self.scratch.environment(), patience=self.patience)
+        began = time.monotonic()
+        env = self.scratch.environment() if environment is None else environment
+        ran = ask(argv, cwd=self.scratch.project, env=env, patience=self.patience_for(calls))
+        if ran.status == TOO_LONG:
+            self.cut("it")
+        else:
+            self.budget.came_back("", time.monotonic() - began)
+        return ran
 
     def strictly(
         self, hooks: Sequence[str], options: str = "-e", before: str = "", *, condition: bool = False
@@ -376,7 +400,7 @@ class Probe:
         for hook in ("loaded", *hooks):
             call = f"{hook} >/dev/null" + " || :" * condition
             code += f"{call}\n" * (hook != "loaded") + f"builtin printf '{hook}\\0' >&9\n"
-        ran = self.run([self.bash, "--noprofile", "--norc", "-c", code])
+        ran = self.run([self.bash, "--noprofile", "--norc", "-c", code], 1 + len(hooks))
         if ran.status == TOO_LONG:
             return StrictRun(False, (), -1, "it did not end")
         with open(log, errors="replace") as file:

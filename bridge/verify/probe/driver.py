@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
-from bridge.process.ask import ask
 from bridge.shell.protocol import quote
 from bridge.verify.probe.base import DEADLINE, HookResult, Probe, once
 from bridge.verify.probe.far import WRAPPERS, decoded
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from bridge.contract import DriverCapabilities
     from bridge.shell import Shell
     from bridge.stream.jq import Filter
+    from bridge.verify.budget import Budget
     from bridge.verify.probe.base import Watched
     from bridge.verify.recordings import Recording
-    from bridge.verify.subject import Budget
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
@@ -301,9 +300,7 @@ CLAUDE_CMD_ARGS=()
         places.for_command([*self._words_of_the_command(), self.cli()])
         environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
         environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
-        self.limit()
-        argv = places.shielded(argv, environment["PATH"])
-        ask(argv, cwd=self.scratch.project, env=environment, patience=self.patience)
+        self.run(places.shielded(argv, environment["PATH"]), environment=environment)
         return places.take()
 
     @once
