@@ -354,10 +354,11 @@ def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_O
 
 
 def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.bmalph.opening import Wanted, open_loop, options_of
+    from bridge.setups.bmalph.opening import open_loop, options_of
     from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.dot_ralph.opening import WantedRun
 
-    wanted = Wanted(
+    wanted = WantedRun(
         options=options_of(
             driver=_script(asked.driver),
             prompt=None if asked.prompt is None else os.fspath(asked.prompt),
@@ -382,7 +383,7 @@ def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_
 def _frankbria(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.dot_ralph.keys import GivenOption
     from bridge.setups.frankbria.layout import folder_of
-    from bridge.setups.frankbria.opening import WantedRun, open_loop
+    from bridge.setups.frankbria.opening import FrankbriaRun, open_loop
 
     given = {
         "prompt_file": ("prompt", None if asked.prompt is None else os_text(os.fspath(asked.prompt))),
@@ -392,7 +393,7 @@ def _frankbria(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManage
         "session_continuity": ("resume", None if asked.resume else "false"),
         "allowed_tools": ("allowed_tools", None if asked.allowed_tools is None else os_text(asked.allowed_tools)),
     }
-    wanted = WantedRun(
+    wanted = FrankbriaRun(
         options={field: GivenOption(name, text) for field, (name, text) in given.items() if text is not None},
         extra=asked.globals,
         driver=_script(asked.driver),

@@ -26,6 +26,7 @@ ROOMS: dict[str, str] = {
     "log": "the library's one logger",
     "files": "atomic writes",
     "timestamps": "points in time as files write them",
+    "wording": "counts, time spans, money and foreign text as people read them",
     "records": "small JSON files: leniently read, atomically written",
     "resources": "where shipped files lie",
     "help_text": "options and commands as `--help` lists them, and how a CLI reads a command line by that",

@@ -74,10 +74,12 @@ class Screen:
         return drive(events(self._log), show, interrupted)
 
     def ended(self, end: LoopEnded) -> None:
-        """Show the last line."""
+        """Show the last line; of a quiet loop where the work isn't done."""
         from bridge.cli._summary import last_line
+        from bridge.loop.policy import Verdict
 
-        self.say(last_line(self._style, end))
+        if not self._quiet or end.verdict is not Verdict.COMPLETE:
+            self._err.write(last_line(self._style, end) + "\n")
 
     def _log(self, level: str, line: str) -> None:
         if self._quiet and level not in ("ERROR", "WARN"):

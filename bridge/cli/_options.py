@@ -84,8 +84,7 @@ def taken_notify(given: dict[str, Any]) -> Notify:
     """
     from bridge.loop.notify import read_notify
 
-    addresses, on = given.pop("notify"), given.pop("notify_on")
-    return read_notify(os.environ, addresses, on.split(",") if on else ())
+    return read_notify(os.environ, given.pop("notify"), given.pop("notify_on"))
 
 
 def caps_options(command: Callable[..., Any]) -> Callable[..., Any]:

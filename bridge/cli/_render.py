@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._flow import Page, flows
 from bridge.cli._summary import SoFar, last_line
-from bridge.cli._terminal import Style, drop, duration, say
+from bridge.cli._terminal import Style, drop, say
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -23,6 +23,7 @@ from bridge.loop.events import (
 )
 from bridge.loop.policy import Verdict
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
+from bridge.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.loop.events import LoopEnded
-    from bridge.setups.bmalph.opening import OpenedLoop, Wanted
+    from bridge.setups.bmalph.opening import OpenedLoop
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.opening import WantedRun
 
 
-def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> int:
+def run_here(folder: Folder, wanted: WantedRun, *, dry_run: bool, quiet: bool) -> int:
     """``ralph-bridge run`` in a bmalph project: 0 complete, 1 ended incomplete.
 
     Args:
@@ -31,8 +32,8 @@ def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> i
     from bridge.cli._view import view
     from bridge.loop.policy import Verdict
     from bridge.setups.bmalph.opening import open_loop
-    from bridge.setups.bmalph.policy import state_of
     from bridge.setups.dot_ralph.doctor.tree import samples
+    from bridge.setups.dot_ralph.policy import state_of
 
     with open_loop(folder, wanted, lambda line: say(f"note: {line}"), log=not dry_run) as opened:
         if dry_run:
@@ -52,7 +53,7 @@ def run_here(folder: Folder, wanted: Wanted, *, dry_run: bool, quiet: bool) -> i
         return 0 if end.verdict is Verdict.COMPLETE else 1
 
 
-def stand_in(folder: Folder, wanted: Wanted) -> int:
+def stand_in(folder: Folder, wanted: WantedRun) -> int:
     """The run of ``ralph_loop.sh``: 0 for every orderly end, whose reason is in ``status.json``.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
-from bridge.cli._terminal import duration, tame
+from bridge.wording import duration, tame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,11 +6,10 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import duration, plural
-from bridge.loop.caps import usd
 from bridge.loop.events import IterationEnded, IterationStarted, interruption
 from bridge.loop.policy import Verdict
 from bridge.loop.turn_records import NO_TURNS, Totals
+from bridge.wording import duration, plural, usd
 
 if TYPE_CHECKING:
     from bridge.agent import Agent

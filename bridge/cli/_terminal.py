@@ -105,15 +105,6 @@ def show(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def tame(text: str, keep: str = "") -> str:
-    """Take out what would move the cursor or change the terminal, but for the characters of `keep`.
-
-    >>> tame("a\\x1b[2Jb\\n")
-    'a [2Jb '
-    """
-    return "".join(each if each.isprintable() or each in keep else " " for each in text)
-
-
 def sign(status: str, style: Style) -> str:
     """The mark in front of a finding, in colour; in letters where stdout's encoding has no such signs.
 
@@ -125,29 +116,6 @@ def sign(status: str, style: Style) -> str:
     except (UnicodeEncodeError, LookupError):
         mark = plain
     return style(mark, colour)
-
-
-def plural(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> plural(1, "error"), plural(2, "error")
-    ('1 error', '2 errors')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def duration(seconds: float) -> str:
-    """Return `seconds` as people read them.
-
-    >>> duration(0.42), duration(75), duration(7261)
-    ('0.4 s', '1 min 15 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager

@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self, TextIO
 
 from bridge.cli._flow import Flow, Row, columns, cut, erase, flows, rows_to_write
-from bridge.cli._terminal import Style, duration, tame
+from bridge.cli._terminal import Style
 from bridge.loop.events import IterationEnded, IterationStarted, OutputText, RunProgress, Waiting
 from bridge.loop.follow import said
 from bridge.setups.bmalph.policy import BmalphState
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
 from bridge.turn.progress import last_sentence
+from bridge.wording import duration, tame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli._terminal import tame
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

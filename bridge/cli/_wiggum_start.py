@@ -11,10 +11,11 @@ import click
 
 from bridge.cli._options import taken_caps, taken_notify
 from bridge.cli._render import Renderer, drive
-from bridge.cli._terminal import AT_OPEN_BREAKER, duration, print_json, say
+from bridge.cli._terminal import AT_OPEN_BREAKER, print_json, say
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.resources import as_given, os_text
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterState
+from bridge.wording import duration
 
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, guarded, plural, print_json, say, write
+from bridge.cli._terminal import Style, guarded, print_json, say, write
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.resources import os_text
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

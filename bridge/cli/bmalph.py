@@ -15,7 +15,7 @@ from bridge.resources import os_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.setups.bmalph.flags import Arguments
+    from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
 
 
@@ -30,8 +30,8 @@ def controller(path: Path, words: Sequence[str]) -> int:
     from bridge.setups.dot_ralph.folder import locate
 
     given = parse([os_text(word) for word in words])
-    if given.action == "error":
-        say(given.message)
+    if given.action in ("error", "unknown"):
+        say(given.message if given.action == "error" else f"{given.message}\n\n{USAGE}".rstrip("\n"))
         return 1
     if given.action == "help":
         write(USAGE)
@@ -40,7 +40,7 @@ def controller(path: Path, words: Sequence[str]) -> int:
         try:
             folder = locate(".")
             if given.action == "run":
-                return _monitor(folder, path, words, given) if given.monitor else _run(folder, given)
+                return _monitor(folder, path, words, given) if "monitor" in given.flags else _run(folder, given)
             shown = CONTROLS[given.action](folder, time.time())
             write(shown.text)
             return shown.code
@@ -51,13 +51,13 @@ def controller(path: Path, words: Sequence[str]) -> int:
 
 def _monitor(folder: Folder, path: Path, words: Sequence[str], given: Arguments) -> int:
     """Start the loop in tmux."""
-    from bridge.setups.bmalph.flags import WITH_VALUE
+    from bridge.setups.bmalph.flags import GRAMMAR
     from bridge.setups.bmalph.keys import KEYS
     from bridge.setups.dot_ralph.monitor import without_monitor
 
     require_tmux()  # first: the agent's name is asked of its driver
     names = [name for key in KEYS for name in (key.name, key.alias) if name]
-    options = without_monitor(words, WITH_VALUE)
+    options = without_monitor(words, GRAMMAR.with_value)
     return in_tmux(folder, ["bash", str(path)], options, _agents_name(folder, given), names)
 
 
@@ -123,12 +123,12 @@ _WATCH = (
 def _run(folder: Folder, given: Arguments) -> int:
     """Check everything, then start the loop."""
     from bridge.cli._run_bmalph import stand_in
-    from bridge.setups.bmalph.opening import Wanted
+    from bridge.setups.dot_ralph.opening import WantedRun
 
-    wanted = Wanted(
+    wanted = WantedRun(
         options=given.options,
-        live=given.live,
+        live="live" in given.flags,
         max_iterations=given.max_iterations,
-        max_seconds=None if given.max_minutes is None else given.max_minutes * 60,
+        max_seconds=given.max_seconds,
     )
     return stand_in(folder, wanted)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._summary import used
-from bridge.cli._terminal import Style, duration, guarded, plural, say
+from bridge.cli._terminal import Style, guarded, say
+from bridge.wording import duration, plural
 
 if TYPE_CHECKING:
     from bridge.demo.project import DemoProject

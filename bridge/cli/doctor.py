@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._options import project_folder, project_option, setup_option
-from bridge.cli._terminal import Style, guarded, print_json, show, sign, tame
+from bridge.cli._terminal import Style, guarded, print_json, show, sign
 from bridge.setups.projects import choose, is_bare
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

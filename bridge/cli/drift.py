@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._terminal import Style, guarded, print_json, say, show, sign, tame
+from bridge.cli._terminal import Style, guarded, print_json, say, show, sign
 from bridge.resources import os_text
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bridge.loop.events import LoopEvent
+    from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.frankbria.flags import RalphArguments
-    from bridge.setups.frankbria.opening import FrankbriaLoop, WantedRun
+    from bridge.setups.frankbria.opening import FrankbriaLoop, FrankbriaRun
 
 
 def controller(_path: Path, words: Sequence[str]) -> int:
@@ -65,7 +65,7 @@ def run_here(folder: Path, words: Sequence[str], *, unknown: object = None) -> i
         write(USAGE)
         return 0
     try:
-        return _act(folder_of(given.own.get("project", folder)), words, given)
+        return _act(folder_of(given.last("--project") or folder), words, given)
     except OriginalNeeded as error:
         if unknown is not None:
             raise
@@ -75,9 +75,11 @@ def run_here(folder: Path, words: Sequence[str], *, unknown: object = None) -> i
     return 1
 
 
-def _act(folder: Folder, words: Sequence[str], given: RalphArguments) -> int:
+def _act(folder: Folder, words: Sequence[str], given: Arguments) -> int:
+    from bridge.loop.notify import notifying, read_notify
     from bridge.setups.frankbria.controls import act
-    from bridge.setups.frankbria.opening import WantedRun
+    from bridge.setups.frankbria.flags import extra, sandboxed
+    from bridge.setups.frankbria.opening import FrankbriaRun
 
     if given.action == "queue":
         return _queue(given.words)
@@ -85,18 +87,21 @@ def _act(folder: Folder, words: Sequence[str], given: RalphArguments) -> int:
         shown = act(given.action, given.words, folder, time.time())
         write(shown.text)
         return shown.code
-    own = given.own
-    wanted = WantedRun(
+    driver = given.last("--driver")
+    wanted = FrankbriaRun(
         options=given.options,
-        extra=given.extra,
-        driver=as_given(own["driver"]) if "driver" in own else None,
-        max_iterations=int(own["max-iterations"]) if "max-iterations" in own else None,
-        max_seconds=float(own["max-minutes"]) * 60 if "max-minutes" in own else None,
-        promise=own.get("completion-promise"),
-        sandboxed=given.sandboxed,
+        extra=extra(given),
+        driver=None if driver is None else as_given(driver),
+        max_iterations=given.max_iterations,
+        max_seconds=given.max_seconds,
+        promise=given.last("--completion-promise"),
+        sandboxed=sandboxed(given),
     )
-    with _ignoring_hangups(), guarded():
-        return _monitor(folder, words, wanted) if given.monitor else _run(folder, wanted, quiet=given.quiet)
+    notify = read_notify(os.environ, given.own.get("--notify", ()), given.last("--notify-on"))
+    with _ignoring_hangups(), guarded(), notifying(notify):
+        if "monitor" in given.flags:
+            return _monitor(folder, words, wanted)
+        return _run(folder, wanted, quiet="quiet" in given.flags)
 
 
 @contextmanager
@@ -124,7 +129,7 @@ def _queue(words: Sequence[str]) -> int:
         ) from error
 
 
-def _run(folder: Folder, wanted: WantedRun, *, quiet: bool) -> int:
+def _run(folder: Folder, wanted: FrankbriaRun, *, quiet: bool) -> int:
     from bridge.cli._as_controller import Screen
     from bridge.cli._notify import notify
     from bridge.cli._summary import first_line
@@ -194,11 +199,11 @@ def _dry_run(opened: FrankbriaLoop) -> int:
     return 0
 
 
-def _monitor(folder: Folder, words: Sequence[str], wanted: WantedRun) -> int:
+def _monitor(folder: Folder, words: Sequence[str], wanted: FrankbriaRun) -> int:
     """Start the loop in tmux. Whatever keeps it from starting shows here, before there are panes."""
     from bridge.cli.bmalph import in_tmux
     from bridge.setups.dot_ralph.monitor import without_monitor
-    from bridge.setups.frankbria.flags import WITH_VALUE
+    from bridge.setups.frankbria.flags import GRAMMAR
     from bridge.setups.frankbria.keys import KEYS
     from bridge.setups.frankbria.opening import open_loop
 
@@ -206,7 +211,7 @@ def _monitor(folder: Folder, words: Sequence[str], wanted: WantedRun) -> int:
         shown = opened.shown
     here = [sys.executable, "-P", "-c", _START, str(Path(__file__).resolve().parents[2]), "run"]
     names = ["HOME", *(name for key in KEYS for name in (key.name, key.alias) if name)]
-    return in_tmux(folder, here, without_monitor(words, WITH_VALUE), shown, names)
+    return in_tmux(folder, here, without_monitor(words, GRAMMAR.with_value), shown, names)
 
 
 _START = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from bridge.cli._options import project_folder, project_option
-from bridge.cli._terminal import guarded, tame, write
+from bridge.cli._terminal import guarded, write
+from bridge.wording import tame
 
 
 @click.command()

@@ -65,22 +65,24 @@ class _Run(click.Command):
 
 def _frankbria_project(words: list[str]) -> Path | None:
     """The frankbria project that the words are about, if it is one and nothing else is asked for."""
-    from bridge.setups import detect
-    from bridge.setups.frankbria.flags import WITH_VALUE
+    from bridge.setups import detect, frankbria
+    from bridge.setups.frankbria.flags import GRAMMAR
 
     own: dict[str, str] = {}
     rest = list(words)
     while rest:
         option, equals, value = rest.pop(0).partition("=")
-        if option in WITH_VALUE and not equals and rest:
+        if option in GRAMMAR.with_value and not equals and rest:
             value = rest.pop(0)
         own[option] = value
     given = own.get("--project")
     folder = Path(given) if given is not None else project_folder(None)
-    if own.get("--setup", "frankbria") != "frankbria" or not folder.is_dir():
+    if own.get("--setup", "frankbria") != "frankbria" or not folder.is_dir() or frankbria.detect(folder) is None:
         return None
     found = [setup.name for setup in detect(folder)]
-    return folder.absolute() if found == ["frankbria"] or ("--setup" in own and "frankbria" in found) else None
+    if found != ["frankbria"] and "--setup" not in own:
+        return None
+    return project_folder(given, tell=True)
 
 
 @click.command(cls=_Run)
@@ -213,13 +215,14 @@ class _RunOptions:
 
 def _in_bmalph(context: click.Context, setup: Setup, asked: _RunOptions) -> int:
     from bridge.cli._run_bmalph import run_here
-    from bridge.setups.bmalph.opening import Wanted, options_of
+    from bridge.setups.bmalph.opening import options_of
     from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.dot_ralph.opening import WantedRun
 
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
     if asked.words:
         raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
-    wanted = Wanted(
+    wanted = WantedRun(
         options=options_of(
             driver=asked.driver,
             prompt=asked.prompt_in(setup.project),

@@ -11,7 +11,8 @@ import click
 
 from bridge.cli import _standing
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
-from bridge.cli._terminal import Style, duration, guarded, print_json, show
+from bridge.cli._terminal import Style, guarded, print_json, show
+from bridge.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._terminal import Style, duration, guarded, say
+from bridge.cli._terminal import Style, guarded, say
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
 from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, ScriptStarted, Severity
 from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import ReportOptions, plural, printable, shown
+from bridge.verify.reports.base import ReportOptions, printable, shown
+from bridge.wording import duration, plural
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -11,7 +11,8 @@ import click
 
 from bridge.cli import _standing
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
-from bridge.cli._terminal import Style, guarded, say, show, tame
+from bridge.cli._terminal import Style, guarded, say, show
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

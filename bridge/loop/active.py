@@ -16,6 +16,7 @@ from bridge.loop.events import interruption
 from bridge.loop.lock import one_loop
 from bridge.process import leftovers
 from bridge.process.table import identify
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -134,7 +135,7 @@ class ActiveRun:
     def end_leftovers(self) -> int:
         """End what the tool has left running, return how many process groups those were."""
         if groups := leftovers.end(self._project):
-            counted = f"{groups} process group{'s' * (groups > 1)}"
+            counted = plural(groups, "process group")
             logger().info("%s: what the tool had left running was ended: %s", self._project, counted)
         return groups
 

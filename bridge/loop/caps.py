@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge import timestamps
 from bridge.errors import ConfigurationError
 from bridge.loop.night import numbers
 from bridge.loop.policy import Decision, Verdict
+from bridge.wording import usd
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -55,7 +56,7 @@ class Spent(NamedTuple):
 
     def with_turn(self, record: TurnRecord, now: datetime) -> Spent:
         """Count a turn that ends now."""
-        tokens, hour = (record.input_tokens or 0) + (record.output_tokens or 0), hour_of(now)
+        tokens, hour = (record.input_tokens or 0) + (record.output_tokens or 0), timestamps.hour(now.timestamp())
         return self._replace(
             cost_usd=self.cost_usd + (record.cost_usd or 0.0),
             tokens=self.tokens + tokens,
@@ -69,11 +70,6 @@ class Spent(NamedTuple):
 
 
 NOTHING = Spent()
-
-
-def hour_of(now: datetime) -> str:
-    """Name a clock hour."""
-    return now.strftime("%Y%m%d%H")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,11 +154,11 @@ class Caps:
         if (self.max_tokens or self.tokens_per_hour) and "tokens" in untold:
             return Decision(ends, "tokens_unknown", "a turn told no tokens: no cap on them can be held")
         most = self.tokens_per_hour
-        if most is None or spent.hour != hour_of(now) or spent.hour_tokens < most:
+        if most is None or spent.hour != timestamps.hour(now.timestamp()) or spent.hour_tokens < most:
             return None
-        following = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
         used = f"{spent.hour_tokens:,.0f} of at most {most:,.0f} tokens of this hour are used"
-        return Decision(Verdict.CONTINUE, "tokens_per_hour", used, (following - now).total_seconds())
+        wait = timestamps.next_hour(now.timestamp()) - now.timestamp()
+        return Decision(Verdict.CONTINUE, "tokens_per_hour", used, wait)
 
     def warnings(self, before: Spent, after: Spent) -> Iterator[str]:
         """Tell of each cap of which a turn has used so much that its end is near."""
@@ -181,8 +177,3 @@ def read_caps(env: Mapping[str, str]) -> Caps:
         ConfigurationError: a value is no number; names the variable.
     """
     return Caps(**numbers(env, VARIABLES))
-
-
-def usd(amount: float) -> str:
-    """Show an amount of money, small ones with more digits."""
-    return f"${amount:.{2 if amount >= 0.1 or not amount else 4}f}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.loop.turn_records import NO_TURNS, Totals
 from bridge.turn.tool import Event as LoopEvent
 from bridge.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProgress
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -142,8 +143,7 @@ class LeftoversEnded(LoopEvent):
     groups: int
 
     def __str__(self) -> str:
-        counted = f"{self.groups} process group{'s' * (self.groups > 1)}"
-        return f"What the agent had left running was ended: {counted}"
+        return f"What the agent had left running was ended: {plural(self.groups, 'process group')}"
 
 
 @dataclass(frozen=True, slots=True)

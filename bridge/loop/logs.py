@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge import timestamps
 from bridge.files import in_folder, usable
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +35,7 @@ def log_line(path: Path, level: Level, message: str, now: float, *, max_bytes: i
         max_bytes: size at which the file is put aside as ``NAME.1`` first; 0: never.
         keep: how many of those there are.
     """
-    shown = "".join(each if each.isprintable() else " " for each in message)
-    line = f"[{timestamps.local(now)}] [{level}] {shown}"
+    line = f"[{timestamps.local(now)}] [{level}] {tame(message)}"
     append_line(path, line, max_bytes=max_bytes, keep=keep)
     return line
 

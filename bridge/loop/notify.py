@@ -10,7 +10,6 @@ import importlib
 import json
 import os
 import threading
-import urllib.request
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -73,19 +72,19 @@ class Notify:
                 _apprise(address)
 
 
-def read_notify(env: Mapping[str, str], addresses: Sequence[str] = (), on: Sequence[str] = ()) -> Notify:
+def read_notify(env: Mapping[str, str], addresses: Sequence[str] = (), on: str | None = None) -> Notify:
     """Say whom to tell: as given, else as the environment says.
 
     Args:
         env: the environment.
         addresses: commands and URLs; ``@FILE`` stands for the lines of a file.
-        on: kinds.
+        on: kinds, separated by commas.
 
     Raises:
         ConfigurationError: a file can't be read; see :meth:`Notify.check`.
     """
     given = addresses or env.get(VARIABLE, "").splitlines()
-    kinds = on or env.get(ON_VARIABLE, "").split(",")
+    kinds = (on or env.get(ON_VARIABLE, "")).split(",")
     lines = [line.strip() for each in given for line in (_lines(each[1:]) if each.startswith("@") else [each])]
     found = Notify(
         tuple(line for line in lines if line and not line.startswith("#")),
@@ -205,6 +204,8 @@ class Notifier:
             )
             return "" if done.ok else f"exit status {done.status}"
         if address.startswith(("http://", "https://")):
+            import urllib.request  # as long to import as all of the loop
+
             request = urllib.request.Request(address, data, {"Content-Type": "application/json"})  # noqa: S310 - http(s)
             with urllib.request.urlopen(request, timeout=_PATIENCE) as reply:  # noqa: S310
                 return "" if reply.status < 300 else f"HTTP {reply.status}"

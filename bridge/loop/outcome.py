@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bridge.errors import HookError, OutputNotFound, OutputUnreadable
 from bridge.session_id import validate_session_id
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -170,7 +171,7 @@ def build_outcome(
         completed=analysis.completed_turn,
         said=said,
         is_error=analysis.is_error,
-        error=one_line(analysis.error or last_line),
+        error=one_line(analysis.error or last_line, 300) or None,
         exit_signal=analysis.explicit_exit,
         promised=_promised(promise, analysis),
         plan=after,
@@ -203,12 +204,6 @@ def answer_of(outcome: Outcome) -> str:
     """Return the assistant's words, for a turn that showed none while it lasted."""
     words = (outcome.analysis.text or outcome.analysis.last_text) if outcome.analysis else ""
     return words if not words or words.endswith("\n") else words + "\n"
-
-
-def one_line(text: str) -> str | None:
-    """Make a text fit for one line of at most 300 characters; None when nothing is left."""
-    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return (shown[:297] + "..." if len(shown) > 300 else shown) or None
 
 
 def _said(analysis: Analysis) -> bool:

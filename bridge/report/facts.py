@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge import timestamps
-from bridge.loop.caps import usd
+from bridge.wording import duration, one_line, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +19,12 @@ UNKNOWN = "unknown"
 def rows(run: Run) -> Iterator[tuple[str, str]]:
     """Name each fact of a run."""
     totals = run.totals
-    yield "outcome", plain(f"{run.state}{_because(run)}")
-    yield "tool", plain(run.tool) or UNKNOWN
-    yield "branch", UNKNOWN if run.branch is None else plain(run.branch) or "none"
+    yield "outcome", one_line(f"{run.state}{_because(run)}")
+    yield "tool", one_line(run.tool) or UNKNOWN
+    yield "branch", UNKNOWN if run.branch is None else one_line(run.branch) or "none"
     yield "began", timestamps.local(run.began)
     yield "ended", UNKNOWN if run.ended is None else timestamps.local(run.ended)
-    yield "duration", duration(run.seconds)
+    yield "duration", UNKNOWN if run.seconds is None else duration(run.seconds)
     yield "at work", duration(totals.seconds)
     yield "waiting", _listed((f"{reason} {duration(seconds)}" for reason, seconds in run.waited.items()), "none")
     yield "turns", f"{totals.turns}"
@@ -55,17 +55,6 @@ def turn_row(turn: TurnRecord) -> tuple[str, ...]:
 TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")
 
 
-def duration(seconds: float | None) -> str:
-    """Show a time span: ``1 h 05 min``, ``4 min 10 s``, ``3.2 s``."""
-    if seconds is None:
-        return UNKNOWN
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
-
-
 def tokens(count: float | None) -> str:
     """Show a number of tokens."""
     return UNKNOWN if count is None else f"{count:,.0f}"
@@ -74,11 +63,6 @@ def tokens(count: float | None) -> str:
 def money(amount: float | None) -> str:
     """Show an amount of money."""
     return UNKNOWN if amount is None else usd(amount)
-
-
-def plain(text: str) -> str:
-    """Make text of an agent's one line without control characters."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _because(run: Run) -> str:
@@ -95,4 +79,4 @@ def _tasks(run: Run) -> str:
 
 
 def _listed(words: Iterator[str] | tuple[str, ...], nothing: str) -> str:
-    return ", ".join(map(plain, words)) or nothing
+    return ", ".join(map(one_line, words)) or nothing

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.report.facts import TURN_COLUMNS, plain, rows, turn_row
+from bridge.report.facts import TURN_COLUMNS, rows, turn_row
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ def render(report: Report) -> str:
 
 def escaped(text: str) -> str:
     """Make text literal: no markup, no link, no mention."""
-    return _SPECIAL.sub(lambda sign: f"&#{ord(sign[1])};" if sign[1] in "<>&@" else f"\\{sign[1]}", plain(text))
+    return _SPECIAL.sub(lambda sign: f"&#{ord(sign[1])};" if sign[1] in "<>&@" else f"\\{sign[1]}", one_line(text))
 
 
 def _run(run: Run) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from bridge.report.facts import TURN_COLUMNS, plain, rows, turn_row
+from bridge.report.facts import TURN_COLUMNS, rows, turn_row
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,18 +39,19 @@ def _run(run: Run) -> Iterator[str]:
     for turn in run.turns[-_MOST:]:
         if turn.error:
             yield from textwrap.wrap(
-                plain(turn.error), _WIDTH, initial_indent=f"  turn {turn.turn}: ", subsequent_indent=" " * 10
+                one_line(turn.error), _WIDTH, initial_indent=f"  turn {turn.turn}: ", subsequent_indent=" " * 10
             )
     if run.commits:
         yield ""
         yield from (
-            f"  {textwrap.shorten(f'{each.id} {plain(each.subject)}', _WIDTH - 2)}" for each in run.commits[-_MOST:]
+            f"  {textwrap.shorten(f'{each.id} {one_line(each.subject)}', _WIDTH - 2)}"
+            for each in run.commits[-_MOST:]
         )
         yield from _more(len(run.commits) - _MOST, "earlier commits")
     if run.files:
         yield ""
         yield from (
-            f"  {_count(each.added, '+')} {_count(each.removed, '-')} {plain(each.path)}"
+            f"  {_count(each.added, '+')} {_count(each.removed, '-')} {one_line(each.path)}"
             for each in run.files[:_MOST]
         )
         yield from _more(len(run.files) - _MOST, "further files")

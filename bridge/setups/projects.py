@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from bridge.loop.active import ActiveRun
     from bridge.setups.model import Setup
 
 
@@ -29,6 +31,22 @@ def other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
     """The same, without the loop's own."""
     own = os.path.realpath(folder)
     return tuple(each for each in state_folders(project) if os.path.realpath(each) != own)
+
+
+def active_run(folder: Path, project: Path, tool: str, *, command: Sequence[str] | None = None) -> ActiveRun:
+    """The run of this process, for the loop to hold.
+
+    Args:
+        folder: of the loop's state.
+        project: the project's folder.
+        tool: what it runs, such as ``driver codex``.
+        command: the command line, for people; None: this process's.
+    """
+    from bridge.loop.active import ActiveRun
+
+    if command is None:
+        command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
+    return ActiveRun(folder, project, command=command, tool=tool, others=other_folders(folder, project))
 
 
 def at_work(project: Path) -> int | None:

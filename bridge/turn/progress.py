@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from bridge.wording import one_line
+
 _LENGTH = 80
 _HINTS = (b'"tool', b"command_execution", b"file_change", b"mcp_tool_call", b"web_search")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
@@ -66,9 +68,7 @@ def _shown(found: tuple[str, Any]) -> str:
     about = ""
     if isinstance(details, dict):
         about = next((str(details[key]) for key in _ABOUT if isinstance(details.get(key), str)), "")
-    text = " ".join(f"{name} {about}".split())
-    text = "".join(sign if sign.isprintable() else " " for sign in text)
-    return text if len(text) <= _LENGTH else text[: _LENGTH - 3] + "..."
+    return one_line(f"{name} {about}", _LENGTH)
 
 
 def last_sentence(text: str) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bridge.loop.context import CONTEXT_LIMIT, ContextFacts, loop_context
 from bridge.loop.plan import Plan
+from bridge.setups.bmalph.metrics import metrics_record
 from bridge.setups.bmalph.rules import gates as gates_module
 from bridge.setups.bmalph.rules.gates import (
     CommandRun,
@@ -33,7 +34,6 @@ from bridge.setups.bmalph.rules.review import (
     review_due,
     review_mode,
 )
-from bridge.setups.bmalph.turn_report import MetricsFacts, metrics_line
 from bridge.stream.analysis import Analysis
 from bridge.stream.events import Usage
 
@@ -245,26 +245,26 @@ def test_findings_without_issues_are_not_told(more: dict[str, Any]) -> None:
 # metrics
 
 
+RUN: dict[str, Any] = {"run_id": "r", "loop": 3, "now": NOW, "driver": "codex"}
+
+
 def test_a_record() -> None:
-    facts = MetricsFacts("r", 3, NOW, "codex", "success", "s-1", files_changed=2, quality_gate_result=1)
-    line = metrics_line(facts, Analysis(files_modified=2, usage=Usage(input_tokens=5), exit_signal=True))
-    assert line.count("\n") == 1
-    assert " " not in line
-    assert ",".join(json.loads(line)) == (
+    analysis = Analysis(files_modified=2, usage=Usage(input_tokens=5), exit_signal=True)
+    record = metrics_record(analysis, **RUN, outcome="success", session_id="s-1", files_changed=2, gates_result=1)
+    assert ",".join(record) == (
         "run_id,loop,timestamp,driver,session_id,loop_outcome,duration_ms,duration_api_ms,input_tokens,"
         "output_tokens,cache_read_tokens,cache_creation_tokens,total_cost_usd,num_turns,files_changed,"
         "reported_files_modified,has_errors,exit_signal,was_read_only_timeout,quality_gate_result,"
         "has_permission_denials,circuit_breaker_state"
     )
-    assert json.loads(line)["input_tokens"] == 5
+    assert (record["input_tokens"], record["session_id"], record["quality_gate_result"]) == (5, "s-1", 1)
 
 
 def test_a_record_of_a_loop_that_was_not_analysed() -> None:
-    found = json.loads(metrics_line(MetricsFacts("r", 3, NOW, "codex", "read_only_timeout"), None))
+    found = metrics_record(None, **RUN, outcome="read_only_timeout")
     assert (found["was_read_only_timeout"], found["quality_gate_result"], found["has_errors"]) == (True, None, True)
 
 
 def test_a_sessions_tokens_are_no_loops() -> None:
     counted = Analysis(usage=Usage(input_tokens=5, cumulative=True))
-    facts = MetricsFacts("r", 3, NOW, "codex", "success")
-    assert json.loads(metrics_line(facts, counted))["input_tokens"] is None
+    assert metrics_record(counted, **RUN, outcome="success")["input_tokens"] is None

@@ -41,6 +41,7 @@ class Kind:
         state: folder of its state, from the project's.
         words: the command that starts it.
         agent: it runs an agent script, not a driver.
+        tool: what its records call that, in one word.
         busy: exit status of a second loop.
         used_up: exit status when all iterations, or the minutes, are used up.
     """
@@ -49,6 +50,7 @@ class Kind:
     state: str
     words: tuple[str, ...]
     agent: bool = False
+    tool: str = "driver"
     busy: int = 4
     used_up: int = 1
 
@@ -62,14 +64,16 @@ _WIGGUM = ("wiggum", "start", "--no-live", "--no-checkpoints")
 KINDS = (
     Kind("plain", ".ralph", ("run", "--no-live", "--driver", "claude-code")),
     Kind("bmalph", ".ralph", ("run", "--no-live")),
-    Kind("ralph-loop", ".ralph/logs", ("run", "plan"), agent=True, busy=1, used_up=0),
+    Kind("frankbria", ".ralph", ("run",), tool="claude", busy=1, used_up=0),
+    Kind("ralph-loop", ".ralph/logs", ("run", "plan"), agent=True, tool="agent", busy=1, used_up=0),
     Kind("wiggum-driver", ".claude/ralph", (*_WIGGUM, "--driver", "claude-code")),
-    Kind("wiggum-agent", ".claude/ralph", (*_WIGGUM, "--agent", "bin/night.sh"), agent=True),
+    Kind("wiggum-agent", ".claude/ralph", (*_WIGGUM, "--agent", "bin/night.sh"), agent=True, tool="agent"),
 )
 
 # One program for drivers (`-p PROMPT`) and agents (a prompt on stdin): runs steps/N, else steps/else.
 _CLI = r"""#!/usr/bin/env bash
 kept=@KEPT@
+case " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac
 # Not from a count in a file: a kill between its two steps would spoil it.
 turn=1; while ! mkdir "$kept/turn.$turn" 2>/dev/null; do turn=$((turn + 1)); done
 echo $$ > "$kept/turn.$turn/pid"
@@ -210,6 +214,11 @@ class Night:
                 self.write(".ralph/.ralphrc", 'PLATFORM_DRIVER="${PLATFORM_DRIVER:-claude-code}"\n')
                 self.write(".ralph/@fix_plan.md", "- [x] Story 1.1: one\n- [ ] Story 1.2: two\n")
                 self.write(".ralph/drivers/claude-code.sh", (ROOT / "drivers/claude-code.sh").read_text())
+            case "frankbria":
+                self.write(".ralph/PROMPT.md", "Do the next task.\n")
+                self.write(".ralph/fix_plan.md", "- [ ] one\n- [ ] two\n")
+                self.write(".ralph/AGENT.md", "Run the tests.\n")
+                self.write(".ralphrc", "CLAUDE_AUTO_UPDATE=false\n")
             case "ralph-loop":
                 self.write(".ralph/ralph", "#!/usr/bin/env bash\nexit 9\n", 0o755)
                 self.write(".ralph/config", _CONFIG)

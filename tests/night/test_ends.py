@@ -35,7 +35,7 @@ def test_b6_one_record_for_each_turn(night: Night) -> None:
     assert [each["result"] for each in records] == ["success", "failed", *["success"] * (night.begun() - 2)]
     for each in records:
         assert (each["schema"], each["run"]) == (1, night.record()["run_id"])
-        assert each["tool"].split()[0] == ("agent" if night.kind.agent else "driver")
+        assert each["tool"].split()[0] == night.kind.tool
         assert timestamps.parse_iso(each["began"])
         assert each["seconds"] >= 0
         assert (night.path / each["log"]).is_file()

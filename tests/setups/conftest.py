@@ -15,9 +15,10 @@ from tests.cli.conftest import Project
 if TYPE_CHECKING:
     import subprocess
 
-SETUPS = ("plain", "bmalph", "ralph-loop", "wiggum")
+SETUPS = ("plain", "bmalph", "frankbria", "ralph-loop", "wiggum")
 # Each turn makes a file and commits it, says what it used, and prints $MUCH lines of noise on both streams.
 CLI = r"""
+case " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac
 n=$(($(cat ../count 2>/dev/null || echo 0) + 1)); echo $n > ../count
 [[ ${HANGS:-} ]] && { touch ../hangs; exec sleep 600; }
 if [[ ${MUCH:-} ]]; then
@@ -59,9 +60,21 @@ class Setup(Project):
         match self.kind:
             case "ralph-loop":
                 return ["run", "plan", str(turns)]
+            case "frankbria":
+                return ["run", *most]
             case "wiggum":
                 return ["wiggum", "start", "--driver", "claude-code", "--fresh", *most]
         return ["run", "--driver", "claude-code", *most]
+
+    @property
+    def ends(self) -> int:
+        """Exit status of a loop that ends incomplete."""
+        return 0 if self.kind in ("frankbria", "ralph-loop") else 1
+
+    @property
+    def refuses(self) -> int:
+        """Exit status of a loop that can't be started: its controller's, where there is one."""
+        return 1 if self.kind in ("frankbria", "ralph-loop") else 2
 
     @property
     def logs(self) -> Path:
@@ -74,7 +87,7 @@ class Setup(Project):
 
     def loop(self, turns: int, **env: str) -> subprocess.CompletedProcess[str]:
         done = self.run(*self.words(turns), **env)
-        assert done.returncode == (0 if self.kind == "ralph-loop" else 1), done.stderr
+        assert done.returncode == self.ends, done.stderr
         return done
 
     def records(self) -> list[dict[str, Any]]:
@@ -108,6 +121,10 @@ def setup(tmp_path: Path, request: pytest.FixtureRequest) -> Setup:
         made.write("fix_plan.md", "- [ ] one\n")
     else:
         made.write(".ralph/PROMPT.md", "Do the next task.\n")
+    if made.kind == "frankbria":
+        made.write(".ralph/fix_plan.md", "- [ ] one\n")
+        made.write(".ralph/AGENT.md", "Run the tests.\n")
+        made.write(".ralphrc", "CLAUDE_AUTO_UPDATE=false\n")
     if made.kind == "bmalph":
         made.write(".ralph/ralph_loop.sh", "#!/bin/bash\n", 0o755)
         made.write(".ralph/drivers/claude-code.sh", _driver())

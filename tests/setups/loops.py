@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ("plain", "bmalph", "ralph-loop", "wiggum")
+KINDS = ("plain", "bmalph", "frankbria", "ralph-loop", "wiggum")
 PATIENCE = 30.0
 _IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
 _RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"%s","session_id":"s-1"}'
@@ -38,6 +38,7 @@ echo "run $run" >> work.txt
 DONE = {
     "plain": "say '---RALPH_STATUS---\\nSTATUS: COMPLETE\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---'",
     "bmalph": "say '---RALPH_STATUS---\\nSTATUS: COMPLETE\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---'",
+    "frankbria": "sed -i 's/\\[ \\]/[x]/' .ralph/fix_plan.md; say done",
     "ralph-loop": "say '<promise>COMPLETE</promise>'",
     "wiggum": "say '<promise>COMPLETE</promise>'",
 }
@@ -122,6 +123,7 @@ class Loops:
         words = {
             "plain": ("run", "--no-live"),
             "bmalph": ("run", "--no-live"),
+            "frankbria": ("run",),
             "ralph-loop": ("run", "prompt", str(self.path / "todo.md")),
             "wiggum": ("wiggum", "start", "--no-live"),
         }[self.kind]
@@ -179,6 +181,10 @@ def made(kind: str, folder: Path) -> Loops:
         loops.write(".ralph/PROMPT.md", "Do it.\n")
         loops.write(".ralph/@fix_plan.md", "- [ ] one\n- [ ] two\n") if kind == "bmalph" else None
         loops.write(".ralph/.ralphrc", "PLATFORM_DRIVER=claude-code\n") if kind == "bmalph" else None
+    if kind == "frankbria":
+        loops.write(".ralph/fix_plan.md", "- [ ] one\n- [ ] two\n")
+        loops.write(".ralph/AGENT.md", "Run the tests.\n")
+        loops.write(".ralphrc", "CLAUDE_AUTO_UPDATE=false\n")
     loops.write(".gitignore", ".ralph/logs/\n.ralph/.*\n.ralph/*.json\n.ralph/live.log\n.ralph/last_agent_output\n")
     loops.git("init", "-q", "-b", "main")
     loops.git("add", "-A")

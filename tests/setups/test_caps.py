@@ -37,7 +37,7 @@ def test_no_turn_starts_beyond_a_cap(setup: Setup, cap: list[str], reason: str, 
     done = setup.run(*setup.words(9), *cap)
     assert _calls(setup) == 3, done.stderr
     assert f"{said} ({reason})" in done.stderr or (setup.kind == "ralph-loop" and said in done.stderr + done.stdout)
-    assert done.returncode == (0 if setup.kind in ("ralph-loop",) else 1)
+    assert done.returncode == setup.ends
 
 
 def test_a_cap_of_the_environment_holds_and_the_command_line_wins(setup: Setup) -> None:
@@ -92,15 +92,16 @@ def test_the_tokens_of_an_hour_hold_in_the_next_run_too(setup: Setup) -> None:
 
 def test_caps_that_can_t_be_held_are_refused_before_anything_starts(setup: Setup) -> None:
     half = setup.run(*setup.words(3), "--max-cost", "1", "--price-in", "3")
-    assert half.returncode == (1 if setup.kind == "ralph-loop" else 2)  # its controller's "not started"
+    assert half.returncode == setup.refuses
     assert "next: give --price-out, too" in half.stderr
     if setup.kind == "ralph-loop":
         return  # which has no driver
     tool = [word if word != "claude-code" else "codex" for word in setup.words(3)]
+    tool += ["--driver", "codex"] if setup.kind == "frankbria" else []
     if setup.kind == "bmalph":
         (setup.folder / ".ralph/drivers/codex.sh").write_bytes((ROOT / "drivers/codex.sh").read_bytes())
     refused = setup.run(*tool, "--max-cost", "1")
-    assert refused.returncode == 2
+    assert refused.returncode == setup.refuses
     assert "codex never tells what it costs: --max-cost can't be held" in refused.stderr
     assert "--price-in" in refused.stderr
     assert not (setup.folder.parent / "count").exists()

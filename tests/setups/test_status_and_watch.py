@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEEP = "src/deep"
-TOOL = {"ralph-loop": "agent amp"}
+TOOL = {"ralph-loop": "agent amp", "frankbria": "claude"}
 ENDED = {
     "plain": "project_complete",
     "bmalph": "completion_signals",
+    "frankbria": "plan_complete",
     "ralph-loop": "completion signal",
     "wiggum": "complete",
 }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 
 from bridge.verify.model import CheckOutcome, Finding, Severity
-from bridge.verify.reports.base import ReportOptions, plural, printable, shown
+from bridge.verify.reports.base import ReportOptions, printable, shown
+from bridge.wording import plural
 from tests.machine import cases
 from tests.verify.runs import RUN, render, runs
 

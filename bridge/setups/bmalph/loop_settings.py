@@ -8,41 +8,22 @@ from typing import TYPE_CHECKING
 from bridge.setups.bmalph.policy import BmalphPolicy
 from bridge.setups.bmalph.rules.gates import GateSettings
 from bridge.setups.bmalph.rules.review import ReviewSettings
-from bridge.setups.dot_ralph import common
+from bridge.setups.dot_ralph import common, opening
 from bridge.setups.dot_ralph.files.small import read_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.loop.caps import Caps
     from bridge.loop.store import LoopSettings
     from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.opening import WantedRun
     from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
 
 
-def loop_settings(
-    folder: Folder,
-    settings: Settings,
-    *,
-    env: Mapping[str, str],
-    live: bool,
-    max_iterations: int | None = None,
-    max_seconds: float | None = None,
-    promise: str | None = None,
-    caps: Caps | None = None,
-) -> LoopSettings:
-    """Translate the settings; see :func:`common.loop_settings`. The agent gets RALPH_DIR."""
-    loop = common.loop_settings(
-        folder,
-        settings,
-        env={**env, "RALPH_DIR": folder.shown},
-        live=live,
-        max_iterations=max_iterations,
-        max_seconds=max_seconds,
-        promise=promise,
-        caps=caps,
-    )
+def loop_settings(folder: Folder, settings: Settings, wanted: WantedRun, *, env: Mapping[str, str]) -> LoopSettings:
+    """Translate the settings as both loops do; the agent gets RALPH_DIR."""
+    loop = opening.loop_settings(folder, settings, wanted, env={**env, "RALPH_DIR": folder.shown}, live=wanted.live)
     return replace(loop, write_timeout=settings.write_timeout, heartbeat_seconds=settings.heartbeat_seconds)
 
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge import resources
 from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.git.repository import Repository
-from bridge.loop.caps import Caps
 from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.resources import os_text
 from bridge.setups.bmalph import layout, rc
+from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
 from bridge.setups.bmalph.settings import resolve
 from bridge.setups.bmalph.tools import OPTION, about_tools
 from bridge.setups.dot_ralph.keys import GivenOption
-from bridge.setups.projects import require_words
+from bridge.setups.dot_ralph.opening import WantedRun, live_needs_json, require_prompt, run_in_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -33,30 +32,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of a run.
-
-    Attributes:
-        options: settings by field.
-        live: show events as they come.
-        max_iterations, max_seconds: when to give up; None: never.
-        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
-        caps: what the run may use; the settings fill in what isn't set.
-        promise: a completion promise, or None.
-        extra: globals for the driver.
-    """
-
-    options: Mapping[str, GivenOption] = field(default_factory=dict)
-    live: bool = False
-    max_iterations: int | None = None
-    max_seconds: float | None = None
-    timeout: float | None = None
-    caps: Caps = field(default_factory=Caps)
-    promise: str | None = None
-    extra: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedLoop:
     """A loop that may start.
 
@@ -65,14 +40,12 @@ class OpenedLoop:
         driver: loaded.
         settings: of the project.
         loop: the same for the engine.
-        live: events are shown as they come.
     """
 
     folder: Folder
     driver: Driver
     settings: Settings
     loop: LoopSettings
-    live: bool
 
     def events(
         self, on_log: Callable[[str, str], None] = lambda _level, _line: None
@@ -82,35 +55,22 @@ class OpenedLoop:
         Args:
             on_log: gets the level of each line of the loop's log, and the line.
         """
-        from bridge.loop.active import ActiveRun
-        from bridge.loop.runner import run_loop
-        from bridge.setups.bmalph.loop_settings import loop_policy
         from bridge.setups.bmalph.policy import BmalphState
         from bridge.setups.bmalph.store import BmalphStore
-        from bridge.setups.projects import other_folders
         from bridge.turn.driver import DriverTool
 
-        folder, name = self.folder, self.driver.script.stem
-        tool = DriverTool(self.driver, self.loop, f"driver {name}")
-        return run_loop(
-            tool,
+        name = self.driver.script.stem
+        return run_in_folder(
+            DriverTool(self.driver, self.loop, f"driver {name}"),
             loop_policy(self.settings, self.loop),
-            BmalphStore(folder, self.settings, self.loop, driver=name, on_log=on_log),
-            self.loop,
-            active=ActiveRun(
-                folder.path,
-                folder.project,
-                command=_command_line(),
-                tool=tool.name,
-                others=other_folders(folder.path, folder.project),
-            ),
-            state=BmalphState(),
+            BmalphStore(self.folder, self.settings, self.loop, driver=name, on_log=on_log),
+            BmalphState(),
         )
 
 
 @contextmanager
 def open_loop(
-    folder: Folder, wanted: Wanted, tell: Callable[[str], None], *, log: bool = True
+    folder: Folder, wanted: WantedRun, tell: Callable[[str], None], *, log: bool = True
 ) -> Iterator[OpenedLoop]:
     """Check everything and load the driver, which is closed when the block ends. Nothing is started.
 
@@ -124,27 +84,13 @@ def open_loop(
         bridge.errors.ConfigurationError: settings, files or options that can't be used.
         bridge.errors.BridgeError: the driver can't be loaded.
     """
-    from bridge.setups.bmalph.loop_settings import loop_settings
-    from bridge.setups.bmalph.opening import ready
-
     settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
     for notice in settings.notices:
         tell(notice)
     with open_driver(folder, settings, wanted.extra, log=folder.logs / "ralph.log" if log else None) as driver:
         settings = _checked(driver, settings, wanted, tell)
-        loop = loop_settings(
-            folder,
-            settings,
-            env=os.environ,
-            live=wanted.live,
-            max_iterations=wanted.max_iterations,
-            max_seconds=wanted.max_seconds,
-            promise=wanted.promise,
-            caps=wanted.caps,
-        )
-        if wanted.timeout is not None:
-            loop = replace(loop, timeout=wanted.timeout)
-        yield OpenedLoop(folder, driver, settings, loop, wanted.live)
+        loop = loop_settings(folder, settings, wanted, env=os.environ)
+        yield OpenedLoop(folder, driver, settings, loop)
 
 
 def options_of(
@@ -219,7 +165,7 @@ def settings_of(extra: Mapping[str, str]) -> dict[str, GivenOption]:
     return {}
 
 
-def _checked(driver: Driver, settings: Settings, wanted: Wanted, tell: Callable[[str], None]) -> Settings:
+def _checked(driver: Driver, settings: Settings, wanted: WantedRun, tell: Callable[[str], None]) -> Settings:
     """Check what depends on the driver; return the settings with what there is to tell, for the log, too.
 
     Raises:
@@ -227,18 +173,12 @@ def _checked(driver: Driver, settings: Settings, wanted: Wanted, tell: Callable[
     """
     found = []
     if wanted.live and settings.output_format == "text" and driver.supports_live_output():
-        source = settings.sources["output_format"]
-        found.append(f"{source.name} {source.where} is text; live output needs json, which is taken")
+        found.append(live_needs_json(settings))
     if said := about_tools(settings, driver):
         found.append(said)
     for line in found:
         tell(line)
     return replace(settings, notices=(*settings.notices, *found))
-
-
-def _command_line() -> list[str]:
-    """Return the command line of this process, for people."""
-    return [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
 
 
 def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, GivenOption] | None = None) -> Settings:
@@ -251,13 +191,7 @@ def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given
     """
     settings = resolve(folder, env=env, rc=rc.read(folder, env), options=options)
     layout.require(folder)
-    if not (folder.project / settings.prompt_file).is_file():
-        where = settings.sources["prompt_file"]
-        raise ConfigurationError(
-            f"the prompt {settings.prompt_file} ({where.name} {where.where}) is not there"
-            f"\n  next: {_prompt_advice(folder, settings.prompt_file)}"
-        )
-    require_words(folder.project / settings.prompt_file, settings.prompt_file)
+    require_prompt(folder, settings, _prompt_advice(folder, settings.prompt_file))
     _repository(folder, env)
     return settings
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.setups.bmalph.keys import KEYS
-from bridge.setups.dot_ralph.common import CommonSettings
+from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
 from bridge.setups.dot_ralph.keys import ValueSource, as_text, look_up, read_value, refuse_values
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def resolve(
     sources = {name: source for name, (_, source) in found.items()}
     values["review_mode"] = _review_mode(values["review_mode"], values["review_enabled"], sources)
     values["review_enabled"] = values["review_mode"] != "off"
-    values["prompt_file"] = _prompt(values["prompt_file"], sources["prompt_file"], folder)
+    values["prompt_file"] = prompt_of(values["prompt_file"], sources["prompt_file"], folder)
     return Settings(**values, ralph_dir=folder.shown, rc_file=rc.shown, sources=sources, notices=tuple(notices))
 
 
@@ -153,16 +153,6 @@ def _review_mode(mode: str, enabled: bool, sources: Mapping[str, ValueSource]) -
     strength = ("default", "file", "environment", "option")
     stronger = strength.index(sources["review_mode"].kind) > strength.index(sources["review_enabled"].kind)
     return "enhanced" if enabled and mode == "off" and not stronger else mode
-
-
-def _prompt(given: str, source: ValueSource, folder: Folder) -> str:
-    """A file's PROMPT_FILE counts from the project, else (as the template says of it) from the loop's folder."""
-    if not given:
-        return f"{folder.shown}/PROMPT.md"
-    inside = folder / given
-    if source.kind == "file" and not (folder.project / given).exists() and inside.exists():
-        return folder.name_of(inside)
-    return given
 
 
 def _platform_of_config(folder: Folder) -> str:

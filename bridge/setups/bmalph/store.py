@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from bridge import records, timestamps
 from bridge.loop.context import context_for
-from bridge.loop.outcome import build_outcome, left_session
+from bridge.loop.outcome import left_session
 from bridge.loop.plan import Plan, parse_plan
 from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
-from bridge.setups.bmalph.recording import Recorder
+from bridge.setups.bmalph.recording import BmalphRecorder
 from bridge.setups.bmalph.rules import gates
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewFacts, findings_text, review, review_due
 from bridge.setups.bmalph.rules.stories import track
-from bridge.setups.dot_ralph.files import breaker, sessions, small
+from bridge.setups.dot_ralph.files import small
 from bridge.setups.dot_ralph.store import FolderStore, keep_stream
 from bridge.turn.driver import DriverTool
 from bridge.turn.tool import TurnRequest
@@ -59,45 +59,22 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
         self._gates = gate_settings(settings)
         self._review = review_settings(folder, settings)
         self._reviewed = self._review.last_head
-        self.writer: Recorder = Recorder(
+        self.writer: BmalphRecorder = BmalphRecorder(
             folder, settings, driver=driver, started=timestamps.iso(now()), log=self.log
         )
 
     # -- before a turn -------------------------------------------------------------------------------
 
     def load(self, state: BmalphState) -> tuple[BmalphState, Iterable[str]]:
-        """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
-        folder, now = self.folder, self.now()
-        sessions.touch_session(folder, now)
-        small.reset_calls(folder, now)
-        if not (folder / ".exit_signals").exists():
-            small.clear_exit_signals(folder)
-        circuit = breaker.load(folder, now)
-        if not (folder / breaker.FILE).exists() or breaker.is_corrupt(folder):
-            breaker.save(folder, circuit)
-        if not isinstance(records.read_json(folder / breaker.HISTORY), list):
-            breaker.save_history(folder, [])
-        resumed = sessions.Resume(None)
-        if self.settings.session_continuity:
-            resumed = sessions.resume_id(folder, expiry_hours=self.settings.session_expiry_hours, now=now)
-        analysis = small.read_analysis(folder)
-        findings = small.read_findings(folder)
-        wrong = [f"the session is not resumed: {resumed.dropped}"] if resumed.dropped else []
-        for line in wrong:
-            self.log("WARN", line)
-        loaded = replace(
-            state,
-            session_id=resumed.session_id,
-            signals=small.read_exit_signals(folder),
-            exit_signal=analysis.get("exit_signal") is True,
-            breaker=circuit,
-            calls=small.read_calls(folder),
-            previous=str(analysis.get("work_summary") or ""),
-            changed=small.read_diff_summary(folder),
+        """Read what others may have changed."""
+        loaded, wrong = super().load(state)
+        findings = small.read_findings(self.folder)
+        further = replace(
+            loaded,
+            changed=small.read_diff_summary(self.folder),
             findings=records.to_json(findings, compact=True) if findings else None,
-            output_length=records.read_number(folder / ".last_output_length"),
         )
-        return loaded, wrong
+        return further, wrong
 
     def read_plan(self) -> Plan | None:
         """Read the fix plan."""
@@ -119,22 +96,13 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
 
     def take_in(self, state: BmalphState, turn: Turn) -> BmalphOutcome:
         """Judge the output, see to the session and the logs, and hold the plan against what is claimed."""
-        plans = (turn.plan, self.read_plan())
-        outcome = build_outcome(
-            BmalphOutcome,
-            turn.result,
-            turn.request,
-            now=turn.now,
-            changes=turn.changes,
-            plans=plans,
-            promise=self.loop.promise,
-            last_length=state.output_length,
-        )
+        outcome = self.outcome(BmalphOutcome, state, turn)
         analysis = outcome.analysis
         outcome = replace(outcome, reported=analysis)
         if outcome.failure is None and analysis is not None:
-            before = plans[0].done if plans[0] else 0
-            found = track(analysis.tasks_completed_this_loop, before, plans[1].done if plans[1] else before)
+            before = turn.plan.done if turn.plan else 0
+            after = outcome.plan.done if outcome.plan else before
+            found = track(analysis.tasks_completed_this_loop, before, after)
             outcome = replace(outcome, analysis=analysis.tracked(found.delta, mismatch=found.mismatch))
         if turn.command.live and self.loop.resume and outcome.failure is None:
             keep_stream(turn.result, turn.request.logs)

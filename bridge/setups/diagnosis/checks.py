@@ -15,6 +15,7 @@ from bridge.process import leftovers, table
 from bridge.setups import unserved as others
 from bridge.setups.diagnosis import Case, Examined, Skipped, ask, failed, failed_with, passed, warned
 from bridge.setups.projects import at_work, other_folders
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -138,7 +139,7 @@ def end_orphans(case: Case, folder: Path) -> str:
             groups = leftovers.end(case.project)
     except ProjectBusy:
         return ""
-    return f"ended agents without a loop: {groups} process group{'s' * (groups > 1)}" if groups else ""
+    return f"ended agents without a loop: {plural(groups, 'process group')}" if groups else ""
 
 
 # -- a script, and its CLI -------------------------------------------------------------------------------

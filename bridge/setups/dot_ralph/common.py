@@ -1,19 +1,13 @@
-"""Settings that both loops have, and what the engine makes of them."""
+"""Settings that both loops have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.loop.caps import VARIABLES, Caps
-from bridge.loop.policy import Limits, Pauses
-from bridge.loop.store import LoopSettings
-from bridge.process.program import Graces
 from bridge.setups.dot_ralph import values
-from bridge.setups.dot_ralph.folder import own_files
 from bridge.setups.dot_ralph.keys import as_text, both
 from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
-from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -132,50 +126,20 @@ class CommonSettings:
         )
 
 
-def loop_settings(
-    folder: Folder,
-    settings: CommonSettings,
-    *,
-    env: Mapping[str, str],
-    live: bool,
-    max_iterations: int | None = None,
-    max_seconds: float | None = None,
-    promise: str | None = None,
-    caps: Caps | None = None,
-) -> LoopSettings:
-    """Translate the settings for the engine.
+def prompt_of(given: str, source: ValueSource, folder: Folder) -> str:
+    """Name the prompt: a file's PROMPT_FILE counts from the project, else (as its template says) from the folder.
 
     Args:
-        folder: the loop's folder.
-        settings: of the project.
-        env: environment of the agent.
-        live: show events as they come.
-        max_iterations, max_seconds: when to give up; None: never.
-        promise: a completion promise that ends the loop, too; None without one.
-        caps: what the run may use; the settings fill in what isn't set.
+        given: as the settings have it; '' for the usual one.
+        source: where they have it from.
+        folder: the loop's.
     """
-    grace = settings.kill_grace_seconds
-    return LoopSettings(
-        project=folder.project,
-        prompt=settings.prompt_file,
-        limits=Limits(max_iterations, settings.retry_limit, max_seconds),
-        pauses=Pauses(
-            settings.retry_seconds,
-            settings.retry_max_seconds,
-            settings.limit_wait_seconds,
-            settings.pause_seconds,
-        ),
-        live=live,
-        promise=promise,
-        timeout=settings.timeout,
-        caps=(caps or Caps()).over(Caps(**{name: getattr(settings, name) for name in VARIABLES})),
-        resume=settings.session_continuity,
-        env=env,
-        files=own_files(folder),
-        poll_seconds=settings.poll_seconds,
-        graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
-        turn_log_bytes=int(settings.turn_log_mb * MB),
-    )
+    if not given:
+        return f"{folder.shown}/PROMPT.md"
+    inside = folder / given
+    if source.kind == "file" and not (folder.project / given).exists() and inside.exists():
+        return folder.name_of(inside)
+    return given
 
 
 def breaker_settings(settings: CommonSettings) -> BreakerSettings:

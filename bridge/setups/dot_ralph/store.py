@@ -6,7 +6,8 @@ import os
 import shutil
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge import records
 from bridge.files import write_atomic
@@ -22,10 +23,10 @@ from bridge.loop.events import (
     Waiting,
 )
 from bridge.loop.logs import LiveLog
-from bridge.loop.outcome import Outcome
-from bridge.loop.policy import LoopState
+from bridge.loop.outcome import Outcome, build_outcome
 from bridge.loop.store import Store
-from bridge.setups.dot_ralph.files import crash, logs, sessions, status
+from bridge.setups.dot_ralph.files import breaker, crash, logs, sessions, small, status
+from bridge.setups.dot_ralph.policy import FolderState
 from bridge.turn.logs import MB
 from bridge.turn.tool import TurnLogs
 
@@ -36,33 +37,15 @@ if TYPE_CHECKING:
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.loop.runs import RunRecord
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.store import LoopSettings, Turn
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.recording import FolderRecorder
     from bridge.turn.tool import TurnResult
 
-S = TypeVar("S", bound=LoopState)
+S = TypeVar("S", bound=FolderState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
-
-
-class Writer(Protocol):
-    """Writes what follows from each event, in one setup's words."""
-
-    def started_run(self, event: IterationStarted, now: float) -> None:
-        """A run is about to start."""
-
-    def ended_run(self, event: IterationEnded, now: float) -> None:
-        """A run is over."""
-
-    def waiting(self, event: Waiting, now: float) -> None:
-        """The loop waits."""
-
-    def ended(self, event: LoopEnded, now: float) -> None:
-        """The loop is over."""
-
-    def interrupted(self, event: LoopInterrupted, now: float) -> None:
-        """The loop was ended in the middle."""
 
 
 class FolderStore(Store[S, O], Generic[S, O]):
@@ -76,7 +59,7 @@ class FolderStore(Store[S, O], Generic[S, O]):
         now: the time, in seconds since the epoch.
     """
 
-    writer: Writer
+    writer: FolderRecorder
 
     def __init__(
         self,
@@ -116,6 +99,50 @@ class FolderStore(Store[S, O], Generic[S, O]):
     def sort_out(self, before: RunRecord | None, now: float) -> tuple[str, ...]:
         """Sort what the run before has left; return what people should be told."""
         return crash.sort_out(self.folder, before, now)
+
+    def load(self, state: S) -> tuple[S, Iterable[str]]:
+        """Read what others may have changed: counters, signals, breaker, session, results of the loop before."""
+        folder, now = self.folder, self.now()
+        sessions.touch_session(folder, now)
+        small.reset_calls(folder, now)
+        if not (folder / ".exit_signals").exists():
+            small.clear_exit_signals(folder)
+        circuit = breaker.load(folder, now)
+        if not (folder / breaker.FILE).exists() or breaker.is_corrupt(folder):
+            breaker.save(folder, circuit)
+        if not isinstance(records.read_json(folder / breaker.HISTORY), list):
+            breaker.save_history(folder, [])
+        resumed = sessions.Resume(None)
+        if self.common.session_continuity:
+            resumed = sessions.resume_id(folder, expiry_hours=self.common.session_expiry_hours, now=now)
+        wrong = [f"the session is not resumed: {resumed.dropped}"] if resumed.dropped else []
+        for line in wrong:
+            self.log("WARN", line)
+        analysis = small.read_analysis(folder)
+        loaded = replace(
+            state,
+            session_id=resumed.session_id,
+            signals=small.read_exit_signals(folder),
+            exit_signal=analysis.get("exit_signal") is True,
+            breaker=circuit,
+            calls=small.read_calls(folder),
+            previous=str(analysis.get("work_summary") or ""),
+            output_length=records.read_number(folder / ".last_output_length"),
+        )
+        return loaded, wrong
+
+    def outcome(self, kind: type[O], state: S, turn: Turn) -> O:
+        """Say what a turn came to, as far as its output, git and the plan tell."""
+        return build_outcome(
+            kind,
+            turn.result,
+            turn.request,
+            now=turn.now,
+            changes=turn.changes,
+            plans=(turn.plan, self.read_plan()),
+            promise=self.loop.promise,
+            last_length=state.output_length,
+        )
 
     def new_logs(self) -> TurnLogs:
         """Keep the logs of all turns within their bound; name this one's, which carry the time."""

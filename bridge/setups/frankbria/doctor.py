@@ -9,58 +9,31 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError
 from bridge.records import read_text
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
-from bridge.setups.dot_ralph.doctor import state, tree
+from bridge.setups.dot_ralph.doctor import FolderCase, state, tree
 from bridge.setups.frankbria import adoption, environment, rc
 from bridge.setups.frankbria.claude import command_words
 from bridge.setups.frankbria.differences import differences
 from bridge.setups.frankbria.layout import PLAN, missing_parts, read_sections
 from bridge.setups.frankbria.refusals import provider_scripts, refuse
-from bridge.setups.frankbria.settings import resolve
+from bridge.setups.frankbria.settings import FrankbriaSettings, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.rc import RcScript
-    from bridge.setups.frankbria.settings import FrankbriaSettings
 
 
-class FrankbriaCase:
-    """What the checks get to see.
-
-    Args:
-        folder: the loop's folder.
-        env: the environment that the loop would have.
-    """
-
-    def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
-        self.folder = folder
-        self.env = env
-        self.project = folder.project
+class FrankbriaCase(FolderCase[FrankbriaSettings]):
+    """What the checks get to see."""
 
     @cached_property
     def rc(self) -> RcScript:
-        """The settings file.
+        """The settings file; raises what is wrong with it."""
+        return rc.read(self.project, self.env)
 
-        Raises:
-            Skipped: it can't be read, which the check of .ralphrc reports.
-        """
-        try:
-            return rc.read(self.project, self.env)
-        except BridgeError as error:
-            raise Skipped(".ralphrc can't be read") from error
-
-    @cached_property
-    def settings(self) -> FrankbriaSettings:
-        """The settings.
-
-        Raises:
-            Skipped: they can't be used, which the check of .ralphrc reports.
-        """
-        try:
-            return resolve(self.folder, env=self.env, rc=self.rc)
-        except BridgeError as error:
-            raise Skipped("the settings can't be used") from error
+    def resolved(self) -> FrankbriaSettings:
+        """Decide the settings; raises what is wrong with them."""
+        return resolve(self.folder, env=self.env, rc=self.rc)
 
     @cached_property
     def cli(self) -> str:
@@ -98,7 +71,7 @@ def _unserved(case: FrankbriaCase) -> Examined:
 def _settings(case: FrankbriaCase) -> Examined:
     """Every line of the file can be read, every setting can be used."""
     try:
-        found = resolve(case.folder, env=case.env, rc=rc.read(case.project, case.env))
+        found = case.resolved()
     except BridgeError as error:
         return failed_with(error)
     return warned("\n".join(found.notices), "correct these lines") if found.notices else passed()

@@ -19,7 +19,7 @@ class Notification(LoopEvent):
 def notification(event: LoopEvent) -> Notification | None:
     """Return what an event is worth, or None."""
     match event:
-        case Waiting(first=True, reason="rate_limit" | "token_limit"):
+        case Waiting(first=True, reason="rate_limit" | "tokens_per_hour"):
             return Notification("Ralph - rate limit", event.detail)
         case Waiting(first=True, reason="api_limit"):
             return Notification("Ralph - API limit", event.detail)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.process.argv import resolve as find_program
 from bridge.process.table import ancestors, command_of, running_in
-from bridge.setups.dot_ralph.common import breaker_settings, loop_settings
+from bridge.setups.dot_ralph.common import breaker_settings
 from bridge.setups.dot_ralph.keys import GivenOption
+from bridge.setups.dot_ralph.opening import (
+    WantedRun,
+    live_needs_json,
+    loop_settings,
+    require_prompt,
+    run_in_folder,
+)
 from bridge.setups.frankbria import environment, rc
 from bridge.setups.frankbria.claude import ClaudeCommands
 from bridge.setups.frankbria.keys import KEYS
@@ -21,13 +26,11 @@ from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.refusals import refuse
 from bridge.setups.frankbria.settings import resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
-from bridge.setups.projects import require_words
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from bridge.loop.caps import Caps
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
@@ -37,31 +40,16 @@ if TYPE_CHECKING:
     Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class WantedRun:
-    """What is asked of a run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrankbriaRun(WantedRun):
+    """What is asked of a run; live output doesn't take another format than the settings ask for.
 
     Attributes:
-        options: settings by field.
-        extra: settings and globals of the driver by name, stronger than all else but `options`.
         driver: name or path of a driver; None: the CLI of the settings, without one.
-        max_iterations, max_seconds: when to give up; None: never.
-        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
-        promise: a completion promise, or None.
-        live: show events as they come, if that doesn't take another format than the settings ask for.
-        caps: what the run may use; the settings fill in what isn't set.
         sandboxed: options of a sandbox that were given.
     """
 
-    options: Mapping[str, GivenOption] = field(default_factory=dict)
-    extra: Mapping[str, str] = field(default_factory=dict)
     driver: str | None = None
-    max_iterations: int | None = None
-    max_seconds: float | None = None
-    timeout: float | None = None
-    promise: str | None = None
-    live: bool = False
-    caps: Caps | None = None
     sandboxed: Sequence[str] = ()
 
 
@@ -98,25 +86,15 @@ class FrankbriaLoop:
             on_log: gets the level of each line of the loop's log, and the line.
             leaving: says whether somebody wants no wait for a provider's limit.
         """
-        from bridge.loop.active import ActiveRun
-        from bridge.loop.runner import run_loop
         from bridge.setups.frankbria.store import FrankbriaStore
-        from bridge.setups.projects import other_folders
 
-        folder = self.folder
-        return run_loop(
+        return run_in_folder(
             DriverTool(self.driver, self.loop, self.name),
             policy(self.settings, self.loop),
-            FrankbriaStore(folder, self.settings, self.loop, version=self.version, on_log=on_log, leaving=leaving),
-            self.loop,
-            active=ActiveRun(
-                folder.path,
-                folder.project,
-                command=[os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]],
-                tool=self.name,
-                others=other_folders(folder.path, folder.project),
+            FrankbriaStore(
+                self.folder, self.settings, self.loop, version=self.version, on_log=on_log, leaving=leaving
             ),
-            state=FrankbriaState(),
+            FrankbriaState(),
         )
 
 
@@ -127,13 +105,14 @@ def policy(settings: FrankbriaSettings, loop: LoopSettings) -> FrankbriaPolicy:
         pauses=loop.pauses,
         breaker=replace(breaker_settings(settings), count_denials=True, output_decline=settings.output_decline),
         calls_per_hour=settings.max_calls_per_hour,
+        halt_on_denial=True,
         tokens_per_hour=settings.max_tokens_per_hour,
         test_loops=settings.test_loops,
         done_signals=settings.done_signals,
     )
 
 
-def ready(folder: Folder, wanted: WantedRun, env: Mapping[str, str]) -> FrankbriaSettings:
+def ready(folder: Folder, wanted: FrankbriaRun, env: Mapping[str, str]) -> FrankbriaSettings:
     """Check everything that needs no CLI, and return the settings. Nothing is written.
 
     Raises:
@@ -148,12 +127,7 @@ def ready(folder: Folder, wanted: WantedRun, env: Mapping[str, str]) -> Frankbri
     settings = resolve(folder, env=env, rc=rc.read(folder.project, env), options={**given, **wanted.options})
     refuse(settings, sandboxed=wanted.sandboxed, driver=wanted.driver)
     _require_whole(folder)
-    if not (folder.project / settings.prompt_file).is_file():
-        where = settings.sources["prompt_file"]
-        raise ConfigurationError(
-            f"the prompt {settings.prompt_file} ({where.name} {where.where}) is not there\n  next: write it"
-        )
-    require_words(folder.project / settings.prompt_file, settings.prompt_file)
+    require_prompt(folder, settings, "write it")
     return settings
 
 
@@ -185,7 +159,9 @@ def busy(folder: Folder) -> None:
 
 
 @contextmanager
-def open_loop(folder: Folder, wanted: WantedRun, tell: Tell, *, env: Mapping[str, str]) -> Iterator[FrankbriaLoop]:
+def open_loop(
+    folder: Folder, wanted: FrankbriaRun, tell: Tell, *, env: Mapping[str, str]
+) -> Iterator[FrankbriaLoop]:
     """Check everything; a driver is loaded, and closed when the block ends. Nothing is started or written.
 
     Args:
@@ -204,21 +180,9 @@ def open_loop(folder: Folder, wanted: WantedRun, tell: Tell, *, env: Mapping[str
     agents_env, wrong = environment.of_agent(folder.project, settings, env)
     told += wrong
     live = settings.live or (wanted.live and settings.output_format == "json")
-    loop = loop_settings(
-        folder,
-        settings,
-        env=agents_env,
-        live=live,
-        max_iterations=wanted.max_iterations,
-        max_seconds=wanted.max_seconds,
-        promise=wanted.promise,
-        caps=wanted.caps,
-    )
-    if wanted.timeout is not None:
-        loop = replace(loop, timeout=wanted.timeout)
+    loop = loop_settings(folder, settings, wanted, env=agents_env, live=live)
     if live and settings.output_format == "text":
-        source = settings.sources["output_format"]
-        told.append(f"{source.name} {source.where} is text; live output needs json, which is taken")
+        told.append(live_needs_json(settings))
 
     def opened(driver: LoopDriver, name: str, shown: str, version: str = "") -> FrankbriaLoop:
         for line in told:

@@ -11,7 +11,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.dot_ralph.common import CommonSettings
+from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
 from bridge.setups.dot_ralph.keys import as_text, look_up, read_value, refuse_values
 from bridge.setups.dot_ralph.signs import RC
 from bridge.setups.frankbria.keys import ELSEWHERE, KEYS
@@ -104,19 +104,9 @@ def resolve(
         elif told:
             problems.append(told)
     refuse_values(problems)
-    values["prompt_file"] = _prompt(values["prompt_file"], sources["prompt_file"], folder)
+    values["prompt_file"] = prompt_of(values["prompt_file"], sources["prompt_file"], folder)
     exported = {name: value for name, value in rc.exported.items() if name not in _NAMES}
     return FrankbriaSettings(**values, exported=exported, sources=sources, notices=tuple(notices))
-
-
-def _prompt(given: str, source: ValueSource, folder: Folder) -> str:
-    """A file's PROMPT_FILE counts from the project, else (as the template says of it) from the loop's folder."""
-    if not given:
-        return f"{folder.shown}/PROMPT.md"
-    inside = folder / given
-    if source.kind == "file" and not (folder.project / given).exists() and inside.exists():
-        return folder.name_of(inside)
-    return given
 
 
 def _likely_typos(entries: Mapping[str, RcEntry]) -> list[str]:

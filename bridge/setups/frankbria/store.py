@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bridge import records
 from bridge.loop.context import CONTEXT_LIMIT, whole_characters
-from bridge.loop.outcome import build_outcome, left_session
-from bridge.setups.dot_ralph.files import breaker, crash, sessions, small
+from bridge.loop.outcome import left_session
+from bridge.setups.dot_ralph.files import crash, small
 from bridge.setups.dot_ralph.store import FolderStore, keep_stream
 from bridge.setups.frankbria.backups import Backups
 from bridge.setups.frankbria.layout import PLAN, missing_parts, read_sections
@@ -73,7 +73,6 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
         self._leaving = leaving
         self._leave = False
         self._optional = settings.optional_sections.split(",")
-        self._counted: dict[str, int] = {}
 
     def open(self, active: ActiveRun) -> Iterable[str]:
         """Make ready, and ask npm for a newer CLI where that is wanted."""
@@ -96,42 +95,14 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
 
     def load(self, state: FrankbriaState) -> tuple[FrankbriaState, Iterable[str]]:
         """Read what others may have changed: counters, signals, breaker, session; and see that all is there."""
-        folder, now = self.folder, self.now()
         if self._newer is not None and (news := self._newer.news()):
             self.log("INFO", news)
-        missing = missing_parts(folder.project)
+        missing = missing_parts(self.folder.project)
         if missing:
             self._restore_folder()
             return replace(state, missing=missing), ()
-        sessions.touch_session(folder, now)
-        small.reset_calls(folder, now)
-        if not (folder / ".exit_signals").exists():
-            small.clear_exit_signals(folder)
-        circuit = breaker.load(folder, now)
-        if not (folder / breaker.FILE).exists() or breaker.is_corrupt(folder):
-            breaker.save(folder, circuit)
-        if not isinstance(records.read_json(folder / breaker.HISTORY), list):
-            breaker.save_history(folder, [])
-        resumed = sessions.Resume(None)
-        if self.settings.session_continuity:
-            resumed = sessions.resume_id(folder, expiry_hours=self.settings.session_expiry_hours, now=now)
-        analysis = small.read_analysis(folder)
-        wrong = [f"the session is not resumed: {resumed.dropped}"] if resumed.dropped else []
-        for line in wrong:
-            self.log("WARN", line)
-        loaded = replace(
-            state,
-            session_id=resumed.session_id,
-            signals=small.read_exit_signals(folder),
-            exit_signal=analysis.get("exit_signal") is True,
-            breaker=circuit,
-            calls=small.read_calls(folder),
-            tokens=records.read_number(folder / ".token_count") or 0,
-            previous=str(analysis.get("work_summary") or ""),
-            output_length=records.read_number(folder / ".last_output_length"),
-            leave=self._leave,
-        )
-        return loaded, wrong
+        loaded, wrong = super().load(state)
+        return replace(loaded, tokens=small.tokens_used(self.folder), leave=self._leave), wrong
 
     def read_plan(self) -> Plan | None:
         """Read the fix plan."""
@@ -152,16 +123,7 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
 
     def take_in(self, state: FrankbriaState, turn: Turn) -> FrankbriaOutcome:
         """Judge the output, see to the session and the logs."""
-        outcome = build_outcome(
-            FrankbriaOutcome,
-            turn.result,
-            turn.request,
-            now=turn.now,
-            changes=turn.changes,
-            plans=(turn.plan, self.read_plan()),
-            promise=self.loop.promise,
-            last_length=state.output_length,
-        )
+        outcome = self.outcome(FrankbriaOutcome, state, turn)
         if outcome.analysis is not None:
             outcome = self._judged(outcome, outcome.analysis)
         files = turn.request.logs
@@ -183,18 +145,7 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
             denied=analysis.has_permission_denials and not compound,
             compound=compound,
             questions=questions_in(analysis),
-            tokens=self._tokens(analysis),
         )
-
-    def _tokens(self, analysis: Analysis) -> int:
-        """What the run used, also one that failed (trap F34); of a CLI that counts whole sessions, what is new."""
-        usage = analysis.usage
-        used = int((usage.input_tokens or 0) + (usage.output_tokens or 0))
-        if not usage.cumulative:
-            return used
-        before = self._counted.get(analysis.session_id, 0)
-        self._counted[analysis.session_id] = used
-        return max(used - before, 0)
 
     def stopped(self) -> bool:
         """Whether somebody wants no wait for a provider's limit."""

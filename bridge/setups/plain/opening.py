@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -49,23 +48,21 @@ def run_plain(tool: Tool, loop: LoopSettings, *, for_agent: bool = False) -> Gen
     Raises:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
     """
-    from bridge.loop.active import ActiveRun
     from bridge.loop.night import night
     from bridge.loop.policy import LoopState, PlanPolicy
     from bridge.loop.runner import run_loop
     from bridge.setups.plain.store import PlainStore
-    from bridge.setups.projects import other_folders
+    from bridge.setups.projects import active_run
 
     logs_bytes = night(loop.environment).turn_logs_bytes
     store = PlainStore(loop, logs_bytes=logs_bytes, for_agent=for_agent)
     policy: PlanPolicy[LoopState, Outcome] = PlanPolicy(loop.limits, loop.pauses)
-    folder, others = store.files.folder, other_folders(store.files.folder, loop.project)
     return run_loop(
         tool,
         policy,
         store,
         loop,
-        active=ActiveRun(folder, loop.project, command=sys.argv, tool=tool.name, others=others),
+        active=active_run(store.files.folder, loop.project, tool.name),
         state=LoopState(),
     )
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
 from bridge.files import usable
-from bridge.loop.active import ActiveRun
 from bridge.loop.caps import read_caps
 from bridge.loop.events import HookText, LoopEnded
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.store import LoopSettings
-from bridge.setups.projects import other_folders
+from bridge.setups.projects import active_run
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
 from bridge.setups.ralph_loop.controller import original_text
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agent import Agent
+    from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Setup
     from bridge.setups.ralph_loop.settings import Config, RalphOptions
@@ -111,9 +110,7 @@ def hold(agent: Agent, session: RalphSession) -> Iterator[OpenedSession]:
     store, folder = SessionStore(agent, session), session.loop.project
     with usable("the folder for logs"):
         store.logs.mkdir(parents=True, exist_ok=True)
-    others = other_folders(store.logs, folder)
-    tool = f"agent {session.config.agent}"
-    with ActiveRun(store.logs, folder, command=sys.argv, tool=tool, others=others) as active:
+    with active_run(store.logs, folder, f"agent {session.config.agent}") as active:
         yield OpenedSession(agent, session, active, store)
 
 

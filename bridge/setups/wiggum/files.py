@@ -15,6 +15,7 @@ from bridge.loop.logs import append_line
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.progress import Items, read_items
 from bridge.setups.wiggum.state import WiggumState, read_state, write_state
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,9 +118,9 @@ def log(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "IN
 
     What can't be written is left out: a full disk must not end a loop for the sake of its log.
     """
-    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     with suppress(OSError, BridgeError):
-        append_line(layout.log, f"[{timestamp(datetime.now(UTC))}] [{level}] {line}", max_bytes=LOG_BYTES)
+        line = f"[{timestamp(datetime.now(UTC))}] [{level}] {one_line(text)}"
+        append_line(layout.log, line, max_bytes=LOG_BYTES)
 
 
 # -- the state ---------------------------------------------------------------------------------------

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from bridge.driver import Driver
 from bridge.errors import ConfigurationError
 from bridge.git.work import WorkDetector
-from bridge.loop.active import ActiveRun
 from bridge.loop.caps import Caps, read_caps
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.store import LoopSettings
 from bridge.resources import os_text
-from bridge.setups.projects import other_folders
+from bridge.setups.projects import active_run
 from bridge.setups.wiggum.files import FILES, usable
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import prepare
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from bridge.agent import Agent
+    from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.start import StartRequest
@@ -131,12 +131,9 @@ def open_outer(
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,
     )
-    others = other_folders(layout.folder, layout.project)
     with ExitStack() as stack:
         active = stack.enter_context(
-            ActiveRun(
-                layout.folder, layout.project, command=options.command, tool=request.tool or "", others=others
-            )
+            active_run(layout.folder, layout.project, request.tool or "", command=options.command)
         )
         for notice in active.notices:
             tell(notice)

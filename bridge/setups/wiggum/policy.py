@@ -14,6 +14,7 @@ from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.progress import Items
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
 from bridge.stream.status import find_promise
+from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -117,7 +118,7 @@ def closed(state: WiggumState, outcome: str, reason: str, now: datetime) -> Wigg
 
 
 def _outcome(after: WiggumState, facts: TurnFacts, tripped: breakers.Tripped, over: str) -> tuple[str | None, str]:
-    turns = _turns(after.iteration)
+    turns = plural(after.iteration, "iteration")
     if facts.failure is None and find_promise(facts.text, after.completion_promise):
         return "complete", f"the promise {after.completion_promise!r} was given after {turns}"
     fatal = fatal_in(facts.text)
@@ -161,12 +162,7 @@ def minutes_over(state: WiggumState, elapsed: float) -> str:
     return f"its {state.max_minutes:g} minutes are over" if over else ""
 
 
-def _turns(count: int) -> str:
-    return "1 iteration" if count == 1 else f"{count} iterations"
-
-
 def _action(facts: TurnFacts) -> str:
     first = next((line for line in facts.text.splitlines() if line.strip()), "")
     action = facts.done or "; ".join(facts.ticked) or (f"failed: {facts.failure}" if facts.failure else first)
-    text = " ".join("".join(each if each.isprintable() else " " for each in action).split())
-    return text if len(text) <= _ONE_LINE else text[: _ONE_LINE - 3] + "..."
+    return one_line(action, _ONE_LINE)

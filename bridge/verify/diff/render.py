@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bridge.verify.diff.observe import joined
-from bridge.verify.reports.base import clean, plural, printable
+from bridge.verify.reports.base import clean, printable
 from bridge.verify.reports.markdown import table
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,6 +8,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bridge.verify.model import CheckOutcome, Severity
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,15 +156,6 @@ def fails(result: CheckResult, *, strict: bool) -> bool:
 def tally(script: ScriptFinished, outcome: CheckOutcome) -> int:
     """How many of a script's checks went that way."""
     return sum(result.outcome is outcome for result in script.results)
-
-
-def plural(number: int, noun: str, several: str = "") -> str:
-    """A number of things.
-
-    >>> plural(1, "error"), plural(2, "error")
-    ('1 error', '2 errors')
-    """
-    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def unjudged(result: CheckResult) -> str:

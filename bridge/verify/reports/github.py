@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.model import RunFinished, ScriptFinished, Severity
-from bridge.verify.reports.base import FEW, plural, printable, rows, shown, unjudged_by_reason
+from bridge.verify.reports.base import FEW, printable, rows, shown, unjudged_by_reason
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from typing import TextIO

@@ -10,13 +10,13 @@ from bridge.verify.reports.base import (
     FEW,
     label,
     missed,
-    plural,
     printable,
     reached,
     rows,
     shown,
     unjudged_by_reason,
 )
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,6 @@ from bridge.verify.reports.base import (
     diff,
     label,
     missed,
-    plural,
     printable,
     reached,
     rows,
@@ -18,6 +17,7 @@ from bridge.verify.reports.base import (
     tally,
     unjudged_by_reason,
 )
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,6 +16,7 @@ from bridge.setups.bmalph.opening import ready
 from bridge.setups.bmalph.policy import BmalphState
 from bridge.setups.bmalph.store import BmalphStore
 from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.dot_ralph.opening import WantedRun
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
@@ -96,9 +97,8 @@ def run(
     full = project.environment(PLATFORM_DRIVER=driver, **env)
     folder = locate(project.path, full)
     settings = ready(folder, env=full)
-    options = loop_settings(
-        folder, settings, env=full, live=live, max_iterations=max_iterations, max_seconds=max_seconds
-    )
+    wanted = WantedRun(live=live, max_iterations=max_iterations, max_seconds=max_seconds)
+    options = loop_settings(folder, settings, wanted, env=full)
     # Patience is for real agents; scripted ones obey at once, or are meant not to.
     options = replace(options, heartbeat_seconds=0.05, timeout=timeout or options.timeout)
     store = BmalphStore(folder, settings, options, driver=driver, now=clock.seconds)

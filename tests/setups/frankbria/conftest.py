@@ -16,9 +16,9 @@ from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
 from bridge.loop.runner import run_loop
 from bridge.setups.dot_ralph.keys import GivenOption
-from bridge.setups.frankbria.flags import parse
+from bridge.setups.frankbria.flags import extra, parse, sandboxed
 from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.opening import WantedRun, open_loop, policy
+from bridge.setups.frankbria.opening import FrankbriaRun, open_loop, policy
 from bridge.setups.frankbria.policy import FrankbriaState
 from bridge.setups.frankbria.store import FrankbriaStore
 from bridge.turn.driver import DriverTool
@@ -180,14 +180,14 @@ class Project:
         assert given.action == "run", given.message
         full = self.home.environment(**env)
         clock, told, log = time or Time(), list[str](), list[tuple[str, str]]()
-        most = given.own.get("max-iterations", "12")
-        wanted = WantedRun(
+        most = given.max_iterations or 12
+        wanted = FrankbriaRun(
             options=given.options,
-            extra=given.extra,
-            driver=given.own.get("driver"),
-            max_iterations=int(most),
+            extra=extra(given),
+            driver=given.last("--driver"),
+            max_iterations=most,
             timeout=timeout,
-            sandboxed=given.sandboxed,
+            sandboxed=sandboxed(given),
         )
         folder = folder_of(self.path)
         with open_loop(folder, wanted, told.append, env=full) as opened:

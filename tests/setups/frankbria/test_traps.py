@@ -12,7 +12,7 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.opening import WantedRun, ready
+from bridge.setups.frankbria.opening import FrankbriaRun, ready
 from tests.setups.bmalph.inside import START, Time
 from tests.setups.frankbria.conftest import SESSION
 
@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 
 def settings_of(project: Project, *words: str, **env: str) -> FrankbriaSettings:
-    from bridge.setups.frankbria.flags import parse
+    from bridge.setups.frankbria.flags import extra, parse
 
     given = parse(list(words))
     assert given.action == "run", given.message
-    return ready(folder_of(project.path), WantedRun(given.options, given.extra), project.home.environment(**env))
+    return ready(
+        folder_of(project.path),
+        FrankbriaRun(options=given.options, extra=extra(given)),
+        project.home.environment(**env),
+    )
 
 
 def test_f01_the_command_line_is_stronger_than_the_file(project: Project) -> None:
@@ -209,7 +213,7 @@ class Watching(Time):
 
 
 @pytest.mark.parametrize(
-    ("setting", "word"), [("MAX_CALLS_PER_HOUR=2", "rate_limit"), ("MAX_TOKENS_PER_HOUR=10", "token_limit")]
+    ("setting", "word"), [("MAX_CALLS_PER_HOUR=2", "rate_limit"), ("MAX_TOKENS_PER_HOUR=10", "tokens_per_hour")]
 )
 def test_f12_f15_the_hourly_wait_says_so_at_every_minute_and_second(
     project: Project, setting: str, word: str

@@ -5,32 +5,19 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError
-from bridge.setups.diagnosis import Skipped
+from bridge.setups.bmalph.settings import Settings, resolve
+from bridge.setups.dot_ralph.doctor import FolderCase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from bridge.driver import Driver
     from bridge.setups.bmalph.layout import ProjectLook
     from bridge.setups.bmalph.rc import Rc
-    from bridge.setups.bmalph.settings import Settings
-    from bridge.setups.dot_ralph.folder import Folder
 
 
-class BmalphCase:
-    """What the checks get to see.
-
-    Args:
-        folder: the loop's folder.
-        env: the environment that the loop would have.
-    """
-
-    def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
-        self.folder = folder
-        self.env = env
-        self.project = folder.project
+class BmalphCase(FolderCase[Settings]):
+    """What the checks get to see."""
 
     @cached_property
     def look(self) -> ProjectLook:
@@ -46,19 +33,9 @@ class BmalphCase:
 
         return rc.read(self.folder, self.env)
 
-    @property
-    def settings(self) -> Settings:
-        """The settings.
-
-        Raises:
-            Skipped: they can't be used, which the check of .ralphrc reports.
-        """
-        from bridge.setups.bmalph.settings import resolve
-
-        try:
-            return resolve(self.folder, env=self.env, rc=self.rc)
-        except BridgeError as error:
-            raise Skipped("the settings can't be used") from error
+    def resolved(self) -> Settings:
+        """Decide the settings; raises what is wrong with them."""
+        return resolve(self.folder, env=self.env, rc=self.rc)
 
     def load_driver(self) -> Driver:
         """Load the project's driver.

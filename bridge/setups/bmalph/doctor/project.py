@@ -9,7 +9,6 @@ from bridge.errors import BridgeError
 from bridge.loop.plan import parse_plan
 from bridge.records import read_text
 from bridge.setups.bmalph import layout
-from bridge.setups.bmalph.settings import resolve
 from bridge.setups.diagnosis import Examined, failed_with, passed, warned
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def controller(case: BmalphCase) -> Examined:
 def settings(case: BmalphCase) -> Examined:
     """Every setting can be used, and every line of the file is understood."""
     try:
-        found = resolve(case.folder, env=case.env, rc=case.rc)
+        found = case.resolved()
     except BridgeError as error:
         return failed_with(error)
     if found.notices:

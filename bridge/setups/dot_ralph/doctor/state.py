@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.errors import ConfigurationError, ProjectBusy
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _KNOWN = frozenset(status.State.__args__)  # type: ignore[attr-defined]
 
 
-def status_file(case: FolderCase) -> Examined:
+def status_file(case: FolderCase[Any]) -> Examined:
     """The dashboard of bmalph and others can read ``status.json``."""
     path = case.folder / "status.json"
     if not path.exists():
@@ -34,7 +34,7 @@ def status_file(case: FolderCase) -> Examined:
     return passed(f"loop {count}, {state}")
 
 
-def circuit(case: FolderCase) -> Examined:
+def circuit(case: FolderCase[Any]) -> Examined:
     """An open breaker ends a run before the agent is called."""
     path = case.folder / breaker.FILE
     if not path.exists():
@@ -56,7 +56,7 @@ def circuit(case: FolderCase) -> Examined:
     return failed(f"OPEN - {reason}; {left / 60:.0f} min of its cooldown are left", hint)
 
 
-def session(case: FolderCase) -> Examined:
+def session(case: FolderCase[Any]) -> Examined:
     """A session that is too old is not resumed."""
     record = read_object(case.folder / ".ralph_session")
     if record is None:
@@ -75,7 +75,7 @@ def session(case: FolderCase) -> Examined:
     return warned(told, "the next run starts a new session") if hours >= most else passed(told)
 
 
-def api_calls(case: FolderCase) -> Examined:
+def api_calls(case: FolderCase[Any]) -> Examined:
     """Calls are left in this clock hour."""
     used, most = small.calls_made(case.folder, time.time()), case.settings.max_calls_per_hour
     told = f"{used}/{most}"
@@ -84,7 +84,7 @@ def api_calls(case: FolderCase) -> Examined:
     return warned(f"{told} (approaching limit)", "raise MAX_CALLS_PER_HOUR") if used >= 0.9 * most else passed(told)
 
 
-def leftovers(case: FolderCase) -> Examined:
+def leftovers(case: FolderCase[Any]) -> Examined:
     """What a crash has left would end the next run of the original at once (trap T7)."""
     found = crash.stale_files(case.folder)
     if not found:
@@ -95,7 +95,7 @@ def leftovers(case: FolderCase) -> Examined:
     )
 
 
-def clear_leftovers(case: FolderCase) -> str:
+def clear_leftovers(case: FolderCase[Any]) -> str:
     """Sort what a crash has left as the next `ralph-bridge run` would, unless a loop is at work."""
     folder = case.folder
     found = crash.stale_files(folder)
@@ -109,7 +109,7 @@ def clear_leftovers(case: FolderCase) -> str:
     return f"what a crashed run had left is cleared: {', '.join(found)}"
 
 
-def second_loop(case: FolderCase) -> Examined:
+def second_loop(case: FolderCase[Any]) -> Examined:
     """Two loops in one project overwrite each other's state (trap T16)."""
     mine = lock.holder(case.folder.path)
     others = table.running_in(case.folder.project, "ralph_loop.sh")
@@ -121,17 +121,17 @@ def second_loop(case: FolderCase) -> Examined:
     return passed("no loop is at work")
 
 
-def orphans(case: FolderCase) -> Examined:
+def orphans(case: FolderCase[Any]) -> Examined:
     """Agents that go on working after their loop has gone (trap T2)."""
     return checks.orphans(case, case.folder.path)
 
 
-def end_orphans(case: FolderCase) -> str:
+def end_orphans(case: FolderCase[Any]) -> str:
     """End them, where they are certainly a loop's and no loop is at work."""
     return checks.end_orphans(case, case.folder.path)
 
 
-def lock_file(case: FolderCase) -> Examined:
+def lock_file(case: FolderCase[Any]) -> Examined:
     """The lock can be taken."""
     try:
         return passed("held by a loop" if lock.is_locked(case.folder.path) else "free")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.files import usable
 from bridge.process.argv import MAX_ARGUMENT
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SAMPLES = ("status.json", ".call_count", ".ralph_session", "logs/ralph.log")
 
 
-def writable(case: FolderCase) -> Examined:
+def writable(case: FolderCase[Any]) -> Examined:
     """Every file of the loop is replaced by a new one, which takes the right to write in the folder."""
     folder = case.folder
     for place in (folder.path, folder.logs):
@@ -31,7 +31,7 @@ def writable(case: FolderCase) -> Examined:
     return passed() if folder.path.exists() else failed(f"there is no {folder.shown}", "`bmalph init`")
 
 
-def prompt(case: FolderCase) -> Examined:
+def prompt(case: FolderCase[Any]) -> Examined:
     """There is something to say to the agent."""
     name = case.settings.prompt_file
     path = case.folder.project / name
@@ -46,7 +46,7 @@ def prompt(case: FolderCase) -> Examined:
     return passed(f"{name}, {size} bytes")
 
 
-def tracked(case: FolderCase) -> Examined:
+def tracked(case: FolderCase[Any]) -> Examined:
     """State that git tracks changes with every loop and looks like progress (trap T6)."""
     status, text = ask(["git", "ls-files", "-z", "--", str(case.folder.path)], case)
     if status != 0:
@@ -70,7 +70,7 @@ def samples(folder: Folder) -> list[str]:
     return [f"{folder.shown}/{name}" for name in _SAMPLES]
 
 
-def ignored(case: FolderCase) -> Examined:
+def ignored(case: FolderCase[Any]) -> Examined:
     """An agent's `git add -A` would commit what isn't ignored (trap T6)."""
     missing = checks.unignored(case, samples(case.folder))
     if not missing:
@@ -79,7 +79,7 @@ def ignored(case: FolderCase) -> Examined:
     return warned(f"git does not ignore {', '.join(missing)}", f"printf '%s\\n' {patterns} >> .gitignore")
 
 
-def ignore(case: FolderCase) -> str:
+def ignore(case: FolderCase[Any]) -> str:
     """Add the patterns to ``.gitignore``."""
     folder = case.folder
     if not folder.path.is_relative_to(folder.project):  # RALPH_DIR leads elsewhere
@@ -88,7 +88,7 @@ def ignore(case: FolderCase) -> str:
     return checks.ignore(case, samples(folder), [f"{inside}/{name}" for name in STATE_FILES])
 
 
-def make_folders(case: FolderCase) -> str:
+def make_folders(case: FolderCase[Any]) -> str:
     """Make the folder for logs that the next run would make."""
     logs = case.folder.logs
     if not case.folder.path.is_dir() or os.path.lexists(logs):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
-from bridge.records import delete, read_object, read_text, write_json, write_text
+from bridge.records import delete, read_number, read_object, read_text, write_json, write_text
 from bridge.setups.dot_ralph.rules import calls
 from bridge.setups.dot_ralph.rules.exits import ExitSignals, read_signals, write_signals
 
@@ -36,6 +36,17 @@ def clear_exit_signals(folder: Folder) -> None:
 def read_calls(folder: Folder) -> Calls:
     """Read ``.call_count`` and ``.last_reset``; what isn't to their format counts as none."""
     return calls.read_calls(read_text(folder / ".call_count"), read_text(folder / ".last_reset"))
+
+
+def write_calls(folder: Folder, made: Calls) -> None:
+    """Write both files."""
+    write_text(folder / ".call_count", f"{made.count}\n")
+    write_text(folder / ".last_reset", f"{made.stamp}\n")
+
+
+def tokens_used(folder: Folder) -> int:
+    """Return how many tokens were used in this clock hour (``.token_count``)."""
+    return read_number(folder / ".token_count") or 0
 
 
 def calls_made(folder: Folder, now: float) -> int:

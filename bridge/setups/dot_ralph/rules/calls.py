@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge import timestamps
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -26,7 +28,8 @@ class Calls:
 
     def at(self, now: datetime) -> Calls:
         """Give the calls of the hour that `now` (local) lies in: none yet in a new one."""
-        return self if self.stamp == hour_stamp(now) else Calls(0, hour_stamp(now))
+        stamp = timestamps.hour(now.timestamp())
+        return self if self.stamp == stamp else Calls(0, stamp)
 
     def one_more(self) -> Calls:
         """Count a run that ended well."""
@@ -41,13 +44,3 @@ def read_calls(count: str | None, stamp: str | None) -> Calls:
     """Read both files; what is no number is 0."""
     text = (count or "").strip()
     return Calls(int(text) if _NUMBER.fullmatch(text) else 0, (stamp or "").strip())
-
-
-def hour_stamp(now: datetime) -> str:
-    """Write the hour of a local time as ``.last_reset`` has it."""
-    return now.strftime("%Y%m%d%H")
-
-
-def seconds_to_next_hour(now: datetime) -> int:
-    """Give the seconds until the count starts anew; 08 and 09 are numbers like any other (trap T9)."""
-    return (60 - now.minute - 1) * 60 + (60 - now.second)

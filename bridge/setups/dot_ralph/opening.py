@@ -1,0 +1,122 @@
+"""What is asked of a run of either loop, and the run itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from bridge.errors import ConfigurationError
+from bridge.loop.caps import VARIABLES, Caps
+from bridge.loop.outcome import Outcome
+from bridge.loop.policy import Limits, Pauses
+from bridge.loop.store import LoopSettings
+from bridge.process.program import Graces
+from bridge.setups.dot_ralph.folder import own_files
+from bridge.setups.dot_ralph.policy import FolderState
+from bridge.setups.projects import active_run, require_words
+from bridge.turn.logs import MB
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
+    from bridge.loop.events import LoopEvent
+    from bridge.setups.dot_ralph.common import CommonSettings
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.keys import GivenOption
+    from bridge.setups.dot_ralph.policy import FolderPolicy
+    from bridge.setups.dot_ralph.store import FolderStore
+    from bridge.turn.driver import DriverTool
+
+S = TypeVar("S", bound=FolderState)
+O = TypeVar("O", bound=Outcome)  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedRun:
+    """What is asked of a run.
+
+    Attributes:
+        options: settings by field.
+        extra: settings and globals of the driver by name.
+        live: show events as they come.
+        max_iterations, max_seconds: when to give up; None: never.
+        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
+        caps: what the run may use; the settings fill in what isn't set.
+        promise: a completion promise that ends the loop, too; None without one.
+    """
+
+    options: Mapping[str, GivenOption] = field(default_factory=dict)
+    extra: Mapping[str, str] = field(default_factory=dict)
+    live: bool = False
+    max_iterations: int | None = None
+    max_seconds: float | None = None
+    timeout: float | None = None
+    caps: Caps = field(default_factory=Caps)
+    promise: str | None = None
+
+
+def loop_settings(
+    folder: Folder, settings: CommonSettings, wanted: WantedRun, *, env: Mapping[str, str], live: bool
+) -> LoopSettings:
+    """Translate the settings for the engine.
+
+    Args:
+        folder: the loop's folder.
+        settings: of the project.
+        wanted: what is asked for.
+        env: environment of the agent.
+        live: show events as they come.
+    """
+    grace = settings.kill_grace_seconds
+    return LoopSettings(
+        project=folder.project,
+        prompt=settings.prompt_file,
+        limits=Limits(wanted.max_iterations, settings.retry_limit, wanted.max_seconds),
+        pauses=Pauses(
+            settings.retry_seconds,
+            settings.retry_max_seconds,
+            settings.limit_wait_seconds,
+            settings.pause_seconds,
+        ),
+        live=live,
+        promise=wanted.promise,
+        timeout=settings.timeout if wanted.timeout is None else wanted.timeout,
+        caps=wanted.caps.over(Caps(**{name: getattr(settings, name) for name in VARIABLES})),
+        resume=settings.session_continuity,
+        env=env,
+        files=own_files(folder),
+        poll_seconds=settings.poll_seconds,
+        graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
+        turn_log_bytes=int(settings.turn_log_mb * MB),
+    )
+
+
+def require_prompt(folder: Folder, settings: CommonSettings, advice: str) -> None:
+    """Refuse to start without a prompt.
+
+    Raises:
+        ConfigurationError: it is not there, with `advice` as the next step; or it is empty.
+    """
+    name = settings.prompt_file
+    if not (folder.project / name).is_file():
+        where = settings.sources["prompt_file"]
+        raise ConfigurationError(f"the prompt {name} ({where.name} {where.where}) is not there\n  next: {advice}")
+    require_words(folder.project / name, name)
+
+
+def live_needs_json(settings: CommonSettings) -> str:
+    """Say that live output takes another format than the settings ask for."""
+    source = settings.sources["output_format"]
+    return f"{source.name} {source.where} is text; live output needs json, which is taken"
+
+
+def run_in_folder(
+    tool: DriverTool, policy: FolderPolicy[S, O], store: FolderStore[S, O], state: S
+) -> Generator[LoopEvent, None, None]:
+    """Run the loop of a folder; see :func:`bridge.loop.runner.run_loop`."""
+    from bridge.loop.runner import run_loop
+
+    folder = store.folder
+    return run_loop(
+        tool, policy, store, store.loop, active=active_run(folder.path, folder.project, tool.name), state=state
+    )

@@ -1,0 +1,54 @@
+"""Counts, time spans, money and foreign text as people read them. Pure."""
+
+from __future__ import annotations
+
+
+def plural(number: int, noun: str, several: str = "") -> str:
+    """A number of things.
+
+    >>> plural(1, "error"), plural(2, "error")
+    ('1 error', '2 errors')
+    """
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
+
+
+def duration(seconds: float) -> str:
+    """A time span.
+
+    >>> duration(0.42), duration(75), duration(7261)
+    ('0.4 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def usd(amount: float) -> str:
+    """An amount of money, small ones with more digits.
+
+    >>> usd(1.5), usd(0.012)
+    ('$1.50', '$0.0120')
+    """
+    return f"${amount:.{2 if amount >= 0.1 or not amount else 4}f}"
+
+
+def tame(text: str, keep: str = "") -> str:
+    """Take out what would move the cursor or change the terminal, but for the characters of `keep`.
+
+    >>> tame("a\\x1b[2Jb\\n")
+    'a [2Jb '
+    """
+    return "".join(each if each.isprintable() or each in keep else " " for each in text)
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """Make a text fit for one line, of at most so many characters.
+
+    >>> one_line("a \\x1b\\n b"), one_line("abcdef", 5)
+    ('a b', 'ab...')
+    """
+    shown = " ".join(tame(text).split())
+    return shown if most is None or len(shown) <= most else f"{shown[: most - 3]}..."
