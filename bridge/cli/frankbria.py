@@ -16,12 +16,15 @@ from bridge.errors import BridgeError, ConfigurationError
 from bridge.resources import as_given, os_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bridge.loop.events import LoopEvent
     from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.opening import FrankbriaLoop, FrankbriaRun
+
+_PATIENCE = 5.0
+"""Seconds that a program that notifies may take."""
 
 
 def controller(_path: Path, words: Sequence[str]) -> int:
@@ -78,7 +81,7 @@ def run_here(folder: Path, words: Sequence[str], *, unknown: object = None) -> i
 def _act(folder: Folder, words: Sequence[str], given: Arguments) -> int:
     from bridge.loop.notify import notifying, read_notify
     from bridge.setups.frankbria.controls import act
-    from bridge.setups.frankbria.flags import extra, sandboxed
+    from bridge.setups.frankbria.flags import extra, sandboxed, timeout
     from bridge.setups.frankbria.opening import FrankbriaRun
 
     if given.action == "queue":
@@ -88,12 +91,14 @@ def _act(folder: Folder, words: Sequence[str], given: Arguments) -> int:
         write(shown.text)
         return shown.code
     driver = given.last("--driver")
+    seconds = timeout(given)
     wanted = FrankbriaRun(
         options=given.options,
         extra=extra(given),
         driver=None if driver is None else as_given(driver),
         max_iterations=given.max_iterations,
         max_seconds=given.max_seconds,
+        timeout=seconds,
         promise=given.last("--completion-promise"),
         sandboxed=sandboxed(given),
     )
@@ -131,7 +136,6 @@ def _queue(words: Sequence[str]) -> int:
 
 def _run(folder: Folder, wanted: FrankbriaRun, *, quiet: bool) -> int:
     from bridge.cli._as_controller import Screen
-    from bridge.cli._notify import notify
     from bridge.cli._summary import first_line
     from bridge.loop.events import Waiting
     from bridge.setups.frankbria.notifications import Notification
@@ -147,13 +151,30 @@ def _run(folder: Folder, wanted: FrankbriaRun, *, quiet: bool) -> int:
 
         def further(event: LoopEvent) -> None:
             if isinstance(event, Notification):
-                notify(event.title, event.text, screen.tell)
+                _on_desktop(event.title, event.text, screen.tell)
             elif isinstance(event, Waiting) and event.first and event.reason == "api_limit":
                 screen.tell("The provider's limit is reached. 1: wait until it ends, 2: leave (then Enter)\n")
 
         end = screen.run(lambda on_log: opened.events(on_log, keys.leaving), further)
         screen.ended(end)
     return 0
+
+
+def _on_desktop(title: str, text: str, write: Callable[[str], None]) -> None:
+    """Notify by ``osascript``, else by ``notify-send``, else by a bell that `write` gets."""
+    import shutil
+
+    from bridge.process.ask import ask
+
+    quoted = [part.replace("\\", "\\\\").replace('"', '\\"') for part in (text, title)]
+    programs = (
+        ["osascript", "-e", 'display notification "{}" with title "{}"'.format(*quoted)],
+        ["notify-send", title, text],
+    )
+    for argv in programs:
+        if shutil.which(argv[0]) and ask(argv, cwd="/", env=os.environ, patience=_PATIENCE).ok:
+            return
+    write("\a")
 
 
 class _Keys:

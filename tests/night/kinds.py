@@ -41,6 +41,7 @@ class Kind:
         state: folder of its state, from the project's.
         words: the command that starts it.
         agent: it runs an agent script, not a driver.
+        controllers: on the screen it is as its own controller has it.
         tool: what its records call that, in one word.
         busy: exit status of a second loop.
         used_up: exit status when all iterations, or the minutes, are used up.
@@ -50,6 +51,7 @@ class Kind:
     state: str
     words: tuple[str, ...]
     agent: bool = False
+    controllers: bool = False
     tool: str = "driver"
     busy: int = 4
     used_up: int = 1
@@ -64,7 +66,7 @@ _WIGGUM = ("wiggum", "start", "--no-live", "--no-checkpoints")
 KINDS = (
     Kind("plain", ".ralph", ("run", "--no-live", "--driver", "claude-code")),
     Kind("bmalph", ".ralph", ("run", "--no-live")),
-    Kind("frankbria", ".ralph", ("run",), tool="claude", busy=1, used_up=0),
+    Kind("frankbria", ".ralph", ("run",), controllers=True, tool="claude", busy=1, used_up=0),
     Kind("ralph-loop", ".ralph/logs", ("run", "plan"), agent=True, tool="agent", busy=1, used_up=0),
     Kind("wiggum-driver", ".claude/ralph", (*_WIGGUM, "--driver", "claude-code")),
     Kind("wiggum-agent", ".claude/ralph", (*_WIGGUM, "--agent", "bin/night.sh"), agent=True, tool="agent"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.night.kinds import Night
 
 _BY_NAME = {kind.name: kind for kind in kinds.KINDS}
-_RUNS = ("plain", "bmalph", "ralph-loop")
+_RUNS = ("plain", "bmalph", "frankbria", "ralph-loop")
 
 
 def test_a_second_loop_is_refused(night: Night) -> None:

@@ -32,6 +32,8 @@ def pipe() -> Iterator[list[int]]:
 
 def _blocked(night: Night, pipe: list[int]) -> Loop:
     """Start a loop that waits in the middle of what it prints."""
+    if night.kind.controllers:
+        pytest.skip("what nobody reads is dropped, as in the original: the loop never waits for it")
     night.turns(_LONG)
     loop = night.start("--max-iterations", "2", stdout=pipe[1])
     poller = select.poll()

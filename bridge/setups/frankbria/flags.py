@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,13 @@ def _tools(text: str) -> bool:
     return all(_TOOL.fullmatch(item) for item in allowed_tools(text))
 
 
+def _minutes(text: str) -> bool:
+    fraction = re.fullmatch(r"(?:0|[1-9][0-9]{0,2})\.[0-9]{1,6}", text) is not None
+    return 0 < float(text) <= 120 if fraction else whole(1, 120)(text)
+
+
 _CHECKED: dict[str, Check] = {
+    "timeout_minutes": (_minutes, "minutes from 1 to 120, or a part of them such as 0.5"),
     "allowed_tools": (_tools, "names of tools, such as Read,Bash(git *),mcp__server__tool"),
     "sandbox": (lambda text: text in ("docker", "e2b"), "docker or e2b"),
     "--comment-interval": (whole(1), "a whole number, at least 1"),
@@ -117,6 +124,15 @@ def parse(arguments: Sequence[str]) -> Arguments:
 def sandboxed(given: Arguments) -> list[str]:
     """Name the options of a sandbox that were given."""
     return [option for option in (*given.own, *given.flags) if option in _SANDBOX or option.startswith("--sandbox")]
+
+
+def timeout(given: Arguments) -> float | None:
+    """Take a part of a minute out of the settings, which know whole ones; return the seconds, or None."""
+    option = given.options.get("timeout_minutes")
+    if option is None or "." not in option.text:
+        return None
+    given.options["timeout_minutes"] = option._replace(text=str(math.ceil(float(option.text))))
+    return float(option.text) * 60
 
 
 def extra(given: Arguments) -> dict[str, str]:
