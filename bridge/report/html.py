@@ -14,6 +14,7 @@ from bridge import timestamps
 from bridge.errors import ConfigurationError
 from bridge.report import facts
 from bridge.report.time_line import Span, TimeLine, floor, lay_out, unit_for
+from bridge.wording import duration, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,10 +43,10 @@ class Happening(NamedTuple):
     @property
     def words(self) -> str:
         """What it was, in a line."""
-        at = f"{timestamps.clock(self.began)}, {facts.duration(self.seconds)}"
+        at = f"{timestamps.clock(self.began)}, {duration(self.seconds)}"
         if self.turn:
             return f"turn {self.turn.turn}, {at}: {self.turn.result}"
-        return f"waited, {at}: {facts.plain(self.wait.reason) if self.wait else ''}"
+        return f"waited, {at}: {one_line(self.wait.reason) if self.wait else ''}"
 
     @property
     def day(self) -> str:
@@ -61,13 +62,13 @@ class Happening(NamedTuple):
         return (
             str(turn.turn),
             timestamps.clock(turn.began),
-            facts.duration(turn.seconds),
+            duration(turn.seconds),
             turn.result,
             *(facts.tokens(getattr(turn, name)) for name in _USED),
             facts.money(turn.cost_usd),
             facts.UNKNOWN if turn.files_changed is None else str(turn.files_changed),
             facts.UNKNOWN if turn.plan is None else "{}/{}".format(*turn.plan),
-            facts.plain(turn.log),
+            one_line(turn.log),
         )
 
     @property
@@ -76,10 +77,10 @@ class Happening(NamedTuple):
         turn = self.turn
         if turn is None or not (turn.error or turn.refused):
             return ""
-        error = facts.plain((turn.error or "")[:_LONGEST])
+        error = one_line((turn.error or "")[:_LONGEST])
         cut = " ..." if turn.error and len(turn.error) > _LONGEST else ""
         status = f" (exit status {turn.status})" if turn.error and turn.status else ""
-        refused = f" Refused: {facts.plain(', '.join(turn.refused))}." if turn.refused else ""
+        refused = f" Refused: {one_line(', '.join(turn.refused))}." if turn.refused else ""
         return f"{error}{cut}{status}{refused}".strip()
 
 
@@ -125,7 +126,7 @@ def render(report: Report) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    for words in (facts.duration, facts.tokens, facts.money, facts.plain, timestamps.local, timestamps.clock):
+    for words in (duration, facts.tokens, facts.money, one_line, timestamps.local, timestamps.clock):
         environment.filters[words.__name__] = words
 
     def draw(*arguments: Any, **options: Any) -> Markup:

@@ -14,9 +14,10 @@ import pytest
 from bridge import timestamps
 from bridge.errors import ConfigurationError
 from bridge.git.tree import FileStat
-from bridge.report import facts, html, jsons, markdown, text
+from bridge.report import html, jsons, markdown, text
 from bridge.report.model import Commit, Report, Run, Wait
 from bridge.report.time_line import Span, lay_out
+from bridge.wording import duration
 from tests import chromium
 from tests.report.nights import night
 from tests.setups.conftest import setup as setup
@@ -87,8 +88,7 @@ def test_every_turn_wait_and_failure_is_on_the_time_line_and_leads_to_its_detail
         led = {f"{each['class']}" for each in anchors if f"{each['title']}".startswith(f"turn {turn.turn},")}
         assert led == {turn.result}
     assert {f"{each['title']}" for each in anchors if each["class"] == "wait"} >= {
-        f"waited, {timestamps.clock(wait.began)}, {facts.duration(wait.seconds)}: {wait.reason}"
-        for wait in run.waits
+        f"waited, {timestamps.clock(wait.began)}, {duration(wait.seconds)}: {wait.reason}" for wait in run.waits
     }
 
 
