@@ -90,6 +90,7 @@ def test_an_address_that_fails_fails_no_loop_and_keeps_its_secret(setup: Setup) 
     assert "secret-path" not in done.stdout + done.stderr + setup.told()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:apprise")
 def test_addresses_come_from_a_file_and_bad_ones_are_refused(tmp_path: Path) -> None:
     (tmp_path / "to").write_text("# nobody\nhttps://example.org/x\n\nnotify-me --now\n")
     assert read_notify({}, [f"@{tmp_path / 'to'}"]).addresses == ("https://example.org/x", "notify-me --now")
