@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
     from bridge.verify.subject import Subject
 
-STATEMENTS = frozenset(("program", "compound_statement", "do_group", "else_clause", "case_item", "subshell"))
-"""Nodes whose children are commands, one after the other."""
+_SAME_SHELL = frozenset(
+    (
+        *("compound_statement", "do_group", "if_statement", "elif_clause", "else_clause", "case_statement"),
+        *("case_item", "for_statement", "while_statement", "list", "redirected_statement", "negated_command"),
+    )
+)
+"""Nodes whose children run in the shell that they stand in."""
 
 
 def text(node: Node) -> str:
@@ -33,6 +38,26 @@ def within(node: Node, *types: str) -> Iterator[Node]:
             yield child
         if child.type != "function_definition":
             yield from within(child, *types)
+
+
+def runs_in(function: Node, node: Node) -> bool:
+    """Whether a command of a function runs in the function's own shell: in no subshell, pipeline or background."""
+    while node.parent is not None and node.type not in ("", "function_definition"):
+        behind = node.next_sibling
+        if behind is not None and behind.type == "&":
+            return False
+        if node.parent == function:
+            return True
+        node = node.parent
+        if node.type not in _SAME_SHELL:
+            return False
+    return False
+
+
+def name_of(command: Node) -> str:
+    """The word with which a command begins; empty when it has none."""
+    name = command.child_by_field_name("name")
+    return "" if name is None else text(name)
 
 
 class Places:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.facts.usage import filled_by, literal
-from bridge.verify.mends.places import text, within
+from bridge.verify.mends.places import runs_in, text, within
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,6 +50,47 @@ def _is_its_own(subject: Subject, name: str, function: str) -> bool:
         if hidden or any(read.name == name for read in other.reads):
             return False
     return facts.top.known and not facts.top.dynamic
+
+
+_ANSWERED_IN = {
+    "driver_build_command": "CLAUDE_CMD_ARGS",
+    "driver_prepare_live_command": "LIVE_CMD_ARGS",
+    "driver_valid_tools": "VALID_TOOL_PATTERNS",
+}
+
+
+def reset_first(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+    """The array that a hook answers in, emptied before anything else; not one that the hook looks at."""
+    array = _ANSWERED_IN.get(problem.hook or "")
+    node = places.function(problem.hook or "")
+    if array is None or node is None:
+        return None
+    for name in within(node, "variable_name"):
+        target = name.parent
+        if text(name) == array and (target is None or target.type != "variable_assignment"):
+            return None
+    edit = places.at_the_beginning(node, f"{array}=()")
+    return None if edit is None else [edit]
+
+
+def local_ifs(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+    """An IFS that a hook sets for itself and leaves behind, declared local where it is set first."""
+    node = places.function(problem.hook or "")
+    if "ifs" not in problem.message.lower() or node is None:
+        return None
+    statements = [
+        each
+        for each in within(node, "variable_assignment")
+        if text(each).startswith("IFS=") and each.parent is not None and each.parent.type != "command"
+    ]
+    if not statements or not all(runs_in(node, each) for each in statements):
+        return None
+    # Where it is set under a condition only, the other way would have no IFS at all, or the declaration not.
+    return [places.inserted(statements[0].start_byte, "local ")] if _is_own_statement(node, statements[0]) else None
+
+
+def _is_own_statement(function: Node, node: Node) -> bool:
+    return node.parent is not None and node.parent == function.child_by_field_name("body")
 
 
 _HANDS_ON = ("export", "readonly", "declare", "typeset")

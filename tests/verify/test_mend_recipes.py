@@ -1,0 +1,79 @@
+"""Each mend makes of a mistake what a person would, and leaves alone what may be meant."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.verify import engine
+from bridge.verify.mends import RECIPES, fix_of
+from bridge.verify.mends.trial import applied
+from bridge.verify.model import ScriptFinished
+from bridge.verify.registry import Problem
+from bridge.verify.subject import Subject
+
+from .mend_cases import LEFT_ALONE, MENDED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.verify.model import Fix
+
+    from .mend_cases import Case
+
+IDS = [f"{case.code}-{number}" for number, case in enumerate(MENDED)]
+BASH, SH = "#!/usr/bin/env bash", "#!/bin/sh"
+
+
+def written(folder: Path, case: Case, text: str) -> Path:
+    path = folder / ("my-agent.sh" if case.hook.startswith("agent_") else "my-platform.sh")
+    path.write_text(text)
+    return path
+
+
+def fix(folder: Path, case: Case) -> Fix | None:
+    subject = Subject(written(folder, case, case.script(case.bad)), mending=True)
+    return fix_of(subject, case.code, Problem(case.message, case.offset + case.line, case.hook))
+
+
+def test_each_mend_has_a_case() -> None:
+    assert {case.code for case in MENDED} | {"RB002", "RB020"} == set(RECIPES)
+
+
+@pytest.mark.parametrize("case", MENDED, ids=IDS)
+def test_the_mistake_becomes_what_it_should_be(case: Case, tmp_path: Path) -> None:
+    found = fix(tmp_path, case)
+    assert found is not None
+    text = applied(case.script(case.bad).encode(), [found]).decode()
+    assert text == case.script(case.good)
+    subprocess.run(["bash", "-n"], input=text.encode(), check=True)
+
+
+@pytest.mark.parametrize("why", LEFT_ALONE)
+def test_what_may_be_meant_is_left_alone(why: str, tmp_path: Path) -> None:
+    case = LEFT_ALONE[why]
+    assert case.bad in case.script(case.bad)
+    assert fix(tmp_path, case) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", MENDED, ids=IDS)
+def test_it_is_offered_when_it_has_proved_itself(case: Case, tmp_path: Path) -> None:
+    path = written(tmp_path, case, case.script(case.bad))
+    [done] = (event for event in engine.verify([path], mending="show") if isinstance(event, ScriptFinished))
+    assert done.mend is not None
+    assert done.mend.after.decode() == case.script(case.good)
+
+
+def test_sh_is_not_bash(tmp_path: Path) -> None:
+    path = tmp_path / "my-platform.sh"
+    path.write_text(MENDED[0].script(MENDED[0].good).replace(BASH, SH))
+    [done] = (
+        event
+        for event in engine.verify([path], mending="show", static_only=True)
+        if isinstance(event, ScriptFinished)
+    )
+    assert done.mend is not None
+    assert done.mend.after.decode() == path.read_text().replace(SH, BASH)
