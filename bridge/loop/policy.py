@@ -288,7 +288,9 @@ def limit_wait(limit: Limit, pauses: Pauses, times: int = 1, *, now: float | Non
         now: seconds since the epoch; None: the present time.
     """
     if limit.resets_at is not None:
-        return max(limit.resets_at - (time.time() if now is None else now) + _MARGIN, pauses.retry)
+        left = limit.resets_at - (time.time() if now is None else now) + _MARGIN
+        # A CLI may go on naming a reset that has passed: then that says no more than "not now".
+        return max(left, pauses.retry) if left > 0 else back_off(pauses.retry or _MARGIN, times, pauses.retry_max)
     if limit.kind == "rate":  # too many requests just now: over soon
         return min(back_off(pauses.retry, times, pauses.retry_max), pauses.limit)
     return pauses.limit

@@ -143,8 +143,8 @@ class SessionPolicy:
         """
         failed, time_is_up = outcome.failure is not None, self._time_is_up(at)
         if outcome.limit is not None and not self.strict and not time_is_up:
-            wait = limit_wait(outcome.limit, self.pauses, now=at.now.timestamp())
-            again = replace(state, again=True)
+            again = replace(state, again=True, limits=state.limits + 1)
+            wait = limit_wait(outcome.limit, self.pauses, again.limits, now=at.now.timestamp())
             return again, Decision(Verdict.CONTINUE, "api_limit", outcome.limit.said, wait)
         if failed and state.retries < self.max_retries and not time_is_up:
             return self._retry(state)
@@ -161,7 +161,7 @@ class SessionPolicy:
         number = state.retries + 1
         detail = f"the agent failed, {number} of {self.max_retries} retries"
         wait = back_off(self.pauses.retry, number)
-        return replace(state, again=True, retries=number), Decision(Verdict.CONTINUE, "retry", detail, wait)
+        return replace(state, again=True, retries=number, limits=0), Decision(Verdict.CONTINUE, "retry", detail, wait)
 
     def _time_is_up(self, at: Moment) -> bool:
         return self.limits.max_seconds is not None and at.elapsed >= self.limits.max_seconds
@@ -174,6 +174,7 @@ def _over(state: SessionState, *, succeeded: bool) -> SessionState:
         iteration=state.iteration + 1,
         again=False,
         retries=0,
+        limits=0,
         successful=state.successful + succeeded,
         failed=state.failed + (not succeeded),
     )

@@ -83,11 +83,20 @@ def test_retries_count_within_an_iteration() -> None:
 
 def test_a_limit_is_waited_out_and_costs_no_retry() -> None:
     state, decision = rules(retries=0).decide(SessionState(), LIMITED, EARLY)
-    assert (state, decision.reason, decision.wait) == (SessionState(again=True), "api_limit", 3600.0)
+    assert (state, decision.reason, decision.wait) == (SessionState(again=True, limits=1), "api_limit", 3600.0)
     assert decision.detail == "limit reached"
     assert rules(retries=0, strict=True).decide(SessionState(), LIMITED, EARLY)[1] is policy.ENDED_FAILED
     assert rules().decide(SessionState(), LIMITED, LATE) == (SessionState(1, failed=1), policy.ENDED_IN_TIME)
     assert rules().begin(state, None, LATE) == (SessionState(1, failed=1), policy.ENDED_IN_TIME)
+
+
+def test_a_reset_that_has_passed_is_no_reason_to_hurry() -> None:
+    stale = Attempt(1, limit=Limit("usage", NOW.timestamp() - 60, "limit reached"))
+    state, waits = SessionState(), []
+    for _ in range(4):
+        state, decision = rules(retries=0).decide(state, stale, EARLY)
+        waits.append(decision.wait)
+    assert waits == [0.5, 1.0, 2.0, 4.0]
 
 
 @pytest.mark.parametrize(
