@@ -119,6 +119,10 @@ class Repository:
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_EDITOR": "true",
         }
+        if (project / ".git").exists():  # when a tool deletes it, no other repository takes its place
+            above = os.path.dirname(os.path.realpath(project))
+            ceilings = (above, self._env.get("GIT_CEILING_DIRECTORIES", ""))
+            self._env["GIT_CEILING_DIRECTORIES"] = os.pathsep.join(filter(None, ceilings))
         self._seen: dict[bytes, tuple[tuple[int, ...], str]] = {}
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b"") -> Ran:

@@ -219,3 +219,17 @@ def test_a_folder_in_the_place_of_a_file_is_no_repository(repository: Repository
 def make(path: Path) -> Path:
     path.mkdir()
     return path
+
+
+def test_no_other_repository_takes_the_place_of_a_deleted_one(tmp_path: Path) -> None:
+    outside = Repository(tmp_path)
+    outside.write("secret", "of others")
+    project = tmp_path / "project"
+    project.mkdir()
+    Repository(project)
+    asked = Asked(project)
+    before = asked.look()
+    (project / ".git").rename(project / "gone")
+    assert asked.changes(before) is None
+    assert not asked.commit("checkpoint", no_verify=True, allow_empty=True)[0].ok
+    assert outside.asked.head() == ""
