@@ -18,6 +18,8 @@ _ZSH_NO_LINE_END = re.compile(
     r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r(?:\r|\x1b\[[0-9;]*[mJK])*(\Z)?"
 )
 """How zsh marks output without line end: it fills the line, and then goes back to its start."""
+_JLINE_BRACKET = re.compile(r"([)\]}])\x1b\[\d*A(?:\x1b\[\d*[CDG])?\r*(?:\r*\n)+(?:\x1b\[\d*C)?\x1b\[K\1")
+"""How JLine shows which bracket was closed: it goes to that earlier line and back, and draws the closing one again."""
 
 
 def clean(adapter: AdapterFile, window: bytes, sent: str, *, exact: bool, prompt: str | None = None) -> str:
@@ -34,7 +36,7 @@ def clean(adapter: AdapterFile, window: bytes, sent: str, *, exact: bool, prompt
         prompt: pattern of the prompt, which line editors may draw again before the echo.
     """
     text = window.decode("utf-8", "surrogateescape")
-    text = without_fill(text)
+    text = _JLINE_BRACKET.sub(r"\1", without_fill(text))
     output = adapter.output
     sgr = not output.strip_ansi
     if exact:

@@ -60,6 +60,7 @@ DETERMINISTIC = AdapterFile(output=OutputSection(input_echo_strategy="determinis
         (b"print('a\tb')\r\na\tb\r\n", "print('a\tb')", "a\tb"),
         (f"\r{E}[K> x\r{E}[3C\r{E}[K> x\r{E}[3C{E}[?2004l\r\n3\r\n".encode(), "x", "3"),
         (b"}\b        }\r\n|  done\r\n", "}", "|  done"),
+        (f"}}{E}[2A{E}[3C\r\r\n\r\n{E}[8C{E}[K}}\r\r\n{E}[?2004l|  done\r\n".encode(), "}", "|  done"),
         (b"x = 1\r\n", "x = 1", ""),
         (b"print('\\xff')\r\n\xff\r\n", "print('\\xff')", "\udcff"),
     ],

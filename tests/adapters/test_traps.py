@@ -216,6 +216,14 @@ def test_open_texts_are_closed(start: Start, statement: str) -> None:
     assert session.run("SELECT 2;").output == "2"
 
 
+@pytest.mark.parametrize("name", ["bash", "zsh"])
+def test_the_trace_is_of_the_commands_alone(start: Start, name: str) -> None:
+    session = start(name)
+    traced = outputs(session, "PS4='+ '", "set -x", "echo hi; false", "set +x")
+    assert traced == ["", "", "+ echo hi\nhi\n+ false", "+ set +x"]
+    assert session.run("(exit 3)").exit_code == 3
+
+
 def test_open_brackets_are_refused_before_anything_is_sent(start: Start) -> None:
     session = start("racket")
     with pytest.raises(IncompleteInput, match="2 more closing"):

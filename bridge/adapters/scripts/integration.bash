@@ -21,6 +21,10 @@ if [ -z "${__rb_nonce-}" ]; then
         builtin printf '\033]633;%s;%s\007' "$1" "$__rb_nonce"
     }
 
+    # What `set -x` says of these isn't the command's output.
+    __rb_first='{ __rb_finished; } 2> /dev/null'
+    __rb_last='{ __rb_prompt; } 2> /dev/null'
+
     # First of the prompt commands: nothing may have touched the status yet.
     __rb_finished() {
         __rb_status=$?
@@ -45,12 +49,12 @@ if [ -z "${__rb_nonce-}" ]; then
             *) PS0="$PS0\\e]633;C;$__rb_nonce\\a" ;;
             esac
         fi
-        if [ -n "${__rb_list-}" ] && [ "${PROMPT_COMMAND[0]-}" != __rb_finished ]; then
+        if [ -n "${__rb_list-}" ] && [ "${PROMPT_COMMAND[0]-}" != "$__rb_first" ]; then
             # Somebody has assigned to the variable, which replaces the first element: ours.
             if [ -n "${PROMPT_COMMAND[0]-}" ]; then
-                PROMPT_COMMAND=(__rb_finished "${PROMPT_COMMAND[@]}")
+                PROMPT_COMMAND=("$__rb_first" "${PROMPT_COMMAND[@]}")
             else
-                PROMPT_COMMAND[0]=__rb_finished
+                PROMPT_COMMAND[0]=$__rb_first
             fi
         fi
         __rb_mark "P;Cwd=$PWD"
@@ -77,13 +81,13 @@ if [ -z "${__rb_nonce-}" ]; then
 
     case $BASH_VERSION in
     [0-4].* | 5.0.*)
-        PROMPT_COMMAND="__rb_finished${PROMPT_COMMAND:+
+        PROMPT_COMMAND="$__rb_first${PROMPT_COMMAND:+
 $PROMPT_COMMAND}
-__rb_prompt"
+$__rb_last"
         ;;
     *)
         __rb_list=1
-        PROMPT_COMMAND=(__rb_finished ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"} __rb_prompt)
+        PROMPT_COMMAND=("$__rb_first" ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"} "$__rb_last")
         ;;
     esac
 fi

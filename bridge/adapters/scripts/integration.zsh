@@ -29,13 +29,12 @@ if [[ -z "${__rb_nonce-}" ]]; then
         builtin print -rn -- $'\e]633;'"$1;$__rb_nonce"$'\a'
     }
 
+    # What xtrace says of these isn't the command's output: hence their redirections.
     __rb_finished() {
-        __rb_status=$?
-        __rb_mark "D;$__rb_status"
-        return $__rb_status
+        { __rb_status=$?; __rb_mark "D;$__rb_status"; return $__rb_status } 2> /dev/null
     }
 
-    __rb_prompt() {
+    __rb_prompt() { {
         if [[ "$PS1" != *"$__rb_nonce"* ]]; then
             PS1="$PS1%{"$'\e]633;B;'"$__rb_nonce"$'\a'"%}"
         fi
@@ -45,10 +44,10 @@ if [[ -z "${__rb_nonce-}" ]]; then
         __rb_mark "P;Cwd=$PWD"
         __rb_mark A
         return $__rb_status
-    }
+    } 2> /dev/null }
 
     __rb_begins() {
-        __rb_mark C
+        { __rb_mark C } 2> /dev/null
     }
 
     typeset -ga precmd_functions preexec_functions
