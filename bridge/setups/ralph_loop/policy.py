@@ -161,7 +161,9 @@ class SessionPolicy:
         number = state.retries + 1
         detail = f"the agent failed, {number} of {self.max_retries} retries"
         wait = back_off(self.pauses.retry, number)
-        return replace(state, again=True, retries=number, limits=0), Decision(Verdict.CONTINUE, "retry", detail, wait)
+        return replace(state, again=True, retries=number, limits=0), Decision(
+            Verdict.CONTINUE, "retry", detail, wait
+        )
 
     def _time_is_up(self, at: Moment) -> bool:
         return self.limits.max_seconds is not None and at.elapsed >= self.limits.max_seconds
