@@ -1,4 +1,4 @@
-"""Every command and every program that the README shows is run, and prints what the README says."""
+"""Every command and every program that the README (and a page of docs) shows is run, and prints what is shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, VERIFY = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/verify.md"))
 ELSEWHERE = {
     "make test": "what runs this test",
     "make quick": "the linters and tests of make test",
@@ -21,19 +21,19 @@ ELSEWHERE = {
 }
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
-def scripts() -> dict[str, str]:
+def scripts(page: str) -> dict[str, str]:
     """The scripts that are shown, by the file name in their first line."""
-    return {block.split("\n", 1)[0].removeprefix("# "): block for block in blocks("bash")}
+    return {block.split("\n", 1)[0].removeprefix("# "): block for block in blocks("bash", page)}
 
 
-def commands() -> list[tuple[str, str]]:
+def commands(page: str) -> list[tuple[str, str]]:
     """Each command of the console blocks with the output that is shown for it."""
     found: list[tuple[str, str]] = []
-    for block in blocks("console"):
+    for block in blocks("console", page):
         for line in block.splitlines(keepends=True):
             if line.startswith("$ "):
                 found.append((line[2:].strip(), ""))
@@ -48,14 +48,15 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed, re.DOTALL) is not None
 
 
-def test_every_command_of_the_readme_prints_what_is_shown(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [README, VERIFY], ids=["README", "verify"])
+def test_every_command_prints_what_is_shown(page: str, tmp_path: Path) -> None:
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    for name, text in scripts().items():
+    for name, text in scripts(page).items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     ran = 0
-    for command, shown in commands():
+    for command, shown in commands(page):
         if command in ELSEWHERE:
             continue
         folder = ROOT if command.startswith("make ") else tmp_path

@@ -54,7 +54,14 @@ def _fields(check: Check) -> dict[str, object]:
         "severity": check.severity.value,
         "harm": check.harm.why,
         **check.documentation._asdict(),
+        "mends": _mends(check),
     }
+
+
+def _mends(check: Check) -> list[str]:
+    from bridge.verify.mends import mends_of
+
+    return mends_of(check.code)
 
 
 def _page(check: Check) -> str:
@@ -64,7 +71,8 @@ def _page(check: Check) -> str:
     kinds = " and ".join(f"{kind}s" for kind in check.applies)
     lines = [f"{style(check.code, 'bold')} {style(check.title, 'bold')}"]
     lines += [f"for {kinds} · {runs}", f"{check.severity.value}: {check.harm.why}"]
-    lines += [*(f"{severity.value}: {case}" for severity, case in also.items()), ""]
+    lines += [f"{severity.value}: {case}" for severity, case in also.items()]
+    lines += [*(f"mend: {mend} (verify --fix, where the place is sure)" for mend in _mends(check)), ""]
     if why:
         lines += [why, ""]
     for name, colour, example in (("Bad", "red", bad), ("Good", "green", good)):

@@ -32,6 +32,7 @@ def test_explain_as_json(engine: Engine, capfd: pytest.CaptureFixture[str]) -> N
         "schema": 1, "code": "RB012", "title": "Title of RB012", "applies": ["driver"], "phase": "behaviour",
         "severity": "error", "harm": "the loop ends, hangs, or doesn't begin",
         "also": {"info": "somebody else's loop"}, "why": "Why it matters.", "bad": "exit 1", "good": "return 1",
+        "mends": [],
     }  # fmt: skip
 
 

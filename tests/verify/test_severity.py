@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bridge.verify import harms
+from bridge.verify.mends import mends_of
 from bridge.verify.model import Severity
 from bridge.verify.registry import load
 
@@ -18,14 +19,15 @@ def page() -> str:
         "",
         "An error breaks a loop, or loses work, or gives a wrong text or session; a warning will hurt later, or",
         "elsewhere; info is good to know. Errors fail the run (exit code 1), with `--strict` warnings as well.",
-        "`ralph-bridge explain RB110` says more of each, with a bad and a good example. Written by `make plan`.",
+        "`ralph-bridge explain RB110` says more of each, with a bad and a good example. A mend is what",
+        "`verify --fix` does where the place is sure (docs/verify.md). Written by `make plan`.",
         "",
-        "| check | | severity | why | other cases |",
-        "|---|---|---|---|---|",
+        "| check | | severity | why | other cases | mend |",
+        "|---|---|---|---|---|---|",
     ]
     for check in load().values():
         also = "; ".join(f"{severity}: {case}" for severity, case in check.documentation.also.items())
-        cells = (check.code, check.title, check.severity, check.harm.why, also)
+        cells = (check.code, check.title, check.severity, check.harm.why, also, "; ".join(mends_of(check.code)))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([*lines, ""])
 

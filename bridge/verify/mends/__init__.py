@@ -71,6 +71,11 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 """By the code of the check; the first one that knows the place is taken."""
 
 
+def mends_of(code: str) -> list[str]:
+    """What can be done about the findings of this check, where their place is sure, in the imperative."""
+    return [recipe.title.format(about="the variable") for recipe in RECIPES.get(code, ())]
+
+
 def fix_of(subject: Subject, code: str, problem: Problem) -> Fix | None:
     """The mend of a problem; None when there is none, or its place isn't sure."""
     for recipe in RECIPES.get(code, ()):
