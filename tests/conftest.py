@@ -62,6 +62,9 @@ hypothesis.settings.load_profile("same")
 def pytest_configure(config: pytest.Config) -> None:
     hear_signals()
     same_environment()
+    state = tempfile.mkdtemp(prefix="state-")  # where loops leave their records; not in the home of who tests
+    config.add_cleanup(lambda: shutil.rmtree(state, ignore_errors=True))
+    os.environ["XDG_STATE_HOME"] = state
     # Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first bash listed.
     if listed():
         folder = tempfile.mkdtemp(prefix="first-bash-")

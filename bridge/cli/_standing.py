@@ -44,11 +44,17 @@ def words(seen: dict[str, Any], now: float) -> str:
     return "none has run here yet"
 
 
+def why(seen: dict[str, Any]) -> str:
+    """Say why a loop waits; '' when it doesn't."""
+    waiting = seen["waiting"]
+    return f"{waiting['detail']} ({waiting['reason']})".lstrip() if waiting else ""
+
+
 def rows(seen: dict[str, Any], now: float) -> Rows:
     """Say where a loop stands, a fact per row."""
     found = [("loop", words(seen, now))]
-    if (waiting := seen["waiting"]) is not None:
-        found.append(("why", f"{waiting['detail']} ({waiting['reason']})"))
+    if waits := why(seen):
+        found.append(("why", waits))
     if seen["turn"]:
         found.append(("turn", f"{seen['turn']}" + (f", {seen['tool']}" if seen["tool"] else "")))
     if seen["running"] and seen["holder"] and seen["holder"]["pid"]:

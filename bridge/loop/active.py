@@ -14,6 +14,7 @@ from bridge.loop import runs
 from bridge.loop.caps import NOTHING
 from bridge.loop.events import interruption
 from bridge.loop.lock import one_loop
+from bridge.loop.registry import registered
 from bridge.process import leftovers
 from bridge.process.table import identify
 from bridge.wording import plural
@@ -87,6 +88,7 @@ class ActiveRun:
             self._run = runs.begin_run(
                 self._folder, command=self._command, now=self._now(), tool=self.tool, spent=_carried(before)
             )
+            self._held.enter_context(registered(self._run, self._project, self._folder))
         except BaseException:
             self._held.close()
             raise
@@ -114,6 +116,11 @@ class ActiveRun:
         """Put down what it has used."""
         self._write(spent=spent)
 
+    def capped(self, caps: dict[str, float]) -> None:
+        """Put down what it may use."""
+        if caps:
+            self._write(caps=caps)
+
     def uses(self, tool: str) -> None:
         """What it runs is known only now."""
         self.tool = tool
@@ -125,7 +132,7 @@ class ActiveRun:
 
     def turn(self, number: int) -> None:
         """A turn begins."""
-        self._write(turn=number, pause=None)
+        self._write(turn=number, turn_began=self._now(), pause=None)
 
     def waiting(self, pause: Pause | None) -> None:
         """The loop waits; None: it goes on."""

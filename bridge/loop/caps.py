@@ -89,6 +89,11 @@ class Caps:
     price_in: float | None = None
     price_out: float | None = None
 
+    def named(self) -> dict[str, float]:
+        """What is capped, by name, prices aside."""
+        names = ("max_cost", "max_tokens", "tokens_per_hour")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
     def over(self, other: Caps) -> Caps:
         """Fill in from `other` what isn't set here."""
         return replace(other, **{name: value for name in VARIABLES if (value := getattr(self, name)) is not None})

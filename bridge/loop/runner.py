@@ -119,6 +119,7 @@ class _Loop(Generic[S, O]):
         self.notifier = Notifier(facts, self.settings.env or os.environ)
         with self.active:
             notices = self.store.open(self.active)
+            self.active.capped(self.settings.caps.named())
             self.records = TurnRecords(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
             self.tally = Tally(self.settings.caps, self.active.spent)
             self.history = RunHistory(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
@@ -342,6 +343,7 @@ class _Loop(Generic[S, O]):
             log=os.path.relpath(turn.request.logs.for_people, self.settings.project),
             refused=outcome.analysis.denied_commands if outcome.analysis else (),
             plan=self.store.progress(),
+            head=changes.head if changes else None,
         )
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:

@@ -53,8 +53,10 @@ class RunRecord:
         end: why it ended, when it ended in order; else None.
         tool: what it runs, such as ``driver codex``.
         turn: the turn that is under way, or was the last one; 0 before the first.
+        turn_began: when that one began, in seconds since the epoch.
         pause: the loop waits; None: it doesn't.
         spent: tokens and money that it has used, those of the runs that it goes on with included.
+        caps: what it may use, by the names of :class:`~bridge.loop.caps.Caps`.
         changed: when this was last written, in seconds since the epoch.
     """
 
@@ -68,8 +70,10 @@ class RunRecord:
     end: str | None = None
     tool: str = ""
     turn: int = 0
+    turn_began: float = 0.0
     pause: Pause | None = None
     spent: Spent = NOTHING
+    caps: dict[str, float] = field(default_factory=dict)
     changed: float = field(default=0.0, compare=False)
 
     @property
@@ -87,7 +91,7 @@ def read_run(folder: Path) -> RunRecord | None:
     """Return the last run, None when there is none or its record is not to be understood."""
     record = read_object(folder / FILE) or {}
     agent, pause = record.get("agent"), record.get("pause")
-    with suppress(TypeError, ValueError, KeyError, OverflowError):
+    with suppress(TypeError, ValueError, KeyError, OverflowError, AttributeError):
         return RunRecord(
             run_id=str(record["run_id"]),
             pid=int(record["pid"]),
@@ -99,10 +103,12 @@ def read_run(folder: Path) -> RunRecord | None:
             end=None if record.get("end") is None else str(record["end"]),
             tool=str(record.get("tool") or ""),
             turn=int(record.get("turn") or 0),
+            turn_began=timestamps.parse_iso(record.get("turn_began")) or 0.0,
             pause=Pause(str(pause["reason"]), str(pause["detail"]), timestamps.parse_iso(pause["until"]) or 0.0)
             if pause
             else None,
             spent=_spent(record.get("spent")),
+            caps={str(name): float(value) for name, value in (record.get("caps") or {}).items()},
             changed=timestamps.parse_iso(record.get("changed")) or 0.0,
         )
     return None
@@ -152,6 +158,7 @@ def write_run(folder: Path, run: RunRecord, *, now: float, **changes: Any) -> Ru
         "schema": 1,
         **asdict(run),
         "since": timestamps.iso(run.since),
+        "turn_began": timestamps.iso(run.turn_began),
         "changed": timestamps.iso(now),
     }
     record["spent"] = run.spent._asdict()

@@ -41,6 +41,7 @@ class TurnRecord:
         files_changed: None: nobody looked.
         refused: tools that it was refused, each ``Tool`` or ``Bash(command)``.
         plan: tasks done and tasks in all after it; None: there is no plan.
+        head: the commit that was checked out after it, '' without one; None: nobody looked.
         committed: HEAD moved, be it by a checkpoint of the loop's; None: nobody looked.
         log: what it printed, relative to the project; '' where nothing is kept.
         input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
@@ -64,6 +65,7 @@ class TurnRecord:
     cost_usd: float | None = None
     refused: tuple[str, ...] = ()
     plan: tuple[int, int] | None = None
+    head: str | None = None
 
 
 def begun(turn: int, began: float, log: Path, project: Path) -> TurnRecord:

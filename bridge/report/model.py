@@ -173,7 +173,7 @@ def _runs(logs: Path) -> list[Run]:
     turns: dict[str, list[TurnRecord]] = {}
     for line in _lines(logs / turn_records.FILE):
         run_id = str(line.get("run"))
-        turn = _turn(line)
+        turn = read_turn(line)
         if turn is None:
             continue  # a line that isn't ours
         turns.setdefault(run_id, []).append(turn)
@@ -204,7 +204,7 @@ def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:
     )
 
 
-def _turn(line: dict[str, Any]) -> TurnRecord | None:
+def read_turn(line: dict[str, Any]) -> TurnRecord | None:
     """Read a turn leniently; None: it isn't one. The agent may have written to the file, too."""
     record: dict[str, Any] = {name: line.get(name) for name in _FIELDS}
     if not all(record[name] is None or _is_amount(record[name]) for name in _AMOUNTS):
@@ -214,7 +214,7 @@ def _turn(line: dict[str, Any]) -> TurnRecord | None:
     refused = record["refused"] if isinstance(record["refused"], list) else ()
     return TurnRecord(
         **record
-        | {name: str(record[name]) for name in ("error", "session") if record[name] is not None}
+        | {name: str(record[name]) for name in ("error", "session", "head") if record[name] is not None}
         | {
             "began": timestamps.parse_iso(record["began"]) or 0.0,
             "refused": tuple(map(str, refused)),

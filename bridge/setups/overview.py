@@ -97,23 +97,33 @@ def the_loop(project: Path, kind: str, setup: Setup | None = None) -> LoopPlace:
     return LoopPlace("bmalph" if kind == "bmalph" else "plain", project, locate(project).path, setup)
 
 
+def loop_at(project: Path, state: Path) -> LoopPlace | None:
+    """Return the loop of a project whose state lies in that folder; None: it has none there."""
+    return next((each for each in _loops(project) if each.state == state), None)
+
+
 def find_loop(project: Path) -> LoopPlace | None:
     """Return the loop that is at work in a project, else the one that ran last, else None.
 
     Raises:
         bridge.errors.ProjectUnusable: a lock can't be looked at.
     """
-    from bridge.setups import detect
-
-    found = [the_loop(project, _kind(setup), setup) for setup in detect(project)]
-    if not any(each.kind in ("plain", "bmalph", "frankbria") for each in found):
-        found.append(the_loop(project, "plain"))
-    found.append(the_loop(project, "wiggum"))
+    found = _loops(project)
     for each in found:
         if standing(each.state).running:
             return each
     last = max(found, key=lambda each: each.last_active)
     return last if last.last_active else None
+
+
+def _loops(project: Path) -> list[LoopPlace]:
+    """Every loop that a project has, or could have."""
+    from bridge.setups import detect
+
+    found = [the_loop(project, _kind(setup), setup) for setup in detect(project)]
+    if not any(each.kind in ("plain", "bmalph", "frankbria") for each in found):
+        found.append(the_loop(project, "plain"))
+    return [*found, the_loop(project, "wiggum")]
 
 
 def _kind(setup: Setup) -> str:

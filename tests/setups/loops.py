@@ -7,7 +7,7 @@ import os
 import select
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ class Loops:
 
     kind: str
     path: Path
+    more: dict[str, str] = field(default_factory=dict)
 
     @property
     def kept(self) -> Path:
@@ -100,6 +101,7 @@ class Loops:
             "PYTHONPATH": str(ROOT),
             "RALPH_BRIDGE_PAUSE_SECONDS": "0",
             "RALPH_BRIDGE_KILL_GRACE_SECONDS": "0.5",
+            **self.more,
         }
 
     def start(self, *words: str, folder: str = ".") -> subprocess.Popen[str]:

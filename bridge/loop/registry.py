@@ -1,0 +1,87 @@
+"""The loops of this machine's user: each leaves a record where ``watch --all`` finds it, until it ends.
+
+They lie in ``$XDG_STATE_HOME/ralph-bridge/loops/``. No loop depends on them: one that can't be written isn't.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import BridgeError
+from bridge.process.table import Identity, alive
+from bridge.records import delete, read_object, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bridge.loop.runs import RunRecord
+
+
+class Registered(NamedTuple):
+    """A loop that says that it is at work.
+
+    Attributes:
+        run_id: of its run.
+        process: its own.
+        project: its project's folder.
+        state: the folder of its lock and its record.
+    """
+
+    run_id: str
+    process: Identity
+    project: Path
+    state: Path
+
+
+def registry(env: Mapping[str, str] = os.environ) -> Path:
+    """The folder of the records; it need not exist."""
+    home = env.get("XDG_STATE_HOME", "")
+    return (Path(home) if home.startswith("/") else Path("~/.local/state").expanduser()) / "ralph-bridge" / "loops"
+
+
+@contextmanager
+def registered(run: RunRecord, project: Path, state: Path) -> Iterator[None]:
+    """Leave a record of a loop for as long as the block takes."""
+    path: Path | None = None
+    with suppress(BridgeError, OSError, RuntimeError):  # RuntimeError: nobody knows where the user's home is
+        path = registry() / f"{run.run_id}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent)
+        process = {"pid": run.pid, "started": run.started, "boot": run.boot}
+        write_json(path, {"schema": 1, "run": run.run_id, **process, "project": f"{project}", "state": f"{state}"})
+    try:
+        yield
+    finally:
+        if path is not None:
+            with suppress(BridgeError):
+                delete(path)
+
+
+def loops(folder: Path) -> list[Registered]:
+    """The loops whose processes live, the oldest first."""
+    return [found for path in _records(folder) if (found := _read(path)) is not None and alive(found.process)]
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what killed loops have left."""
+    for path in _records(folder):
+        found = _read(path)
+        if found is None or not alive(found.process):
+            delete(path)
+
+
+def _records(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(folder.glob("*.json"))
+    return []
+
+
+def _read(path: Path) -> Registered | None:
+    with suppress(BridgeError, KeyError, TypeError, ValueError):
+        record = read_object(path) or {}
+        process = Identity(int(record["pid"]), str(record["started"]), str(record["boot"]))
+        return Registered(str(record["run"]), process, Path(record["project"]), Path(record["state"]))
+    return None

@@ -1,0 +1,157 @@
+"""A loop looked at again and again, by who watches it: each look reads what is new. Nothing is written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from bridge.git.repository import find_repository
+from bridge.loop import history, turn_records
+from bridge.loop.follow import said
+from bridge.loop.runs import read_run
+from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord
+from bridge.report.model import read_turn
+from bridge.setups.overview import overview
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.loop.runs import RunRecord
+    from bridge.setups.overview import LoopPlace
+
+_MOST_LOG = 256 * 1024
+_MOST_LINES = 4000
+
+
+class LiveLoop:
+    """A loop as it is at the last look.
+
+    Attributes:
+        loop: which one.
+        seen: as :func:`bridge.setups.overview.overview` gives it.
+        run: the record of its run, or None.
+        turns: of that run, in their order.
+        totals: what they came to.
+    """
+
+    def __init__(self, loop: LoopPlace) -> None:
+        self.loop = loop
+        self.seen: dict[str, Any] = {}
+        self.run: RunRecord | None = None
+        self.turns: list[TurnRecord] = []
+        self.totals: Totals = NO_TURNS
+        self._first_head: str | None = None
+        self._turns = _Lines(loop.logs / turn_records.FILE)
+        self._events = _Lines(loop.logs / history.FILE)
+
+    def look(self, now: float) -> bool:
+        """Look again; return whether another run has begun since.
+
+        Raises:
+            bridge.errors.BridgeError: its state can't be read.
+        """
+        self.seen = overview(self.loop, now)
+        run = read_run(self.loop.state)
+        before, self.run = self.run, run
+        anew = (run and run.run_id) != (before and before.run_id)
+        if anew:
+            self.turns, self.totals, self._first_head = [], NO_TURNS, None
+            self._turns.rewind()
+            self._events.rewind()
+        for line in self._turns.new():
+            turn = read_turn(line) if run is not None and line.get("run") == run.run_id else None
+            if turn is not None:
+                self.turns.append(turn)
+                self.totals = self.totals.with_turn(turn)
+        for line in self._events.new():
+            if run is not None and line.get("run") == run.run_id and line.get("event") == "began":
+                self._first_head = line.get("head")
+        return anew
+
+    @property
+    def turn_under_way(self) -> int | None:
+        """The number of the turn that is under way, or None."""
+        if self.run is None or self.seen.get("state") != "running":
+            return None
+        return self.run.turn or None
+
+    def diff(self, place: int) -> str:
+        """What a turn has committed, as git shows it, or why there is nothing to show.
+
+        Args:
+            place: in `turns`; one behind the last: what isn't committed now.
+        """
+        repository = find_repository(self.loop.project)
+        if repository is None:
+            return "There is no git repository here."
+        options = ("--no-color", "--no-ext-diff", "--stat", "--patch")
+        if place >= len(self.turns):
+            now = repository.run("diff", *options, repository.head() or repository.empty_tree(), "--")
+            return _cut(now.out) or "Nothing differs from the last commit, new files aside."
+        before = self.turns[place - 1].head if place else self._first_head
+        after = self.turns[place].head
+        if before is None or after is None:
+            return "Nobody knows which commits this turn began and ended at."
+        if before == after:
+            return "This turn has committed nothing."
+        done = repository.run("diff", *options, before or repository.empty_tree(), after, "--")
+        return _cut(done.out) if done.ok else f"git knows {before[:9]} or {after[:9]} no longer."
+
+    def log(self, place: int) -> list[str]:
+        """What a turn has said, from the end of its log, as lines for people."""
+        path = self.loop.project / self.turns[place].log
+        data = b""
+        with suppress(OSError, EOFError):
+            if path.is_file():
+                data = _tail(path)
+            elif path.with_name(f"{path.name}.gz").is_file():
+                data = gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes())[-_MOST_LOG:]
+        if not data:
+            return [f"{path} is empty, or has been deleted."]
+        lines = data.decode("utf-8", "replace").split("\n")[1 if len(data) == _MOST_LOG else 0 :]
+        return [text for line in lines for text in said(line)][-_MOST_LINES:]
+
+
+class _Lines:
+    """The JSON objects that a file has got since the last look."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._file = -1
+
+    def rewind(self) -> None:
+        """Begin anew with what is there."""
+        self._offset = 0
+
+    def new(self) -> Iterator[dict[str, Any]]:
+        """Give them; a line without an end waits for the next look."""
+        with suppress(OSError), open(self._path, "rb") as file:
+            seen = self._path.stat()
+            if seen.st_ino != self._file or seen.st_size < self._offset:  # the last one was put aside
+                self._file, self._offset = seen.st_ino, 0
+            file.seek(self._offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self._offset += len(line)
+                with suppress(ValueError, RecursionError):
+                    value = json.loads(line)
+                    if isinstance(value, dict):
+                        yield value
+
+
+def _tail(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        size = path.stat().st_size
+        file.seek(max(0, size - _MOST_LOG))
+        return file.read(_MOST_LOG)
+
+
+def _cut(data: bytes) -> str:
+    lines = data[: _MOST_LOG * 2].decode("utf-8", "replace").splitlines()
+    cut = len(lines) > _MOST_LINES or len(data) > _MOST_LOG * 2
+    return "\n".join([*lines[:_MOST_LINES], *(["..."] if cut else [])])

@@ -1,0 +1,118 @@
+"""``ralph-bridge watch`` on a terminal: keys, sizes, colours, and several loops at once."""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.command import MAIN
+from tests.setups.loops import KINDS, Loops, made
+from tests.terminal import ENTER, ESCAPE, INTERRUPT, UP, Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OTHERS = [kind for kind in KINDS if kind != "bmalph"]
+WORK = "echo new > new.txt; git add -A; git -c user.name=t -c user.email=t@example.org commit -qm work"
+
+
+def _watch(loops: Loops, *words: str, size: tuple[int, int] = (24, 80), **env: str) -> Terminal:
+    return Terminal([*MAIN, "watch", "--interval", "0.05", *words], cwd=loops.path, env=loops.env | env, size=size)
+
+
+@pytest.mark.parametrize("kind", ["bmalph", *(pytest.param(kind, marks=pytest.mark.slow) for kind in _OTHERS)])
+def test_turns_text_log_and_diff_of_every_setup(kind: str, tmp_path: Path) -> None:
+    loops = made(kind, tmp_path)
+    loops.runs(f"say 'The first turn.'; {WORK}", loops.held)
+    loop = loops.loop()
+    loops.wait_until_up()
+    with _watch(loops) as terminal:
+        shown = terminal.until(r"First words\. And more\.", r"\n 2 .* running", r"at work · turn 2 for")
+        assert re.search(r"\n 1 +\d\d:\d\d:\d\d .* success", shown)
+        for words in (f"project · {kind}", "1 turn", "unknown tokens", "q Quit"):
+            assert words in shown
+        terminal.press(UP + b"l")
+        terminal.until(r"turn 1: \S+", r"The first turn\.")
+        terminal.press(b"d")
+        terminal.until(r"\n\+new|new\.txt +\| +1 \+")
+        loops.let_go()
+        loop.communicate(timeout=60)
+        terminal.until("ended at .*: ")
+        terminal.press(b"q")
+        assert terminal.ended() == 0
+    assert b"the loop has ended: turn" in terminal.raw or b"the loop has ended: loop" in terminal.raw
+
+
+def test_a_size_of_any_kind_and_ctrl_c(tmp_path: Path) -> None:
+    loops = made("plain", tmp_path)
+    loops.runs(loops.held)
+    loop = loops.loop()
+    loops.wait_until_up()
+    with _watch(loops) as terminal:
+        terminal.until("First words", r"1 .* running")
+        for rows, columns in ((10, 30), (40, 160), (24, 80)):
+            terminal.resize(rows, columns)
+            terminal.until("plain", "turn", "project")
+        terminal.until("First words", r"1 .* running", "q Quit")
+        terminal.press(INTERRUPT)
+        assert terminal.ended() == 130
+    assert b"no longer watching; the loop goes on" in terminal.raw
+    assert loop.poll() is None
+    loops.let_go()
+    loop.communicate(timeout=60)
+    assert loop.returncode == 0
+
+
+def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(tmp_path: Path) -> None:
+    loops = made("plain", tmp_path)
+    loops.runs(loops.held)
+    loop = loops.loop()
+    loops.wait_until_up()
+    with _watch(loops, NO_COLOR="1") as terminal:
+        terminal.until("First words", r"1 .* running")
+        cells = [cell for line in terminal.screen.buffer.values() for cell in line.values()]
+        assert {cell.fg for cell in cells} | {cell.bg for cell in cells} == {"default"}
+        (row,) = (number for number, line in enumerate(terminal.screen.display) if "running" in line)
+        assert terminal.screen.buffer[row][1].reverse
+        terminal.process.kill(signal.SIGTERM)
+        assert terminal.ended() == 143
+        assert b"\x1b[?1049l" in terminal.raw, "the terminal is as it was"
+    loops.let_go()
+    loop.communicate(timeout=60)
+
+
+def test_all_loops_of_this_machine(tmp_path: Path) -> None:
+    state = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    two = [made(kind, tmp_path / kind) for kind in ("plain", "wiggum")]
+    running = []
+    for loops in two:
+        loops.more = state
+        loops.runs(loops.held)
+        running.append(loops.loop())
+        loops.wait_until_up()
+    records = sorted((tmp_path / "state" / "ralph-bridge" / "loops").iterdir())
+    assert len(records) == 2
+    lines = two[0].run("watch", "--all", "--once").stdout.splitlines()
+    assert [line.split(" · ")[0] for line in lines] == [str(loops.path) for loops in two]
+    with _watch(two[0], "--all") as terminal:
+        terminal.until("2 loops", r"plain/project +plain +1 .* at work", r"wiggum/project +wiggum +1 .* at work")
+        terminal.press(ENTER)
+        terminal.until("project · plain", "First words", "esc All loops")
+        terminal.press(ESCAPE)
+        terminal.until("2 loops")
+        two[1].let_go()
+        running[1].communicate(timeout=60)
+        terminal.until("1 loop ", r"plain/project")
+        running[0].kill()
+        running[0].communicate(timeout=60)
+        terminal.until("0 loops")
+        terminal.press(b"q")
+        assert terminal.ended() == 0
+    assert len(list((tmp_path / "state" / "ralph-bridge" / "loops").iterdir())) == 1, "of the one that was killed"
+    done = two[0].run("watch", "--all")
+    assert (done.returncode, "no loop is running on this machine" in done.stderr) == (1, True)
+    assert two[1].run("wiggum", "start", "--no-live").returncode == 0
+    assert list((tmp_path / "state" / "ralph-bridge" / "loops").iterdir()) == []
