@@ -14,12 +14,11 @@ from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, T
 
 from bridge import timestamps
 from bridge.cli import _standing
-from bridge.cli._terminal import plural, tame
 from bridge.cli._watched import Said, loop_cells, running
 from bridge.errors import BridgeError
-from bridge.loop.caps import usd
 from bridge.report import facts
 from bridge.report.live import LiveLoop
+from bridge.wording import duration, plural, tame, usd
 
 if TYPE_CHECKING:
     from bridge.setups.overview import LoopPlace
@@ -257,7 +256,7 @@ def head(live: LiveLoop, now: float) -> Text:
     """Say where a loop stands, what it has come to, and what it may use."""
     seen, totals, run = live.seen, live.totals, live.run
     tool = f" · {run.tool}" if run and run.tool else ""
-    turn = f"turn {run.turn} for {facts.duration(now - run.turn_began)}" if run and live.turn_under_way else ""
+    turn = f"turn {run.turn} for {duration(now - run.turn_began)}" if run and live.turn_under_way else ""
     stands = " · ".join(filter(None, (_standing.words(seen, now), turn, _standing.why(seen))))
     caps = run.caps if run else {}
     failures = f", {totals.failures} failed" if totals.failures else ""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from bridge import timestamps
 from bridge.cli import _standing
-from bridge.cli._terminal import tame
 from bridge.errors import BridgeError
 from bridge.loop.follow import Follower, said
 from bridge.loop.registry import loops, registry
 from bridge.report import facts
 from bridge.report.live import LiveLoop
 from bridge.setups.overview import loop_at
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from typing import TYPE_CHECKING
 
@@ -30,10 +29,9 @@ def test_turns_text_log_and_diff_of_every_setup(kind: str, tmp_path: Path) -> No
     loop = loops.loop()
     loops.wait_until_up()
     with _watch(loops) as terminal:
-        shown = terminal.until(r"First words\. And more\.", r"\n 2 .* running", r"at work · turn 2 for")
-        assert re.search(r"\n 1 +\d\d:\d\d:\d\d .* success", shown)
-        for words in (f"project · {kind}", "1 turn", "unknown tokens", "q Quit"):
-            assert words in shown
+        turns = (r"\n 1 +\d\d:\d\d:\d\d .* success", r"\n 2 .* running", r"at work · turn 2 for")
+        totals = (f"project · {kind}", "1 turn", "unknown tokens")
+        terminal.until(r"First words\. And more\.", *turns, *totals, "q Quit")
         terminal.press(UP + b"l")
         terminal.until(r"turn 1: \S+", r"The first turn\.")
         terminal.press(b"d")
