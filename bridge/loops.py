@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, Unpack
 
 from bridge.errors import ConfigurationError
+from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.events import LoopEnded, Notice
-from bridge.resources import as_given, os_text
+from bridge.resources import os_text
+from bridge.setups.asked import (
+    RunOptions,
+    bmalph_run,
+    frankbria_run,
+    plain_settings,
+    ralph_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from bridge.loop.caps import Caps
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Setup
 
@@ -34,49 +41,30 @@ class _Opened(Protocol):
         """Run it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """The options of `Loop.open`, with the defaults that mean "not given"."""
+class LoopOptions(TypedDict, total=False):
+    """The options of `Loop.open`, which says what they mean."""
 
-    driver: str | os.PathLike[str] | None = None
-    agent: str | os.PathLike[str] | None = None
-    prompt: str | os.PathLike[str] | None = None
-    words: Sequence[str] = ()
-    task: str | None = None
-    max_iterations: int | None = None
-    max_minutes: float | None = None
-    max_cost: float | None = None
-    max_tokens: float | None = None
-    tokens_per_hour: float | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-    calls: int | None = None
-    max_failures: int | None = None
-    timeout: float | None = None
-    retry_delay: float | None = None
-    promise: str | None = None
-    allowed_tools: str | None = None
-    live: bool = True
-    resume: bool = True
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def max_seconds(self) -> float | None:
-        return None if self.max_minutes is None else self.max_minutes * 60
-
-    @property
-    def caps(self) -> Caps:
-        from bridge.loop.caps import VARIABLES, Caps
-
-        return Caps(**{name: getattr(self, name) for name in VARIABLES})
-
-    @property
-    def turn_seconds(self) -> float | None:
-        return None if self.timeout is None else self.timeout * 60
-
-    @property
-    def globals(self) -> dict[str, str]:
-        return {name: os_text(value) for name, value in self.settings.items()}
+    driver: str | os.PathLike[str] | None
+    agent: str | os.PathLike[str] | None
+    prompt: str | os.PathLike[str] | None
+    words: Sequence[str]
+    task: str | None
+    max_iterations: int | None
+    max_minutes: float | None
+    max_cost: float | None
+    max_tokens: float | None
+    tokens_per_hour: float | None
+    price_in: float | None
+    price_out: float | None
+    calls: int | None
+    max_failures: int | None
+    timeout: float | None
+    retry_delay: float | None
+    promise: str | None
+    allowed_tools: str | None
+    live: bool
+    resume: bool
+    settings: Mapping[str, str]
 
 
 _ONLY = {
@@ -124,27 +112,7 @@ class Loop:
         project: str | os.PathLike[str] = ".",
         *,
         setup: str | None = None,
-        driver: str | os.PathLike[str] | None = None,
-        agent: str | os.PathLike[str] | None = None,
-        prompt: str | os.PathLike[str] | None = None,
-        words: Sequence[str] = (),
-        task: str | None = None,
-        max_iterations: int | None = None,
-        max_minutes: float | None = None,
-        max_cost: float | None = None,
-        max_tokens: float | None = None,
-        tokens_per_hour: float | None = None,
-        price_in: float | None = None,
-        price_out: float | None = None,
-        calls: int | None = None,
-        max_failures: int | None = None,
-        timeout: float | None = None,
-        retry_delay: float | None = None,
-        promise: str | None = None,
-        allowed_tools: str | None = None,
-        live: bool = True,
-        resume: bool = True,
-        settings: Mapping[str, str] | None = None,
+        **options: Unpack[LoopOptions],
     ) -> Loop:
         """Check everything, load the tool and take the project's lock; the loop goes on as it is iterated over.
 
@@ -183,30 +151,8 @@ class Loop:
             SessionRefused: a check of a ralph-loop setup failed, in its controller's words.
             BridgeError: the tool can't be loaded or started, a file can't be read or written.
         """
-        asked = _Asked(
-            driver=driver,
-            agent=agent,
-            prompt=prompt,
-            words=tuple(words),
-            task=task,
-            max_iterations=max_iterations,
-            max_minutes=max_minutes,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            tokens_per_hour=tokens_per_hour,
-            price_in=price_in,
-            price_out=price_out,
-            calls=calls,
-            max_failures=max_failures,
-            timeout=timeout,
-            retry_delay=retry_delay,
-            promise=promise,
-            allowed_tools=allowed_tools,
-            live=live,
-            resume=resume,
-            settings=dict(settings or {}),
-        )
-        _check_numbers(asked)
+        _check_numbers(options)
+        asked = _asked(options)
         folder = _folder(project)
         kind, found = _kind(folder, setup, asked)
         _check_options(kind, asked)
@@ -263,7 +209,7 @@ def _folder(project: str | os.PathLike[str]) -> Path:
     return project_above(folder)
 
 
-def _kind(folder: Path, setup: str | None, asked: _Asked) -> tuple[str, Setup | None]:
+def _kind(folder: Path, setup: str | None, asked: RunOptions) -> tuple[str, Setup | None]:
     from bridge.setups.projects import choose, has_prompt, is_bare
     from bridge.setups.unserved import refuse
     from bridge.setups.wiggum.files import Layout
@@ -271,7 +217,7 @@ def _kind(folder: Path, setup: str | None, asked: _Asked) -> tuple[str, Setup | 
     if setup is not None and setup not in KINDS:
         raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(KINDS)}")
     script = asked.driver or asked.agent
-    refuse(folder, os.environ, given=asked.settings, driver=None if script is None else os.fspath(script))
+    refuse(folder, os.environ, given=asked.settings, driver=script)
     if setup in ("plain", "wiggum"):
         return setup, None
     if setup is None and asked.task is not None:
@@ -283,8 +229,8 @@ def _kind(folder: Path, setup: str | None, asked: _Asked) -> tuple[str, Setup | 
     return ("wiggum" if begun else "plain"), None
 
 
-def _check_options(kind: str, asked: _Asked) -> None:
-    nothing = _Asked()
+def _check_options(kind: str, asked: RunOptions) -> None:
+    nothing = RunOptions()
     for each in fields(asked):
         homes = _ONLY.get(each.name, KINDS)
         if kind not in homes and getattr(asked, each.name) != getattr(nothing, each.name):
@@ -295,26 +241,33 @@ def _check_options(kind: str, asked: _Asked) -> None:
         raise ConfigurationError("driver and agent exclude each other\n  next: give one of them")
 
 
-def _check_numbers(asked: _Asked) -> None:
+def _check_numbers(options: LoopOptions) -> None:
     for name, least in (("max_iterations", 1), ("calls", 1), ("max_failures", 0), ("retry_delay", 0)):
-        value = getattr(asked, name)
+        value: Any = options.get(name)
         if value is not None and not value >= least:
             raise ConfigurationError(f"{name} is {value!r}, expected a number from {least}")
     for name in ("max_minutes", "timeout"):
-        value = getattr(asked, name)
+        value = options.get(name)
         if value is not None and not value > 0:
             raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
 
 
-def _script(given: str | os.PathLike[str] | None) -> str | None:
-    return None if given is None else as_given(os.fspath(given))
+def _asked(options: LoopOptions) -> RunOptions:
+    given: dict[str, Any] = {**options, "words": tuple(options.get("words", ()))}
+    caps = Caps(**{name: given.pop(name, None) for name in VARIABLES})
+    for name in ("driver", "agent", "prompt"):
+        if given.get(name) is not None:
+            given[name] = os.fspath(given[name])
+    if given.get("calls") is not None:
+        given["calls"] = str(given["calls"])
+    return RunOptions(**given, caps=caps)
 
 
 # -- one opening per kind ----------------------------------------------------------------------------
 
 
 def _open(
-    kind: str, folder: Path, found: Setup | None, asked: _Asked, tell: Tell
+    kind: str, folder: Path, found: Setup | None, asked: RunOptions, tell: Tell
 ) -> AbstractContextManager[_Opened]:
     if kind == "wiggum":
         return _wiggum(folder, asked, tell)
@@ -324,119 +277,52 @@ def _open(
     return opening(found, asked, tell)
 
 
-def _plain(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+def _plain(folder: Path, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.plain.opening import open_agent_loop, open_loop
-    from bridge.setups.plain.settings import AGENT_PROMISE, PlainSettings
-    from bridge.setups.projects import find_prompt
 
-    wanted: dict[str, Any] = {}
-    if asked.max_iterations is not None:
-        wanted["max_iterations"] = asked.max_iterations
-    if asked.turn_seconds is not None:
-        wanted["timeout"] = asked.turn_seconds
-    given = PlainSettings(
-        prompt=os_text(find_prompt(folder, None if asked.prompt is None else os.fspath(asked.prompt))),
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        max_failures=asked.max_failures or 0,
-        retry_seconds=asked.retry_delay,
-        live=asked.live,
-        promise=asked.promise or (AGENT_PROMISE if asked.agent else None),
-        resume=asked.resume,
-        **wanted,
-    )
-    driver, agent = _script(asked.driver), _script(asked.agent)
-    if agent is not None:
-        if asked.allowed_tools is not None or not asked.resume:
-            raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
-        return open_agent_loop(folder, given, agent, asked.globals)
-    return open_loop(folder, given, driver, asked.globals, tell, allowed_tools=asked.allowed_tools)
+    given, agent = plain_settings(folder, asked), asked.script("agent")
+    if agent is None:
+        driver = asked.script("driver")
+        return open_loop(folder, given, driver, asked.globals, tell, allowed_tools=asked.allowed_tools)
+    if asked.allowed_tools is not None or not asked.resume:
+        raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
+    return open_agent_loop(folder, given, agent, asked.globals)
 
 
-def _bmalph(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.bmalph.opening import open_loop, options_of
+def _bmalph(found: Setup, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
+    from bridge.setups.bmalph.opening import open_loop
     from bridge.setups.dot_ralph.folder import locate
-    from bridge.setups.dot_ralph.opening import WantedRun
 
-    wanted = WantedRun(
-        options=options_of(
-            driver=_script(asked.driver),
-            prompt=None if asked.prompt is None else os.fspath(asked.prompt),
-            calls=None if asked.calls is None else str(asked.calls),
-            timeout=asked.timeout,
-            retry_delay=asked.retry_delay,
-            max_failures=asked.max_failures,
-            resume=asked.resume,
-            allowed_tools=asked.allowed_tools,
-        ),
-        live=asked.live,
-        max_iterations=asked.max_iterations,
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        timeout=asked.turn_seconds,
-        promise=asked.promise,
-        extra=asked.settings,
-    )
-    return open_loop(locate(found.project), wanted, tell)
+    return open_loop(locate(found.project), bmalph_run(asked), tell)
 
 
-def _frankbria(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.dot_ralph.keys import GivenOption
+def _frankbria(found: Setup, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.frankbria.layout import folder_of
-    from bridge.setups.frankbria.opening import FrankbriaRun, open_loop
+    from bridge.setups.frankbria.opening import open_loop
 
-    given = {
-        "prompt_file": ("prompt", None if asked.prompt is None else os_text(os.fspath(asked.prompt))),
-        "max_calls_per_hour": ("calls", None if asked.calls is None else str(asked.calls)),
-        "retry_limit": ("max_failures", None if asked.max_failures is None else str(asked.max_failures)),
-        "retry_seconds": ("retry_delay", None if asked.retry_delay is None else f"{asked.retry_delay:g}"),
-        "session_continuity": ("resume", None if asked.resume else "false"),
-        "allowed_tools": ("allowed_tools", None if asked.allowed_tools is None else os_text(asked.allowed_tools)),
-    }
-    wanted = FrankbriaRun(
-        options={field: GivenOption(name, text) for field, (name, text) in given.items() if text is not None},
-        extra=asked.globals,
-        driver=_script(asked.driver),
-        max_iterations=asked.max_iterations,
-        max_seconds=asked.max_seconds,
-        timeout=asked.turn_seconds,
-        promise=asked.promise,
-        live=asked.live,
-        caps=asked.caps,
-    )
-    return open_loop(folder_of(found.project), wanted, tell, env=os.environ)
+    return open_loop(folder_of(found.project), frankbria_run(asked), tell, env=os.environ)
 
 
-def _ralph_loop(found: Setup, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+def _ralph_loop(found: Setup, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.ralph_loop.opening import open_loop, request_of
-    from bridge.setups.ralph_loop.settings import RalphOptions
 
-    prompt = None if asked.prompt is None else os.fspath(asked.prompt)
-    request = request_of(found, asked.words, prompt=prompt, max_iterations=asked.max_iterations)
-    options = RalphOptions(
-        agent=_script(asked.agent),
-        settings=asked.globals,
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        turn_seconds=asked.turn_seconds,
-        retry_delay=asked.retry_delay,
-    )
-    return open_loop(found, request, options, tell)
+    request = request_of(found, asked.words, prompt=asked.prompt, max_iterations=asked.max_iterations)
+    return open_loop(found, request, ralph_options(asked), tell)
 
 
-def _wiggum(folder: Path, asked: _Asked, tell: Tell) -> AbstractContextManager[_Opened]:
+def _wiggum(folder: Path, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.opening import ToolOptions, environment_defaults, open_outer
     from bridge.setups.wiggum.start import StartRequest
 
-    tools = {"driver": asked.driver, "agent": asked.agent}
+    tools = {kind: asked.script(kind) for kind in ("driver", "agent")}
     request = StartRequest(
         description=None if asked.task is None else os_text(asked.task),
         promise=None if asked.promise is None else os_text(asked.promise),
         max_iterations=asked.max_iterations,
         environment=environment_defaults(asked.max_iterations, asked.promise),
         max_minutes=asked.max_minutes,
-        tool=next((f"{kind} {_script(script)}" for kind, script in tools.items() if script is not None), None),
+        tool=next((f"{kind} {script}" for kind, script in tools.items() if script is not None), None),
     )
     wanted: dict[str, Any] = {"live": asked.live, "settings": dict(asked.settings), "caps": asked.caps}
     if asked.turn_seconds is not None:

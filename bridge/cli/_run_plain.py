@@ -7,37 +7,26 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._ignored import note_unignored
 from bridge.cli._terminal import say, shell_line, write
+from bridge.setups.asked import plain_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator
     from pathlib import Path
 
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
+    from bridge.setups.asked import RunOptions
     from bridge.setups.plain.opening import Opened
-    from bridge.setups.plain.settings import PlainSettings
 
 
-def run_plain(
-    folder: Path,
-    given: PlainSettings,
-    driver: str | None,
-    extra: Mapping[str, str],
-    *,
-    allowed_tools: str | None = None,
-    dry_run: bool,
-    quiet: bool,
-) -> int:
-    """Run the loop: 0 complete, 1 ended incomplete.
+def run_plain(folder: Path, asked: RunOptions, *, dry_run: bool, quiet: bool) -> int:
+    """Run the loop with a driver: 0 complete, 1 ended incomplete.
 
     Args:
         folder: the project.
-        given: how to run it.
-        driver: named by ``--driver``, or None.
-        extra: more globals, from ``--set``.
-        allowed_tools: from ``--allowed-tools``, or None.
+        asked: what is asked of it.
         dry_run: print what would run, and stop.
         quiet: no line per step.
     """
@@ -46,36 +35,28 @@ def run_plain(
     def tell(line: str) -> None:
         say(f"note: {line}")
 
-    with open_loop(folder, given, driver, extra, tell, allowed_tools=allowed_tools) as opened:
+    given, driver = plain_settings(folder, asked), asked.script("driver")
+    with open_loop(folder, given, driver, asked.settings, tell, allowed_tools=asked.allowed_tools) as opened:
         if dry_run:
             return _dry_run(opened)
         return _loop(opened.driver, opened.loop, opened.events(), quiet=quiet)
 
 
-def run_agent_script(
-    folder: Path,
-    given: PlainSettings,
-    agent: str,
-    extra: Mapping[str, str],
-    *,
-    lift: bool,
-    dry_run: bool,
-    quiet: bool,
-) -> int:
+def run_agent_script(folder: Path, asked: RunOptions, *, lift: bool, dry_run: bool, quiet: bool) -> int:
     """Run the loop with an agent script: 0 complete, 1 ended incomplete.
 
     Args:
         folder: the project.
-        given: how to run it.
-        agent: named by ``--agent``.
-        extra: more globals, from ``--set``.
+        asked: what is asked of it.
         lift: run filters that start a jq for every line in one jq.
         dry_run: print the first prompt, and stop.
         quiet: no line per step.
     """
     from bridge.setups.plain.opening import open_agent_loop
 
-    with open_agent_loop(folder, given, agent, extra, lift=lift) as opened:
+    given, agent = plain_settings(folder, asked), asked.script("agent")
+    assert agent is not None
+    with open_agent_loop(folder, given, agent, asked.settings, lift=lift) as opened:
         if dry_run:
             write(opened.first_prompt())
             return 0

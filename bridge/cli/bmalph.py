@@ -25,8 +25,8 @@ def controller(path: Path, words: Sequence[str]) -> int:
     Exit codes are the documented ones: 0 for what is done at once and for every orderly end of a loop, 1 for
     what fails before the loop starts.
     """
-    from bridge.setups.bmalph.controls import CONTROLS
     from bridge.setups.bmalph.flags import USAGE, parse
+    from bridge.setups.dot_ralph.controls import CONTROLS
     from bridge.setups.dot_ralph.folder import locate
 
     given = parse([os_text(word) for word in words])

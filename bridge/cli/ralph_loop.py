@@ -13,19 +13,19 @@ import click
 from bridge.cli._flow import Page, flows, steers
 from bridge.cli._terminal import Style, guarded, say, write
 from bridge.errors import BridgeError, SessionRefused
-from bridge.resources import os_text
+from bridge.setups.asked import ralph_options
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
 from bridge.setups.ralph_loop.settings import RalphOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.loop.caps import Caps
     from bridge.loop.events import HookText, LoopEvent
+    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Setup
 
 
-def run_in_setup(context: click.Context, setup: Setup, caps: Caps) -> int:
+def run_in_setup(context: click.Context, setup: Setup, asked: RunOptions) -> int:
     """``ralph-bridge run`` in a ralph-loop setup, with the parameters of that command."""
     from bridge.setups.ralph_loop.preflight import default_mode
 
@@ -44,17 +44,7 @@ def run_in_setup(context: click.Context, setup: Setup, caps: Caps) -> int:
             request = replace(request, iterations=str(given["max_iterations"]))
         if request.prompt_file:
             request = replace(request, prompt_file=_seen_from(setup.project, request.prompt_file))
-    agent: str | None = given["agent"]
-    options = RalphOptions(
-        agent=agent and os_text(agent),
-        settings={name: os_text(value) for name, value in given["settings"].items()},
-        strict=given["strict_compat"],
-        lift=not given["no_lift"],
-        max_seconds=None if given["max_minutes"] is None else given["max_minutes"] * 60,
-        turn_seconds=None if given["timeout"] is None else given["timeout"] * 60,
-        retry_delay=given["retry_delay"],
-        caps=caps,
-    )
+    options = ralph_options(asked, strict=given["strict_compat"], lift=not given["no_lift"])
     return start(setup, request, words, options, dry_run=given["dry_run"], quiet=quiet)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,10 @@ from bridge.cli._options import (
     taken_notify,
 )
 from bridge.cli._terminal import guarded
-from bridge.resources import os_text
+from bridge.setups.asked import RunOptions, bmalph_run
 from bridge.setups.projects import choose, is_bare
 
 if TYPE_CHECKING:
-    from bridge.loop.caps import Caps
     from bridge.setups.model import Setup
 
 
@@ -38,6 +36,11 @@ _FRANKBRIA = {
 _SETUP_ONLY = ("process", "strict_compat")
 _AGENT_ONLY = ("agent", *_SETUP_ONLY, "no_lift")
 _NOT_OF_AGENTS = ("no_continue", "allowed_tools")
+_TAKEN = (
+    *("driver", "agent", "words", "max_iterations", "max_minutes", "caps", "calls", "max_failures", "timeout"),
+    *("retry_delay", "allowed_tools", "live", "settings"),
+)
+"""Parameters that are called alike in :class:`RunOptions`."""
 
 
 class _Run(click.Command):
@@ -164,93 +167,47 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
         asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
         refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
         setup = choose(folder, setup_name, given["words"])
+        asked = _asked(given, folder if setup is None else setup.project)
         if setup is not None and setup.name == "ralph-loop":
             from bridge.cli.ralph_loop import run_in_setup
 
             refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
-            return run_in_setup(context, setup, given["caps"])
-        asked = _RunOptions(**{name: value for name, value in given.items() if name not in _AGENT_ONLY})
+            return run_in_setup(context, setup, asked)
         if setup is not None and (setup_name or not is_bare(setup)):
             return _in_bmalph(context, setup, asked)
-        return _without_setup(context, folder, asked, given["agent"], lift=not given["no_lift"])
+        return _without_setup(context, folder, asked)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RunOptions:
-    """The parameters of a loop with a driver, as click gives them."""
-
-    words: tuple[str, ...]
-    driver: str | None
-    prompt: str | None
-    max_iterations: int | None
-    max_minutes: float | None
-    caps: Caps
-    calls: str | None
-    live: bool
-    completion_promise: str | None
-    timeout: float | None
-    retry_delay: float | None
-    max_failures: int | None
-    no_continue: bool
-    allowed_tools: str | None
-    dry_run: bool
-    quiet: bool
-    settings: dict[str, str]
-
-    @property
-    def max_seconds(self) -> float | None:
-        return None if self.max_minutes is None else self.max_minutes * 60
-
-    @property
-    def run_seconds(self) -> float | None:
-        return None if self.timeout is None else self.timeout * 60
-
-    def prompt_in(self, folder: Path) -> str | None:
-        """The prompt file as it is seen from `folder`; given it was from where the user is."""
-        if not self.prompt:
-            return self.prompt
-        path = Path(os.path.abspath(self.prompt))
-        return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+def _asked(given: dict[str, Any], folder: Path) -> RunOptions:
+    return RunOptions(
+        promise=given["completion_promise"],
+        resume=not given["no_continue"],
+        prompt=_prompt_in(folder, given["prompt"]),
+        **{name: given[name] for name in _TAKEN},
+    )
 
 
-def _in_bmalph(context: click.Context, setup: Setup, asked: _RunOptions) -> int:
+def _prompt_in(folder: Path, prompt: str | None) -> str | None:
+    """The prompt file as it is seen from `folder`; given it was from where the user is."""
+    if not prompt:
+        return prompt
+    path = Path(os.path.abspath(prompt))
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def _in_bmalph(context: click.Context, setup: Setup, asked: RunOptions) -> int:
     from bridge.cli._run_bmalph import run_here
-    from bridge.setups.bmalph.opening import options_of
     from bridge.setups.dot_ralph.folder import locate
-    from bridge.setups.dot_ralph.opening import WantedRun
 
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
     if asked.words:
         raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
-    wanted = WantedRun(
-        options=options_of(
-            driver=asked.driver,
-            prompt=asked.prompt_in(setup.project),
-            calls=asked.calls,
-            timeout=asked.timeout,
-            retry_delay=asked.retry_delay,
-            max_failures=asked.max_failures,
-            resume=not asked.no_continue,
-            allowed_tools=asked.allowed_tools,
-        ),
-        live=asked.live,
-        max_iterations=asked.max_iterations,
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        timeout=asked.run_seconds,
-        promise=asked.completion_promise,
-        extra=asked.settings,
-    )
-    return run_here(locate(setup.project), wanted, dry_run=asked.dry_run, quiet=asked.quiet)
+    given = context.params
+    return run_here(locate(setup.project), bmalph_run(asked), dry_run=given["dry_run"], quiet=given["quiet"])
 
 
-def _without_setup(
-    context: click.Context, folder: Path, asked: _RunOptions, agent: str | None, *, lift: bool
-) -> int:
+def _without_setup(context: click.Context, folder: Path, asked: RunOptions) -> int:
     from bridge.cli._run_plain import run_agent_script, run_plain
-    from bridge.resources import as_given
-    from bridge.setups.plain.settings import AGENT_PROMISE, TURN_MINUTES, PlainSettings
-    from bridge.setups.projects import find_prompt
 
     refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
     if asked.words:
@@ -258,34 +215,14 @@ def _without_setup(
             f"{asked.words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context
         )
     refuse_options(context, _SETUP_ONLY, f"here: {folder} holds no ralph-loop setup")
-    if agent is not None:
+    if asked.agent is not None:
         if asked.driver is not None:
             raise click.UsageError("--driver and --agent exclude each other", context)
         refuse_options(context, _NOT_OF_AGENTS, "to an agent: no hook of its script takes that")
-    else:
-        refuse_options(context, ("no_lift",), "without --agent")
-    given = PlainSettings(
-        prompt=os_text(find_prompt(folder, asked.prompt_in(folder))),
-        max_iterations=asked.max_iterations or 50,
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        max_failures=asked.max_failures or 0,
-        retry_seconds=asked.retry_delay,
-        live=asked.live,
-        promise=asked.completion_promise or (AGENT_PROMISE if agent else None),
-        timeout=TURN_MINUTES * 60 if asked.run_seconds is None else asked.run_seconds,
-        resume=not asked.no_continue,
-    )
-    if agent is not None:
-        return run_agent_script(
-            folder, given, as_given(agent), asked.settings, lift=lift, dry_run=asked.dry_run, quiet=asked.quiet
-        )
-    return run_plain(
-        folder,
-        given,
-        asked.driver,
-        asked.settings,
-        allowed_tools=asked.allowed_tools,
-        dry_run=asked.dry_run,
-        quiet=asked.quiet,
-    )
+        return run_agent_script(folder, asked, **_shown(context), lift=not context.params["no_lift"])
+    refuse_options(context, ("no_lift",), "without --agent")
+    return run_plain(folder, asked, **_shown(context))
+
+
+def _shown(context: click.Context) -> dict[str, bool]:
+    return {name: context.params[name] for name in ("dry_run", "quiet")}

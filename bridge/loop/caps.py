@@ -52,7 +52,7 @@ class Spent(NamedTuple):
     hour: str = ""
     hour_tokens: float = 0.0
     session: str = ""
-    session_counts: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    session_counts: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def with_turn(self, record: TurnRecord, now: datetime) -> Spent:
         """Count a turn that ends now."""

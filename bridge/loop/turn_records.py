@@ -149,23 +149,18 @@ class Tally:
         return record
 
     def _used(self, record: TurnRecord, usage: Usage, *, resumed: bool) -> TurnRecord:
-        counts = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens
-        if usage.cumulative and record.session and counts[0] is not None and counts[1] is not None:
-            so_far = (counts[0], counts[1], counts[2] or 0.0)
-            before = self.spent.session_counts
-            known = record.session == self.spent.session
-            self.spent = self.spent._replace(session=record.session, session_counts=so_far)
-            if known:
-                given, made, cached = (max(now - then, 0) for now, then in zip(so_far, before, strict=True))
-                counts = given, made, None if usage.cache_read_tokens is None else cached
+        counts: tuple[float | None, ...] = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+        if usage.cumulative and record.session and None not in counts[:2]:
+            before, so_far = self.spent, tuple(count or 0.0 for count in counts)
+            self.spent = before._replace(session=record.session, session_counts=so_far)
+            if record.session == before.session:
+                pairs = zip(counts, before.session_counts, strict=True)
+                counts = tuple(None if now is None else max(now - then, 0) for now, then in pairs)
             elif resumed:  # nobody has counted that session: which part is this turn's can't be known
                 counts = None, None, None
+        given, made, cached = counts
         return replace(
-            record,
-            input_tokens=counts[0],
-            output_tokens=counts[1],
-            cached_tokens=counts[2],
-            cost_usd=usage.total_cost_usd,
+            record, input_tokens=given, output_tokens=made, cached_tokens=cached, cost_usd=usage.total_cost_usd
         )
 
 

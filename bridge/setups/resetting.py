@@ -45,7 +45,7 @@ def reset(project: Path) -> list[str]:
 
 
 def _bmalph(folder: Folder) -> list[str]:
-    from bridge.setups.bmalph import controls
+    from bridge.setups.dot_ralph import controls
     from bridge.setups.dot_ralph.files import breaker, small
 
     told: list[str] = []

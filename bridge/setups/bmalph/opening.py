@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,9 +15,9 @@ from bridge.resources import os_text
 from bridge.setups.bmalph import layout, rc
 from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
 from bridge.setups.bmalph.settings import resolve
-from bridge.setups.bmalph.tools import OPTION, about_tools
 from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.dot_ralph.opening import WantedRun, live_needs_json, require_prompt, run_in_folder
+from bridge.setups.dot_ralph.tools import about_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -91,33 +90,6 @@ def open_loop(
         settings = _checked(driver, settings, wanted, tell)
         loop = loop_settings(folder, settings, wanted, env=os.environ)
         yield OpenedLoop(folder, driver, settings, loop)
-
-
-def options_of(
-    *,
-    driver: str | None = None,
-    prompt: str | None = None,
-    calls: str | None = None,
-    timeout: float | None = None,
-    retry_delay: float | None = None,
-    max_failures: int | None = None,
-    resume: bool = True,
-    allowed_tools: str | None = None,
-) -> dict[str, GivenOption]:
-    """What the options of ``run`` say about settings; `timeout` in minutes, `retry_delay` in seconds."""
-    given = {
-        "platform_driver": ("--driver", driver and resources.as_given(driver)),
-        "prompt_file": ("--prompt", prompt),
-        "max_calls_per_hour": ("--calls", calls),
-        "timeout_minutes": ("--timeout", None if timeout is None else str(math.ceil(timeout))),
-        "retry_seconds": ("--retry-delay", None if retry_delay is None else f"{retry_delay:g}"),
-        "retry_limit": ("--max-failures", None if max_failures is None else str(max_failures)),
-        "session_continuity": ("--no-continue", None if resume else "false"),
-        "allowed_tools": (OPTION, allowed_tools),
-    }
-    return {
-        field: GivenOption(option, os_text(text)) for field, (option, text) in given.items() if text is not None
-    }
 
 
 def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from bridge import resources
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import Limits, Pauses
 from bridge.loop.store import LoopSettings
 from bridge.process.program import Graces
+from bridge.resources import os_text
 from bridge.setups.dot_ralph.folder import own_files
+from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.dot_ralph.policy import FolderState
+from bridge.setups.dot_ralph.tools import OPTION
 from bridge.setups.projects import active_run, require_words
 from bridge.turn.logs import MB
 
@@ -22,7 +27,6 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import GivenOption
     from bridge.setups.dot_ralph.policy import FolderPolicy
     from bridge.setups.dot_ralph.store import FolderStore
     from bridge.turn.driver import DriverTool
@@ -53,6 +57,33 @@ class WantedRun:
     timeout: float | None = None
     caps: Caps = field(default_factory=Caps)
     promise: str | None = None
+
+
+def options_of(
+    *,
+    driver: str | None = None,
+    prompt: str | None = None,
+    calls: str | None = None,
+    timeout: float | None = None,
+    retry_delay: float | None = None,
+    max_failures: int | None = None,
+    resume: bool = True,
+    allowed_tools: str | None = None,
+) -> dict[str, GivenOption]:
+    """What the options of ``run`` say about settings; `timeout` in minutes, `retry_delay` in seconds."""
+    given = {
+        "platform_driver": ("--driver", driver and resources.as_given(driver)),
+        "prompt_file": ("--prompt", prompt),
+        "max_calls_per_hour": ("--calls", calls),
+        "timeout_minutes": ("--timeout", None if timeout is None else str(math.ceil(timeout))),
+        "retry_seconds": ("--retry-delay", None if retry_delay is None else f"{retry_delay:g}"),
+        "retry_limit": ("--max-failures", None if max_failures is None else str(max_failures)),
+        "session_continuity": ("--no-continue", None if resume else "false"),
+        "allowed_tools": (OPTION, allowed_tools),
+    }
+    return {
+        field: GivenOption(option, os_text(text)) for field, (option, text) in given.items() if text is not None
+    }
 
 
 def loop_settings(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.loop.lock import one_loop
-from bridge.setups.bmalph.controls import CONTROLS, Shown
+from bridge.setups.dot_ralph.controls import CONTROLS, Shown
 from bridge.setups.frankbria.backups import Backups
 from bridge.setups.projects import other_folders
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError
 from bridge.records import read_text
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
-from bridge.setups.dot_ralph.doctor import FolderCase, state, tree
+from bridge.setups.dot_ralph.doctor import MACHINE, STATE
+from bridge.setups.dot_ralph.doctor.case import FolderCase
 from bridge.setups.frankbria import adoption, environment, rc
 from bridge.setups.frankbria.claude import command_words
 from bridge.setups.frankbria.differences import differences
@@ -132,13 +133,10 @@ def _installation(case: FrankbriaCase) -> Examined:
 
 
 CHECKS: Mapping[str, DoctorCheck[FrankbriaCase]] = {
-    "bash-available": DoctorCheck("bash available", checks.bash),
+    **MACHINE,
     "git-repo": DoctorCheck("git repository with commits", _git, 60),
-    "jq-available": DoctorCheck("jq available", checks.jq),
-    "disk-space": DoctorCheck("disk space", checks.disk),
     "ralph-project": DoctorCheck("a whole project", _whole),
     "unserved": DoctorCheck("nothing is asked for that only the original does", _unserved),
-    "folder-writable": DoctorCheck("the loop's folder can be written to", tree.writable, fix=tree.make_folders),
     "original": DoctorCheck("the original and its command", _installation),
     "ralphrc": DoctorCheck("settings can be used", _settings),
     "differences": DoctorCheck("settings act as in the original", _differences),
@@ -146,13 +144,5 @@ CHECKS: Mapping[str, DoctorCheck[FrankbriaCase]] = {
     "fix-plan": DoctorCheck("the fix plan has open tasks", _plan),
     "cli-available": DoctorCheck("the agent's CLI is installed", _available, 60),
     "cli-version": DoctorCheck("the agent's CLI is new enough", _version, 60),
-    "gitignore": DoctorCheck("git ignores the loop's state", tree.ignored, 60, tree.ignore),
-    "tracked-state": DoctorCheck("git does not track the loop's state", tree.tracked, 60),
-    "status-file": DoctorCheck("status.json can be read", state.status_file),
-    "circuit-breaker": DoctorCheck("circuit breaker", state.circuit),
-    "ralph-session": DoctorCheck("session", state.session),
-    "api-calls": DoctorCheck("calls of this hour", state.api_calls),
-    "loop-lock": DoctorCheck("the loop's lock can be taken", state.lock_file),
-    "second-loop": DoctorCheck("no second loop", state.second_loop),
-    "orphaned-agents": DoctorCheck("no agent without a loop", state.orphans, fix=state.end_orphans),
+    **STATE,
 }

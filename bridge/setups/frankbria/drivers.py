@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.setups.bmalph.tools import unknown_tools
+from bridge.setups.dot_ralph.tools import unknown_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -191,9 +191,9 @@ def driver_of(
     from bridge.setups.bmalph import rc
     from bridge.setups.bmalph.opening import open_driver, settings_of
     from bridge.setups.bmalph.settings import resolve
-    from bridge.setups.bmalph.tools import OPTION, about_tools
     from bridge.setups.dot_ralph.folder import locate
     from bridge.setups.dot_ralph.keys import GivenOption
+    from bridge.setups.dot_ralph.tools import OPTION, about_tools
 
     folder = locate(project)
     options = settings_of(extra)

@@ -9,8 +9,8 @@ import pytest
 from bridge import setups
 from bridge.errors import ConfigurationError
 from bridge.setups.bmalph.layout import fix_plan, look, require
-from bridge.setups.bmalph.tools import likely_tool, unknown_tools
 from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.dot_ralph.tools import likely_tool, unknown_tools
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.setups.bmalph.doctor import driver, plain, project
 from bridge.setups.bmalph.doctor.model import BmalphCase
 from bridge.setups.diagnosis import DoctorCheck, checks
-from bridge.setups.dot_ralph.doctor import state, tree
+from bridge.setups.dot_ralph.doctor import MACHINE, STATE, state, tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "PLAIN_CHECKS", "BmalphCase"]
 
 CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
-    "bash-available": DoctorCheck("bash available", checks.bash),
+    **MACHINE,
     "git-repo": DoctorCheck("git repository with commits", checks.git, 60),
-    "jq-available": DoctorCheck("jq available", checks.jq),
-    "disk-space": DoctorCheck("disk space", checks.disk),
     "ralph-project": DoctorCheck("a project that the loop can run in", project.kind),
     "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
-    "folder-writable": DoctorCheck("the loop's folder can be written to", tree.writable, fix=tree.make_folders),
     "ralph-loop": DoctorCheck("ralph_loop.sh present and has content", project.controller),
     "ralphrc": DoctorCheck("settings can be used", project.settings),
     "prompt": DoctorCheck("the prompt is there", tree.prompt),
@@ -35,16 +32,8 @@ CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
     "cli-available": DoctorCheck("the agent's CLI is installed", driver.available, 60),
     "cli-version": DoctorCheck("the agent's CLI is new enough", driver.version, 60),
     "cli-drift": DoctorCheck("the agent's CLI knows the driver's options", driver.drift, 90),
-    "gitignore": DoctorCheck("git ignores the loop's state", tree.ignored, 60, tree.ignore),
-    "tracked-state": DoctorCheck("git does not track the loop's state", tree.tracked, 60),
-    "status-file": DoctorCheck("status.json can be read", state.status_file),
-    "circuit-breaker": DoctorCheck("circuit breaker", state.circuit),
-    "ralph-session": DoctorCheck("session", state.session),
-    "api-calls": DoctorCheck("calls of this hour", state.api_calls),
     "stale-state": DoctorCheck("nothing is left of a crashed run", state.leftovers, fix=state.clear_leftovers),
-    "loop-lock": DoctorCheck("the loop's lock can be taken", state.lock_file),
-    "second-loop": DoctorCheck("no second loop", state.second_loop),
-    "orphaned-agents": DoctorCheck("no agent without a loop", state.orphans, fix=state.end_orphans),
+    **STATE,
 }
 
 PLAIN_CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {

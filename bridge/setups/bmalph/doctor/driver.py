@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.setups.bmalph.tools import about_tools
 from bridge.setups.diagnosis import Examined, Skipped, checks, failed_with, passed, warned
+from bridge.setups.dot_ralph.tools import about_tools
 
 if TYPE_CHECKING:
     from pathlib import Path

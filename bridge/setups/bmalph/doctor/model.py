@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.setups.bmalph.settings import Settings, resolve
-from bridge.setups.dot_ralph.doctor import FolderCase
+from bridge.setups.dot_ralph.doctor.case import FolderCase
 
 if TYPE_CHECKING:
     from pathlib import Path

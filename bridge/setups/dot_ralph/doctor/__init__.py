@@ -1,48 +1,34 @@
-"""Checks of ``.ralph`` that ``doctor`` makes in the projects of both loops."""
+"""Checks of ``.ralph`` that ``doctor`` makes in the projects of both loops; ids are stable."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError
-from bridge.setups.diagnosis import Skipped
-from bridge.setups.dot_ralph.common import CommonSettings
+from bridge.setups.diagnosis import DoctorCheck, checks
+from bridge.setups.dot_ralph.doctor import state, tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.doctor.case import FolderCase
 
-S = TypeVar("S", bound=CommonSettings)
+MACHINE: Mapping[str, DoctorCheck[FolderCase[Any]]] = {
+    "bash-available": DoctorCheck("bash available", checks.bash),
+    "jq-available": DoctorCheck("jq available", checks.jq),
+    "disk-space": DoctorCheck("disk space", checks.disk),
+    "folder-writable": DoctorCheck("the loop's folder can be written to", tree.writable, fix=tree.make_folders),
+}
+"""What is looked at first."""
 
-
-class FolderCase(ABC, Generic[S]):
-    """What these checks get to see; what several of them need is found out once.
-
-    Args:
-        folder: the loop's folder.
-        env: the environment that a loop would have.
-    """
-
-    def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
-        self.folder = folder
-        self.env = env
-        self.project = folder.project
-
-    @cached_property
-    def settings(self) -> S:
-        """The settings.
-
-        Raises:
-            Skipped: they can't be used, which the check of .ralphrc reports.
-        """
-        try:
-            return self.resolved()
-        except BridgeError as error:
-            raise Skipped("the settings can't be used") from error
-
-    @abstractmethod
-    def resolved(self) -> S:
-        """Read and decide the settings; raises what is wrong with them."""
+STATE: Mapping[str, DoctorCheck[FolderCase[Any]]] = {
+    "gitignore": DoctorCheck("git ignores the loop's state", tree.ignored, 60, tree.ignore),
+    "tracked-state": DoctorCheck("git does not track the loop's state", tree.tracked, 60),
+    "status-file": DoctorCheck("status.json can be read", state.status_file),
+    "circuit-breaker": DoctorCheck("circuit breaker", state.circuit),
+    "ralph-session": DoctorCheck("session", state.session),
+    "api-calls": DoctorCheck("calls of this hour", state.api_calls),
+    "loop-lock": DoctorCheck("the loop's lock can be taken", state.lock_file),
+    "second-loop": DoctorCheck("no second loop", state.second_loop),
+    "orphaned-agents": DoctorCheck("no agent without a loop", state.orphans, fix=state.end_orphans),
+}
+"""What is looked at last."""

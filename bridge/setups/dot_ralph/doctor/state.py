@@ -15,7 +15,7 @@ from bridge.setups.dot_ralph.files import breaker, crash, sessions, small, statu
 from bridge.setups.projects import at_work, other_folders
 
 if TYPE_CHECKING:
-    from bridge.setups.dot_ralph.doctor import FolderCase
+    from bridge.setups.dot_ralph.doctor.case import FolderCase
 
 _KNOWN = frozenset(status.State.__args__)  # type: ignore[attr-defined]
 

@@ -14,7 +14,7 @@ from bridge.setups.diagnosis import Examined, Skipped, ask, checks, failed, pass
 from bridge.setups.dot_ralph.folder import STATE_FILES
 
 if TYPE_CHECKING:
-    from bridge.setups.dot_ralph.doctor import FolderCase
+    from bridge.setups.dot_ralph.doctor.case import FolderCase
     from bridge.setups.dot_ralph.folder import Folder
 
 _SAMPLES = ("status.json", ".call_count", ".ralph_session", "logs/ralph.log")

@@ -85,4 +85,4 @@ CONTROLS: dict[str, Callable[[Folder, float], Shown]] = {
     "reset-circuit": reset_circuit,
     "reset-session": reset_session,
 }
-"""By the action of :func:`bridge.setups.bmalph.flags.parse`; called with the folder and the time."""
+"""By the action of :class:`bridge.setups.dot_ralph.flags.Arguments`; called with the folder and the time."""

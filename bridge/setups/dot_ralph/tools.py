@@ -12,7 +12,7 @@ from bridge.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.setups.bmalph.settings import Settings
+    from bridge.setups.dot_ralph.common import CommonSettings
 
 OPTION = "--allowed-tools"
 """The option whose list has to be right; one that comes from elsewhere costs a warning, as in the original."""
@@ -33,7 +33,7 @@ class Allowing(Protocol):
         """Return the patterns of the tools that it knows."""
 
 
-def about_tools(settings: Settings, driver: Allowing) -> str:
+def about_tools(settings: CommonSettings, driver: Allowing) -> str:
     """Say what people should know of the list before the loop starts; '' for nothing.
 
     Raises:
