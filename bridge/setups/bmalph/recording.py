@@ -59,7 +59,7 @@ class BmalphRecorder(FolderRecorder):
         assert isinstance(state, BmalphState)
         write_finished(folder, succeeded=outcome.failure is None, now=now)
         if outcome.failure is not None:
-            small.delete_analysis(folder)
+            records.delete(folder / ".response_analysis")
             return
         small.write_calls(folder, state.calls)
         if outcome.analysis is not None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from bridge.setups.bmalph.keys import KEYS
 from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
-from bridge.setups.dot_ralph.keys import ValueSource, as_text, look_up, read_value, refuse_values
+from bridge.setups.dot_ralph.keys import ValueSource, as_text, look_up, read_value, read_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +55,7 @@ class Settings(CommonSettings):
     heartbeat_seconds: float
     ralph_dir: str = ".ralph"
     rc_file: str = ".ralph/.ralphrc"
+    keys: ClassVar = KEYS
 
     @property
     def write_timeout(self) -> float | None:
@@ -77,10 +79,6 @@ class Settings(CommonSettings):
             "LOG_DIR": f"{self.ralph_dir}/logs",
         }
 
-    def shown(self) -> tuple[tuple[str, str, str], ...]:
-        """Return name, value and origin of each setting, for people."""
-        return self.table(KEYS)
-
 
 def resolve(
     folder: Folder, *, env: Mapping[str, str], rc: Rc, options: Mapping[str, GivenOption] | None = None
@@ -96,25 +94,17 @@ def resolve(
     Raises:
         ConfigurationError: values that can't be used; names all of them, each with its source.
     """
-    notices = list(rc.messages())
-    problems: list[str] = []
     found: dict[str, tuple[str, ValueSource]] = {
         key.field: _lookup(key, folder, env, rc, options or {}) for key in KEYS
     }
-    values: dict[str, Any] = {}
-    for key in KEYS:
-        given, source = found[key.field]
-        values[key.field], told = _read(key, given, source, found)
-        if told and key.kind.lenient:
-            notices.append(f"{told}; {as_text(values[key.field])} is taken")
-        elif told:
-            problems.append(told)
-    refuse_values(problems)
+    values, notices = read_values(KEYS, found, partial(_read, found=found))
     sources = {name: source for name, (_, source) in found.items()}
     values["review_mode"] = _review_mode(values["review_mode"], values["review_enabled"], sources)
     values["review_enabled"] = values["review_mode"] != "off"
     values["prompt_file"] = prompt_of(values["prompt_file"], sources["prompt_file"], folder)
-    return Settings(**values, ralph_dir=folder.shown, rc_file=rc.shown, sources=sources, notices=tuple(notices))
+    return Settings(
+        **values, ralph_dir=folder.shown, rc_file=rc.shown, sources=sources, notices=(*rc.messages(), *notices)
+    )
 
 
 def _lookup(

@@ -71,7 +71,7 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
         findings = small.read_findings(self.folder)
         further = replace(
             loaded,
-            changed=small.read_diff_summary(self.folder),
+            changed=small.read_line(self.folder, ".loop_diff_summary"),
             findings=records.to_json(findings, compact=True) if findings else None,
         )
         return further, wrong

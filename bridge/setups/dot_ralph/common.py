@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bridge.setups.dot_ralph import values
 from bridge.setups.dot_ralph.keys import as_text, both
 from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.keys import SettingKey, ValueSource
@@ -67,6 +67,7 @@ class CommonSettings:
     """What both loops run with; the tables of keys say what each field is for.
 
     Attributes:
+        keys: the table.
         sources: where each field comes from.
         notices: what people should be told once, before the loop starts.
     """
@@ -112,17 +113,18 @@ class CommonSettings:
     run_logs_keep: int
     sources: Mapping[str, ValueSource] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    keys: ClassVar[tuple[SettingKey, ...]] = ()
 
     @property
     def timeout(self) -> float | None:
         """Seconds that one run may take; None: any number."""
         return self.timeout_minutes * 60.0 or None
 
-    def table(self, keys: Iterable[SettingKey]) -> tuple[tuple[str, str, str], ...]:
-        """Return name, value and origin of each of these settings, for people."""
+    def shown(self) -> tuple[tuple[str, str, str], ...]:
+        """Return name, value and origin of each setting, for people."""
         return tuple(
             (key.in_file or key.name, as_text(getattr(self, key.field)), self.sources[key.field].where)
-            for key in keys
+            for key in self.keys
         )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError
 from bridge.setups.dot_ralph.values import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bridge.setups.dot_ralph.values import Kind, Value
 
@@ -115,6 +116,34 @@ def read_value(key: SettingKey, given: str, source: ValueSource) -> tuple[Value,
     except Refused as refused:
         text = given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         return key.kind.instead, f"{source.name} is {text!r} {source.where}: expected {refused}"
+
+
+Reader = Callable[["SettingKey", str, ValueSource], "tuple[Value, str]"]
+
+
+def read_values(
+    keys: Iterable[SettingKey], found: Mapping[str, tuple[str, ValueSource]], read: Reader = read_value
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the values by field, and what people should be told of those that are taken for what they are not.
+
+    Args:
+        keys: the settings.
+        found: the text of each, by field, and where it comes from.
+        read: reads one.
+
+    Raises:
+        ConfigurationError: values that can't be used; names all of them.
+    """
+    values: dict[str, Any] = {}
+    notices, problems = [], []
+    for key in keys:
+        values[key.field], told = read(key, *found[key.field])
+        if told and key.kind.lenient:
+            notices.append(f"{told}; {as_text(values[key.field])} is taken")
+        elif told:
+            problems.append(told)
+    refuse_values(problems)
+    return values, notices
 
 
 def refuse_values(problems: Sequence[str]) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
-from bridge.setups.dot_ralph.keys import as_text, look_up, read_value, refuse_values
+from bridge.setups.dot_ralph.keys import as_text, look_up, read_values
 from bridge.setups.dot_ralph.signs import RC
 from bridge.setups.frankbria.keys import ELSEWHERE, KEYS
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import GivenOption, RcEntry, ValueSource
+    from bridge.setups.dot_ralph.keys import GivenOption, RcEntry
     from bridge.setups.frankbria.rc import RcScript
 
 _NAMES = frozenset(name for key in KEYS for name in (key.name, key.alias, key.in_file) if name)
@@ -52,16 +52,13 @@ class FrankbriaSettings(CommonSettings):
     github_issue: str
     provider: str
     exported: Mapping[str, str] = field(default_factory=dict)
+    keys: ClassVar = KEYS
 
     @property
     def output_decline(self) -> int:
         """Percent by which output may shrink; 100: any, where nobody has set it: the original never looks."""
         given = self.sources["cb_output_decline_threshold"].kind != "default"
         return self.cb_output_decline_threshold or 100 if given else 100
-
-    def shown(self) -> tuple[tuple[str, str, str], ...]:
-        """Return name, value and origin of each setting, for people."""
-        return self.table(KEYS)
 
     def shell_globals(self, folder: Folder) -> dict[str, str]:
         """Return the globals that a driver may read, by the names that it knows them under."""
@@ -92,21 +89,13 @@ def resolve(
     for key in KEYS:  # the internal name counts in the file, too; the public one is mapped over it
         if key.alias and key.alias in entries:
             entries.setdefault(key.in_file, entries[key.alias])
-    notices = [*rc.notices, *_likely_typos(rc.entries)]
-    problems: list[str] = []
-    values: dict[str, Any] = {}
-    sources: dict[str, ValueSource] = {}
-    for key in KEYS:
-        given, sources[key.field] = look_up(key, options or {}, env, entries, RC)
-        values[key.field], told = read_value(key, given, sources[key.field])
-        if told and key.kind.lenient:
-            notices.append(f"{told}; {as_text(values[key.field])} is taken")
-        elif told:
-            problems.append(told)
-    refuse_values(problems)
+    found = {key.field: look_up(key, options or {}, env, entries, RC) for key in KEYS}
+    values, notices = read_values(KEYS, found)
+    sources = {name: source for name, (_, source) in found.items()}
     values["prompt_file"] = prompt_of(values["prompt_file"], sources["prompt_file"], folder)
+    told = (*rc.notices, *_likely_typos(rc.entries), *notices)
     exported = {name: value for name, value in rc.exported.items() if name not in _NAMES}
-    return FrankbriaSettings(**values, exported=exported, sources=sources, notices=tuple(notices))
+    return FrankbriaSettings(**values, exported=exported, sources=sources, notices=told)
 
 
 def _likely_typos(entries: Mapping[str, RcEntry]) -> list[str]:

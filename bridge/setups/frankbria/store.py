@@ -90,7 +90,7 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
     def sort_out(self, before: RunRecord | None, now: float) -> tuple[str, ...]:
         """Drop what earlier runs said about being complete, however they ended."""
         small.clear_exit_signals(self.folder)
-        small.delete_analysis(self.folder)
+        records.delete(self.folder / ".response_analysis")
         return crash.sort_out(self.folder, before, now)
 
     def load(self, state: FrankbriaState) -> tuple[FrankbriaState, Iterable[str]]:

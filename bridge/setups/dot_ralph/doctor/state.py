@@ -25,7 +25,7 @@ def status_file(case: FolderCase[Any]) -> Examined:
     path = case.folder / "status.json"
     if not path.exists():
         return passed("no loop has run yet")
-    record = status.read_status(case.folder)
+    record = read_object(path)
     if record is None:
         return failed("corrupt: no JSON object", "the next run writes it anew")
     count, state = record.get("loop_count"), record.get("status")

@@ -36,16 +36,11 @@ def save(folder: Folder, state: Breaker, transition: Transition | None = None) -
     """Write the breaker, and its transition into the history."""
     write_text(folder / FILE, breaker.write_breaker(state, read_only_counter=folder.shapes.read_only_counter))
     if transition is not None:
-        save_history(folder, load_history(folder), transition)
-
-
-def load_history(folder: Folder) -> list[dict[str, Any]]:
-    """Return the transitions so far, the oldest first."""
-    return breaker.read_history(read_text(folder / HISTORY))
+        save_history(folder, breaker.read_history(read_text(folder / HISTORY)), transition)
 
 
 def save_history(folder: Folder, entries: list[dict[str, Any]], *more: Transition) -> None:
-    """Write the history, with `more` at its end; the newest thousand are kept."""
+    """Write the history, the oldest transition first, with `more` at its end; the newest thousand are kept."""
     kept = entries[-(_MOST - len(more)) :]
     write_text(folder / HISTORY, breaker.write_history(kept, *more))
 

@@ -66,7 +66,7 @@ def reset_calls(folder: Folder, now: float) -> None:
 
 
 def read_line(folder: Folder, name: str) -> str:
-    """Return the only line of a small file (``.loop_start_sha``, ``.review_last_sha``), ``""`` without one."""
+    """Return the only line of a small file (``.loop_diff_summary``, ``.review_last_sha``), ``""`` without one."""
     return (read_text(folder / name) or "").split("\n", 1)[0].strip()
 
 
@@ -75,20 +75,10 @@ def write_line(folder: Folder, name: str, text: str | int) -> None:
     write_text(folder / name, f"{text}\n")
 
 
-def read_diff_summary(folder: Folder) -> str:
-    """Return the summary of the loop before."""
-    return read_line(folder, ".loop_diff_summary")
-
-
 def read_analysis(folder: Folder) -> dict[str, Any]:
     """Return the field ``analysis`` of ``.response_analysis``; {} without one."""
     found = (read_object(folder / ".response_analysis") or {}).get("analysis")
     return found if isinstance(found, dict) else {}
-
-
-def delete_analysis(folder: Folder) -> None:
-    """Delete ``.response_analysis``."""
-    delete(folder / ".response_analysis")
 
 
 def write_findings(folder: Folder, findings: Mapping[str, Any]) -> None:

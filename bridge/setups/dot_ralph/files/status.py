@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bridge import timestamps
-from bridge.records import read_object, write_json
+from bridge.records import write_json
 
 if TYPE_CHECKING:
     from bridge.setups.dot_ralph.folder import Folder
@@ -62,11 +62,6 @@ def write_status(folder: Folder, status: Status, now: float, **more: object) -> 
         **more,
     }
     write_json(folder / "status.json", record)
-
-
-def read_status(folder: Folder) -> dict[str, Any] | None:
-    """Return what ``status.json`` holds, whoever wrote it; None when it holds no object."""
-    return read_object(folder / "status.json")
 
 
 def write_running(folder: Folder, *, poll: int, elapsed: float, last_line: str, now: float) -> None:
