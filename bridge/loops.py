@@ -312,7 +312,7 @@ def _ralph_loop(found: Setup, asked: RunOptions, tell: Tell) -> AbstractContextM
 
 def _wiggum(folder: Path, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.opening import ToolOptions, environment_defaults, open_outer
+    from bridge.setups.wiggum.opening import environment_defaults, open_outer
     from bridge.setups.wiggum.start import StartRequest
 
     tools = {kind: asked.script(kind) for kind in ("driver", "agent")}
@@ -324,9 +324,4 @@ def _wiggum(folder: Path, asked: RunOptions, tell: Tell) -> AbstractContextManag
         max_minutes=asked.max_minutes,
         tool=next((f"{kind} {script}" for kind, script in tools.items() if script is not None), None),
     )
-    wanted: dict[str, Any] = {"live": asked.live, "settings": dict(asked.settings), "caps": asked.caps}
-    if asked.turn_seconds is not None:
-        wanted["timeout"] = asked.turn_seconds
-    if asked.retry_delay is not None:
-        wanted["retry_delay"] = asked.retry_delay
-    return open_outer(Layout(folder), request, ToolOptions(**wanted), tell)
+    return open_outer(Layout(folder), request, asked, tell)

@@ -14,7 +14,8 @@ from bridge.cli._render import Renderer, drive
 from bridge.cli._terminal import AT_OPEN_BREAKER, print_json, say
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.resources import as_given, os_text
-from bridge.setups.wiggum.outer import RETRY_DELAY, OuterState
+from bridge.setups.asked import RunOptions
+from bridge.setups.wiggum.outer import OuterState
 from bridge.wording import duration
 
 if TYPE_CHECKING:
@@ -127,17 +128,12 @@ def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> in
 
 def _outer(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
     from bridge.cli._summary import first_line
-    from bridge.setups.wiggum.opening import TURN_MINUTES, ToolOptions, open_outer
+    from bridge.setups.wiggum.opening import open_outer
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    options = ToolOptions(
-        live=given["live"],
-        timeout=(given["timeout"] or TURN_MINUTES) * 60,
-        retry_delay=RETRY_DELAY if given["retry_delay"] is None else given["retry_delay"],
-        caps=taken_caps(given),
-        settings=given["settings"],
-    )
-    with open_outer(layout, request, options, lambda line: say(f"note: {line}")) as opened:
+    taken = {name: given[name] for name in ("live", "timeout", "retry_delay", "settings")}
+    asked = RunOptions(**taken, caps=taken_caps(given))
+    with open_outer(layout, request, asked, lambda line: say(f"note: {line}")) as opened:
         if not given["quiet"]:
             say(first_line(opened.script, opened.settings))
         most = opened.settings.limits.max_iterations

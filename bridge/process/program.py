@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING
 from bridge.errors import ProgramNotStarted, ProgramTimeout
 from bridge.process import argv as arguments
 from bridge.process import guardian, ladder
+from bridge.process.ask import TOO_LONG
 from bridge.process.ladder import Rung
 from bridge.process.table import group_lives
 
@@ -146,6 +147,16 @@ class Program:
         yield from self._rest()
         if timed_out:
             raise ProgramTimeout(f"{self.argv[0]} ran longer than {self._timeout:g} s and was ended")
+
+    def printed(self, most: int) -> tuple[bytes, int]:
+        """Wait for its end; return the first `most` bytes of its stdout, and its status: TOO_LONG past its time."""
+        kept = bytearray()
+        try:
+            for line in self.lines():
+                kept += line[: most - len(kept)]
+        except ProgramTimeout:
+            return bytes(kept), TOO_LONG
+        return bytes(kept), 1 if self.status is None else self.status
 
     def _time_left(self) -> float:
         return float("inf") if self._deadline is None else self._deadline - time.monotonic()

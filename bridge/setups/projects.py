@@ -33,19 +33,17 @@ def other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
     return tuple(each for each in state_folders(project) if os.path.realpath(each) != own)
 
 
-def active_run(folder: Path, project: Path, tool: str, *, command: Sequence[str] | None = None) -> ActiveRun:
+def active_run(folder: Path, project: Path, tool: str) -> ActiveRun:
     """The run of this process, for the loop to hold.
 
     Args:
         folder: of the loop's state.
         project: the project's folder.
         tool: what it runs, such as ``driver codex``.
-        command: the command line, for people; None: this process's.
     """
     from bridge.loop.active import ActiveRun
 
-    if command is None:
-        command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
+    command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
     return ActiveRun(folder, project, command=command, tool=tool, others=other_folders(folder, project))
 
 

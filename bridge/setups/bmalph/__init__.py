@@ -1,8 +1,9 @@
 """bmalph setups: ``.ralph/ralph_loop.sh`` with ``drivers/*.sh``.
 
-``layout`` recognises one, ``folder`` says where its files lie, ``rc`` and ``settings`` what it shall do, ``flags``
-and ``controls`` are its controller's command line, ``start`` its checks before a loop, ``files`` its state,
-``lock`` keeps a second loop out, ``doctor`` and ``overview`` tell people about it.
+``layout`` recognises one, ``rc``, ``keys`` and ``settings`` are what it shall do, ``flags`` its controller's command
+line, ``opening`` the checks before a loop; ``policy`` decides, ``store`` and ``recording`` keep the files, ``rules``
+are gates, reviews and stories; ``doctor`` and ``overview`` tell people about it. What it shares with frankbria's
+loop is in ``dot_ralph``.
 """
 
 from __future__ import annotations

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bridge.driver import Driver
 from bridge.errors import ConfigurationError
 from bridge.git.work import WorkDetector
-from bridge.loop.caps import Caps, read_caps
+from bridge.loop.caps import read_caps
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
@@ -28,38 +27,18 @@ from bridge.turn.agent import AgentTool
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator
 
     from bridge.agent import Agent
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
+    from bridge.setups.asked import RunOptions
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.start import StartRequest
     from bridge.setups.wiggum.state import EnvironmentDefaults, WiggumState
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolOptions:
-    """How the tool is run.
-
-    Attributes:
-        live: show events as they come, where a driver can.
-        timeout: seconds that a turn may take.
-        retry_delay: seconds to wait after the first failed turn.
-        caps: what the run may use; the environment fills in what isn't set.
-        settings: globals for the script.
-        command: for whoever finds the project busy.
-    """
-
-    live: bool = True
-    timeout: float = TURN_MINUTES * 60
-    retry_delay: float = RETRY_DELAY
-    caps: Caps = field(default_factory=Caps)
-    settings: Mapping[str, str] = field(default_factory=dict)
-    command: Sequence[str] = field(default_factory=lambda: tuple(sys.argv))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +79,14 @@ class OuterLoop:
 
 @contextmanager
 def open_outer(
-    layout: Layout, request: StartRequest, options: ToolOptions, tell: Callable[[str], None]
+    layout: Layout, request: StartRequest, asked: RunOptions, tell: Callable[[str], None]
 ) -> Iterator[OuterLoop]:
     """Take the project's lock, prepare the state and load the tool, all of which is let go of when the block ends.
 
     Args:
         layout: the project.
         request: what is asked for.
-        options: how the tool is run.
+        asked: how the tool is run.
         tell: gets what people should know of it.
 
     Raises:
@@ -122,23 +101,21 @@ def open_outer(
     settings = LoopSettings(
         project=layout.project,
         prompt=str(layout.prompt.relative_to(layout.project)),
-        live=options.live,
+        live=asked.live,
         resume=False,
-        timeout=options.timeout,
-        caps=options.caps.over(read_caps(os.environ)),
+        timeout=TURN_MINUTES * 60 if asked.turn_seconds is None else asked.turn_seconds,
+        caps=asked.caps.over(read_caps(os.environ)),
         files=FILES,
         graces=waits.graces,
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,
     )
     with ExitStack() as stack:
-        active = stack.enter_context(
-            active_run(layout.folder, layout.project, request.tool or "", command=options.command)
-        )
+        active = stack.enter_context(active_run(layout.folder, layout.project, request.tool or ""))
         for notice in active.notices:
             tell(notice)
         # What was asked for by name first: a name that leads nowhere shall leave no loop behind.
-        tool = _tool(stack, request.tool, settings, options, tell) if request.tool else None
+        tool = _tool(stack, request.tool, settings, asked, tell) if request.tool else None
         prepared = prepare(layout, probe, request, datetime.now(UTC))
         for notice in prepared.notices:
             tell(notice)
@@ -146,11 +123,11 @@ def open_outer(
         if tool is None:
             name = state.tool or "driver claude-code"
             active.uses(name)
-            tool = _tool(stack, name, settings, options, tell)
+            tool = _tool(stack, name, settings, asked, tell)
         seconds = None if state.max_minutes is None else state.max_minutes * 60
         settings = replace(settings, limits=Limits(state.max_iterations or None, 0, seconds))
         store = OuterStore(layout, probe, logs_bytes=waits.turn_logs_bytes, for_agent=isinstance(tool, AgentTool))
-        policy = OuterPolicy(options.retry_delay, waits.pauses)
+        policy = OuterPolicy(RETRY_DELAY if asked.retry_delay is None else asked.retry_delay, waits.pauses)
         yield OuterLoop(layout, active, state, tool, settings, policy, store)
 
 
@@ -168,12 +145,12 @@ def environment_defaults(most: int | None, promise: str | None) -> EnvironmentDe
 
 
 def _tool(
-    stack: ExitStack, name: str, settings: LoopSettings, options: ToolOptions, tell: Callable[[str], None]
+    stack: ExitStack, name: str, settings: LoopSettings, asked: RunOptions, tell: Callable[[str], None]
 ) -> DriverTool | AgentTool:
     from bridge.setups.plain.opening import agent_of, driver_of
 
     kind, _, script = name.partition(" ")
-    project, extra = settings.project, dict(options.settings)
+    project, extra = settings.project, dict(asked.settings)
     if kind == "agent":
         agent = stack.enter_context(agent_of(project, script, extra, timeout=settings.hook_seconds))
         return AgentTool(agent, settings)

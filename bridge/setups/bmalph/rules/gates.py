@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.errors import ProgramTimeout
+from bridge.process.ask import TOO_LONG
 from bridge.process.program import Program
 from bridge.stream.analysis import iso
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 GateStatus = Literal["pass", "fail", "skip"]
 GateOutcome = Literal["pass", "block", "circuit-breaker"]
 _OUTPUT = 500
-_TIMED_OUT = 124
 _KEPT = 4096  # bytes of what a command prints
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
@@ -144,7 +143,7 @@ def custom_gate(command: str, run: CommandRun) -> CustomGate:
         exit_code=run.exit_code,
         output=run.output[:_OUTPUT],
         duration_seconds=run.seconds,
-        timed_out=run.exit_code == _TIMED_OUT,
+        timed_out=run.exit_code == TOO_LONG,
     )
 
 
@@ -229,9 +228,6 @@ def check(
 def run_command(command: str, *, project: Path, env: Mapping[str, str], timeout: float) -> CommandRun:
     """Run one command by ``bash -c``; when it ends, or its time is up, so has all that it started."""
     began = time.monotonic()
-    kept: list[bytes] = []
-    size = 0
-    status = _TIMED_OUT
     with TemporaryDirectory(prefix="ralph-bridge-gate-") as folder:
         program = Program(
             ["bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command],
@@ -241,13 +237,6 @@ def run_command(command: str, *, project: Path, env: Mapping[str, str], timeout:
             timeout=timeout,
         )
         with program:
-            try:
-                for line in program.lines():
-                    if size < _KEPT:
-                        kept.append(line[: _KEPT - size])
-                        size += len(line)
-                status = program.status if program.status is not None else 1
-            except ProgramTimeout:
-                status = _TIMED_OUT
+            printed, status = program.printed(_KEPT)
     exit_code = 128 - status if status < 0 else status
-    return CommandRun(exit_code, b"".join(kept).decode("utf-8", "replace"), int(time.monotonic() - began))
+    return CommandRun(exit_code, printed.decode("utf-8", "replace"), int(time.monotonic() - began))

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError, ProgramTimeout
+from bridge.errors import BridgeError
 from bridge.loop.context import whole_characters
 from bridge.loop.events import LoopEvent, Notice
 from bridge.process.argv import os_arguments
@@ -233,11 +233,8 @@ def _command(driver: LoopDriver, wanted: ReviewSettings, context: str) -> tuple[
 
 
 def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[bytes, int]:
-    kept: list[bytes] = []
-    size = 0
     with TemporaryDirectory(prefix="ralph-bridge-review-") as folder:
         errors = Path(folder) / "stderr"
-        status = 124
         try:
             program = Program(
                 argv,
@@ -251,13 +248,6 @@ def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[byt
             return str(error).encode("utf-8", "replace"), 127
         with program:
             turn.request.on_start(program.pid)
-            try:
-                for line in program.lines():
-                    if size < _KEPT:
-                        kept.append(line)
-                        size += len(line)
-                status = program.status if program.status is not None else 1
-            except ProgramTimeout:
-                status = 124
+            printed, status = program.printed(_KEPT)
         turn.request.on_start(None)
-        return b"".join(kept) + errors.read_bytes()[:_KEPT], status
+        return printed + errors.read_bytes()[:_KEPT], status
