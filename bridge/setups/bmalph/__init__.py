@@ -1,9 +1,9 @@
 """bmalph setups: ``.ralph/ralph_loop.sh`` with ``drivers/*.sh``.
 
-``layout`` recognises one, ``rc``, ``keys`` and ``settings`` are what it shall do, ``flags`` its controller's command
-line, ``opening`` the checks before a loop; ``policy`` decides, ``store`` and ``recording`` keep the files, ``rules``
-are gates, reviews and stories; ``doctor`` and ``overview`` tell people about it. What it shares with frankbria's
-loop is in ``dot_ralph``.
+``layout`` recognises one, ``rc``, ``keys`` and ``settings`` are what it shall do, ``flags`` its controller's
+command line, ``opening`` the checks before a loop; ``policy`` decides, ``store`` and ``recording`` keep the files,
+``rules`` are gates, reviews and stories; ``doctor`` and ``overview`` tell people about it.
+``dot_ralph`` has what it shares with frankbria's loop.
 """
 
 from __future__ import annotations
