@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridge.errors import *
     from bridge.loops import Loop
     from bridge.shell import Reply, Shell
+    from bridge.swarm.host import Swarm
 
 __all__ = [
     "Adapter",
@@ -62,6 +63,7 @@ __all__ = [
     "ShellDied",
     "ShellStartFailed",
     "StateUnreadable",
+    "Swarm",
     "UnknownAdapter",
     "UnknownAgent",
     "UnknownDriver",
@@ -77,6 +79,7 @@ _HOMES = {
     "Loop": "loops",
     "Reply": "shell",
     "Shell": "shell",
+    "Swarm": "swarm.host",
 }
 """The modules of the names that are no errors."""
 

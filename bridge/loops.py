@@ -197,6 +197,28 @@ def _events(
         yield from events
 
 
+def kind_of(
+    project: str | os.PathLike[str] = ".",
+    setup: str | None = None,
+    *,
+    script: str | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> tuple[Path, str]:
+    """Say which project `Loop.open` would open, and of which of the `KINDS` it takes it to be.
+
+    Args:
+        project: its folder, or one below it.
+        setup: one of `KINDS`; None: told by the project's files.
+        script: the driver or agent, for projects that ask for what another one would do.
+        settings: globals for the script, likewise.
+
+    Raises:
+        ConfigurationError: there is no such folder or setup, or there are several setups.
+    """
+    folder = _folder(project)
+    return folder, _kind(folder, setup, _Asked(driver=script, settings=dict(settings or {})))[0]
+
+
 # -- which kind, and with what -----------------------------------------------------------------------
 
 

@@ -48,6 +48,7 @@ ROOMS: dict[str, str] = {
     "setups": "existing installations, a module each in a visible dict",
     "report": "what a run was: read from its records, told as text, Markdown, JSON, HTML",
     "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
+    "swarm": "many loops side by side: tasks, work trees, workers, merges",
     "demo": "the throwaway project and the stand-ins for the CLIs",
     "cli": "click commands: the only place that prints",
     "__main__": "`python -m bridge`, for hooks where PATH doesn't lead to `ralph-bridge`",
@@ -55,7 +56,7 @@ ROOMS: dict[str, str] = {
 """Every room, from the ground floor up, and what is in it; a room imports only what stands above it."""
 FLOOR_OF = {room: number for number, room in enumerate(ROOMS)}
 PUBLIC_NAMES = "__init__"  # bridge/__init__.py hands out names of any floor below the command line
-PROGRAMS = {"bridge.demo.standin", "bridge.stream.jq_command"}  # processes of their own: they print
+PROGRAMS = {"bridge.demo.standin", "bridge.stream.jq_command", "bridge.swarm.worker"}  # processes of their own: they print
 STREAMS = {("sys", name) for name in ("stdout", "stderr", "stdin")}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
 

@@ -44,7 +44,7 @@ def view(
         return
     text_here = sys.stdout.isatty()
     bottom = Bottom(calls_per_hour, max_iterations, text_above=text_here)
-    screen = _Screen(sys.stderr, bottom.lines)
+    screen = Screen(sys.stderr, bottom.lines)
 
     def show(event: LoopEvent) -> None:
         bottom.take(event)
@@ -64,7 +64,7 @@ def view(
         yield show, interrupted
 
 
-class _Screen:
+class Screen:
     """The end of a terminal: the open row of the agent's text, and lines below it that stay there.
     If the terminal is gone, nothing is shown, and the loop goes on.
     """

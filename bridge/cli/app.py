@@ -33,6 +33,7 @@ COMMANDS = {
     "session-id": ("bridge.cli.scripts", "Find the session id in a CLI's output."),
     "status": ("bridge.cli.status", "Show the state of this project's loop."),
     "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
+    "swarm": ("bridge.cli.swarm", "Run many loops side by side, and merge what is complete."),
     "verify": ("bridge.cli.verify", "Verify that drivers and agents meet the contract."),
     "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
     "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),

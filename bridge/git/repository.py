@@ -90,6 +90,15 @@ class Look(NamedTuple):
     tree: str | None
 
 
+class Captured(NamedTuple):
+    """A working tree in a commit: its id ('' when that failed) and that of its tree, and what git said about files
+    that it couldn't add, or why it failed."""
+
+    commit: str
+    tree: str
+    left: str
+
+
 def find_repository(project: Path, files: Files = ALL_WORK) -> Repository | None:
     """Give the repository that `project` lies in; None when there is none, or no git."""
     if shutil.which("git") is None:
@@ -258,7 +267,7 @@ class Repository:
         left = done.err
         options = ["--no-verify"] * no_verify + ["--allow-empty"] * allow_empty
         done = self.run("commit", "--quiet", "-m", message, *options)
-        if done.status and (identity := self._identity()):
+        if done.status and (identity := self.identity()):
             done = self.run("commit", "--quiet", "-m", message, *options, env=identity)
         if done.status and kept is not None:
             with suppress(OSError):
@@ -276,23 +285,35 @@ class Repository:
             message: of the commit.
             also: which of the ignored files, too; paths from the top.
         """
+        return self.capture(message, also).commit
+
+    def capture(self, message: str, also: Sequence[str] = (), without: Sequence[str] = ()) -> Captured:
+        """Do the same, and say what is in it.
+
+        Args:
+            message: of the commit.
+            also: which of the ignored files, too; paths from the top.
+            without: paths from the top that stay as HEAD has them.
+        """
+        top = ("-C", str(self.top), "--literal-pathspecs")
+        given = ("--pathspec-from-file=-", "--pathspec-file-nul")
         with self._own_index() as env:
             head = self.head()
             if head:
                 self.run("read-tree", head, env=env)
-            if self._add(env).status:
-                return ""
-            if also:
-                names = b"\0".join(path.encode("utf-8", "surrogateescape") for path in also)
-                given = ("--pathspec-from-file=-", "--pathspec-file-nul")
-                top = ("-C", str(self.top), "--literal-pathspecs")
-                if self.run(*top, "add", "--force", *given, env=env, data=names).status:
-                    return ""
+            added = self._add(env)
+            if added.status:
+                return Captured("", "", added.err)
+            for paths, command in ((also, ("add", "--force")), (without, ("reset", "--quiet"))):
+                names = b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths)
+                if names and (done := self.run(*top, *command, *given, env=env, data=names)).status:
+                    return Captured("", "", done.err)
             tree = self.run("write-tree", env=env)
             if tree.status:
-                return ""
+                return Captured("", "", tree.err)
             parents = ("-p", head) if head else ()
-            return self.run("commit-tree", tree.text, *parents, "-m", message, env=env | self._identity()).text
+            made = self.run("commit-tree", tree.text, *parents, "-m", message, env=env | self.identity())
+            return Captured(made.text if made.ok else "", tree.text, added.err if made.ok else made.err)
 
     def keep(self, ref: str, commit: str) -> bool:
         """Give a commit a name that keeps it alive."""
@@ -332,7 +353,7 @@ class Repository:
         """Give the id of the tree without files."""
         return self.run("hash-object", "-t", "tree", "--stdin").text
 
-    def _identity(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """A name for the commits of those who have told git none; git refuses to commit without."""
         if self.run("var", "GIT_COMMITTER_IDENT").ok:
             return {}

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 # What the existing controllers count: a dash, one blank, a box. `*` and numbered items are no tasks.
 _BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
@@ -38,3 +42,108 @@ def parse_plan(text: str) -> Plan:
         elif next_task is None:
             next_task = box[2].strip()
     return Plan(done, total, next_task)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanItem:
+    """A box with what belongs to it: the lines below that are indented further, boxes among them.
+
+    Attributes:
+        line: of the box, from 1.
+        end: the last of its lines.
+        title: the text of the box.
+        text: all its lines, without the indentation of the first.
+        ticked: whether the box is.
+        boxes: texts of the open boxes in it, its own first.
+        heading: the nearest heading above, without its signs; '' before the first.
+    """
+
+    line: int
+    end: int
+    title: str
+    text: str
+    ticked: bool
+    boxes: tuple[str, ...]
+    heading: str
+
+
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t#]*$")
+
+
+def plan_items(text: str) -> list[PlanItem]:
+    """Give what a plan asks for, item by item. An open box below a ticked one is an item of its own.
+
+    >>> [(each.title, each.line, each.end) for each in plan_items("- [ ] one\\n  - [ ] a\\n- [ ] two\\n")]
+    [('one', 1, 2), ('two', 3, 3)]
+    """
+    lines = text.splitlines()
+    items: list[PlanItem] = []
+    heading = ""
+    at = 0
+    while at < len(lines):
+        if found := _HEADING.match(lines[at]):
+            heading = found[1]
+        box = _BOX.match(lines[at])
+        if box is None:
+            at += 1
+            continue
+        end = at + 1 if box[1] != " " else _end_of_item(lines, at)
+        own = lines[at:end]
+        indent = _indent(own[0])
+        boxes = [each[2].strip() for each in map(_BOX.match, own) if each is not None and each[1] == " "]
+        shown = "\n".join(line[min(indent, _indent(line)) :] for line in own)
+        items.append(PlanItem(at + 1, end, box[2].strip(), shown, box[1] != " ", tuple(boxes), heading))
+        at = end
+    return items
+
+
+def _end_of_item(lines: list[str], at: int) -> int:
+    """The line behind an item: blank lines belong to it when more of it follows."""
+    end = at + 1
+    for number in range(at + 1, len(lines)):
+        if not lines[number].strip():
+            continue
+        if _indent(lines[number]) <= _indent(lines[at]):
+            break
+        end = number + 1
+    return end
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
+def with_only(text: str, boxes: Collection[str]) -> str:
+    """Give a plan without the boxes of other tasks, ticked or not.
+
+    >>> with_only("# Plan\\n- [x] one\\n- [ ] two\\n  more\\n- [ ] three\\n", ["two"])
+    '# Plan\\n- [ ] two\\n  more\\n'
+    """
+    lines = text.splitlines(keepends=True)
+    gone = {
+        number
+        for item in plan_items(text)
+        if item.ticked or not {*item.boxes} & {*boxes}
+        for number in range(item.line, item.end + 1)
+    }
+    return "".join(line for number, line in enumerate(lines, 1) if number not in gone)
+
+
+def with_ticks(text: str, boxes: Collection[str]) -> tuple[str, list[str]]:
+    """Tick the boxes with these texts, the first open one of each.
+
+    Returns:
+        The plan, and the texts for which there is no open box.
+
+    >>> with_ticks("- [ ] one\\n- [ ] two\\n", ["two", "three"])
+    ('- [ ] one\\n- [x] two\\n', ['three'])
+    """
+    left = list(boxes)
+
+    def tick(box: re.Match[str]) -> str:
+        if box[1] != " " or box[2].strip() not in left:
+            return box[0]
+        left.remove(box[2].strip())
+        return box[0].replace("[ ]", "[x]", 1)
+
+    return _BOX.sub(tick, text), left

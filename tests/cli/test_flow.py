@@ -24,7 +24,7 @@ from rich.cells import cell_len
 
 from bridge import resources
 from bridge.cli._flow import Flow, Page, rows_to_write
-from bridge.cli._view import _Screen
+from bridge.cli._view import Screen
 from tests.cli.terminal import Terminal
 from tests.command import MAIN
 
@@ -221,7 +221,7 @@ def test_c9_when_the_terminal_is_resized_nothing_is_lost_and_nothing_comes_twice
             page.write(PARAGRAPH[100:])
             page.end()
         else:
-            with _Screen(
+            with Screen(
                 there.stream, lambda: ["iteration 1/1 · some time", "agent at work for some time"]
             ) as screen:
                 screen.write(PARAGRAPH[:100])
@@ -241,7 +241,7 @@ def test_c9_when_the_terminal_is_resized_nothing_is_lost_and_nothing_comes_twice
 def test_c9_lines_stay_below_the_text_and_a_step_comes_above_them() -> None:
     lines = ["first line", "x" * 100]
     with a_terminal(40) as there:
-        with _Screen(there.stream, lambda: lines) as screen:
+        with Screen(there.stream, lambda: lines) as screen:
             screen.write("some text ")
             bottom = f"first line\n{'x' * 38}…"
             assert there.look() == f"some text\n{bottom}"
@@ -263,7 +263,7 @@ class Gone(io.StringIO):
 
 
 def test_a_terminal_that_is_gone_is_no_error() -> None:
-    with _Screen(Gone(), lambda: ["line"]) as screen:
+    with Screen(Gone(), lambda: ["line"]) as screen:
         screen.write("text\n" * 10)
         with screen.above():
             pass

@@ -1,0 +1,441 @@
+"""``ralph-bridge swarm``: many loops side by side."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli._options import caps_options, project_folder, project_option, settings_option, setup_option
+from bridge.cli._terminal import Style, guarded, plural, print_json, say, show
+from bridge.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from concurrent.futures import Executor
+
+    from bridge.cli._swarm_view import SwarmView
+    from bridge.loop.events import LoopEvent
+    from bridge.swarm.host import Swarm, SwarmEnded
+    from bridge.swarm.tasks import Task
+
+_OF_RUN = {
+    "driver": "driver",
+    "agent": "agent",
+    "prompt": "prompt",
+    "max_iterations": "max_iterations",
+    "max_minutes": "max_minutes",
+    "max_cost": "max_cost",
+    "max_tokens": "max_tokens",
+    "tokens_per_hour": "tokens_per_hour",
+    "price_in": "price_in",
+    "price_out": "price_out",
+    "calls": "calls",
+    "completion_promise": "promise",
+    "timeout": "timeout",
+    "retry_delay": "retry_delay",
+    "max_failures": "max_failures",
+    "allowed_tools": "allowed_tools",
+    "settings": "settings",
+    "live": "live",
+}
+"""Options of ``run`` that a swarm hands on, and what `Loop.open` calls them."""
+
+
+class _WithRunOptions(click.Command):
+    """What stands behind ``--`` are options of ``run``, for each of the loops."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Cut the command line in two."""
+        words: list[str] = []
+        if "--" in args:
+            at = args.index("--")
+            args, words = args[:at], args[at + 1 :]
+        context = super().make_context(info_name, args, parent, **extra)
+        context.obj = words
+        return context
+
+
+@click.group()
+def swarm() -> None:
+    """Run many loops side by side, each in a work tree of its own; merge what is complete.
+
+    Nothing that an agent writes is lost: at each end of a task, whoever brought it about, all of it is on a branch.
+    """
+
+
+run_option = click.argument("run_name", metavar="[RUN]", required=False)
+executor_option = click.option(
+    "--executor",
+    metavar="MODULE:NAME",
+    help="Where the tasks run: a function that gives a concurrent.futures.Executor.  [default: threads]",
+)
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="So many at once.  [default: 2]"
+)
+
+
+@swarm.command("run", cls=_WithRunOptions)
+@click.argument("tasks_file", metavar="[TASKS]", required=False)
+@project_option
+@setup_option
+@jobs_option
+@click.option("--by", type=click.Choice(["box", "heading"]), default="box", help="What of the plan is one task.")
+@click.option("--check", metavar="COMMAND", help="Has to succeed before a merge is committed, such as 'make test'.")
+@click.option(
+    "--check-minutes",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="That the check may take.",
+)
+@click.option("--into", metavar="BRANCH", help="Move BRANCH forward to the result at the end.")
+@click.option("--redo-conflicts", is_flag=True, help="Begin a task that conflicts once more, from what is merged.")
+@click.option(
+    "--trees", metavar="DIR", help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]"
+)
+@click.option(
+    "--task-minutes", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="That a task may take."
+)
+@caps_options
+@executor_option
+@click.option("--driver", metavar="NAME|PATH", help="For each loop, as in `run`; so are the next three.")
+@click.option("--agent", metavar="NAME|PATH", help="Instead of a driver.")
+@click.option("--prompt", metavar="FILE", help="The prompt file.")
+@click.option("--max-iterations", type=click.IntRange(1), help="Stop a loop after so many iterations.")
+@settings_option
+@click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
+@click.pass_context
+def run(context: click.Context, /, **given: Any) -> int:
+    """Work on many tasks at once. TASKS is a YAML file, or a file with a task per line.
+
+    Without TASKS they are the open boxes of the project's fix plan. Each one gets a work tree, a branch
+    (ralph/task/RUN/TASK) and a loop of its own. What is complete is merged into ralph/swarm/RUN; your work tree
+    isn't touched. The caps are for all tasks together. Options of `run` for each loop go behind --:
+
+        ralph-bridge swarm run -j 4 --check 'make test' --max-cost 20 -- --max-iterations 10 --max-cost 2
+
+    Exit codes: 0 all merged; 1 something isn't (listed, with its branch and what can be done); 2 usage or
+    configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
+    """
+    from bridge.swarm.host import Swarm
+    from bridge.swarm.project import open_project
+
+    for name in ("notify", "notify_on", "tokens_per_hour"):
+        if given.pop(name):
+            raise click.UsageError(f"--{name.replace('_', '-')} is for single loops: put it behind --", context)
+    options = _run_options(context)
+    for name in ("driver", "agent", "prompt", "max_iterations", "settings"):
+        if value := given.pop(name):
+            options[name] = value
+    with _ended_in_order():
+        folder = project_folder(given.pop("project"), tell=True)
+        script, setup = options.get("driver") or options.get("agent"), given.pop("setup_name")
+        opened = open_project(folder, setup, script=script, settings=options.get("settings"))
+        by_heading = given.pop("by") == "heading"
+        tasks = _tasks(given.pop("tasks_file"), opened.folder, opened.plan, by_heading=by_heading)
+        quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
+        with _executor(given.pop("executor"), jobs) as executor:
+            started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)
+            return _drive(started, quiet=quiet)
+
+
+@swarm.command("resume")
+@run_option
+@project_option
+@jobs_option
+@click.option("--retry", metavar="LIST", help="Outcomes to try again: lost, failed, incomplete, timeout, conflict.")
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="Another cap than before.")
+@click.option("--max-tokens", type=click.FloatRange(0, min_open=True), metavar="N", help="Another cap than before.")
+@executor_option
+@click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
+def resume(
+    *,
+    run_name: str | None,
+    project: str | None,
+    jobs: int | None,
+    retry: str | None,
+    executor: str | None,
+    quiet: bool,
+    **caps: float | None,
+) -> int:
+    """Go on with a swarm that was stopped or killed. What is merged isn't done again.
+
+    Tasks that wait or were interrupted go on, what is complete is merged. What was lost (its worker, or all of the
+    host, was killed), failed or conflicted runs again only with --retry; its work is on its branch until then.
+    """
+    from bridge.swarm.host import Swarm
+
+    with _ended_in_order(), _executor(executor, jobs or 2) as chosen:
+        wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
+        going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **caps)
+        return _drive(going, quiet=quiet)
+
+
+@swarm.command("stop")
+@run_option
+@project_option
+@click.option("--now", is_flag=True, help="End the turns that are under way, too.")
+def stop(*, run_name: str | None, project: str | None, now: bool) -> int:
+    """Ask a swarm to end: behind the turns that are under way, or at once. Their work is saved."""
+    from bridge.loop.standing import standing
+    from bridge.swarm.project import open_project
+    from bridge.swarm.record import ask_to_stop, find_run
+
+    with guarded():
+        folder = find_run(open_project(project_folder(project)).swarms, run_name)
+        if not standing(folder).running:
+            say(f"swarm {folder.name} is not at work")
+            return 1
+        ask_to_stop(folder, "now" if now else "soon")
+        say(f"swarm {folder.name} ends {'now' if now else 'behind the turns that are under way'}")
+        return 0
+
+
+@swarm.command("status")
+@run_option
+@project_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def status(*, run_name: str | None, project: str | None, as_json: bool) -> int:
+    """Show where a swarm stands: the one at work, else the last."""
+    with guarded():
+        seen = _seen(run_name, project)
+        if as_json:
+            print_json(seen)
+        else:
+            show(_lines(seen))
+        return 0
+
+
+@swarm.command("watch")
+@run_option
+@project_option
+def watch(*, run_name: str | None, project: str | None) -> int:
+    """Follow a swarm that is at work until it ends."""
+    import time
+
+    from bridge.cli._flow import flows
+    from bridge.cli._swarm_view import table
+    from bridge.cli._view import Screen
+
+    with guarded("no longer watching"):
+        last: list[str] = []
+        lines = [table(_seen(run_name, project))]
+        with Screen(sys.stderr, lambda: lines[0]) if flows(sys.stderr) else nullcontext():
+            while (seen := _seen(run_name, project))["state"] in ("starting", "running", "waiting"):
+                lines[0] = table(seen)
+                now = [f"{each['id']}: {each['outcome'] or each['step']}" for each in seen["tasks"]]
+                if not flows(sys.stderr):
+                    for line in now:
+                        if line not in last:
+                            say(line)
+                last = now
+                time.sleep(0.5)
+        show(_lines(seen))
+        return 0
+
+
+@swarm.command("list")
+@project_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_runs(*, project: str | None, as_json: bool) -> int:
+    """List this project's swarms."""
+    from bridge.swarm.project import open_project
+    from bridge.swarm.record import read_swarm, runs, shown
+
+    with guarded():
+        swarms = open_project(project_folder(project)).swarms
+        found = [shown(known, each) for each in runs(swarms) if (known := read_swarm(each)) is not None]
+        if as_json:
+            print_json({"swarms": found})
+        else:
+            show("".join(f"{_headline(each)}\n" for each in found))
+        return 0
+
+
+@swarm.command("clean")
+@run_option
+@project_option
+def clean(*, run_name: str | None, project: str | None) -> int:
+    """Remove what is proven merged: work trees, branches, records. Anything else stays, and is told.
+
+    Exit codes: 0 nothing is left of these swarms, 1 something stays.
+    """
+    from bridge.swarm.cleaning import clean as cleaned
+    from bridge.swarm.project import open_project
+    from bridge.swarm.record import find_run, runs
+
+    with guarded():
+        opened = open_project(project_folder(project))
+        folders = [find_run(opened.swarms, run_name)] if run_name else runs(opened.swarms)
+        left = False
+        for folder in folders:
+            for each in cleaned(opened, folder):
+                show(f"stays    {each.what}: {each.stays}\n" if each.stays else f"removed  {each.what}\n")
+                left = left or bool(each.stays)
+        return 1 if left else 0
+
+
+# -- what they share ---------------------------------------------------------------------------------
+
+
+def _ended_in_order() -> Any:
+    return guarded(
+        "interrupted: the workers were ended, and their work is saved; `ralph-bridge swarm resume` goes on"
+    )
+
+
+def _run_options(context: click.Context) -> dict[str, Any]:
+    """Read what stands behind ``--`` as ``run`` would, and give it as `Loop.open` takes it."""
+    from bridge.cli.run import run as single
+
+    words: list[str] = context.obj or []
+    parsed = click.Command("run", params=single.params).make_context("swarm run --", words, context.parent)
+    options: dict[str, Any] = {}
+    for name, value in parsed.params.items():
+        if parsed.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE or value in ((), None):
+            continue
+        if name == "no_continue":
+            options["resume"] = False
+        elif name == "calls":
+            options["calls"] = int(value) if str(value).isdigit() else value
+        elif name in _OF_RUN:
+            options[_OF_RUN[name]] = value
+        else:
+            shown = "WORDS" if name == "words" else f"--{name.replace('_name', '').replace('_', '-')}"
+            raise click.UsageError(f"{shown} does not apply to the loops of a swarm", context)
+    return options
+
+
+def _tasks(name: str | None, folder: Path, plan: str | None, *, by_heading: bool) -> list[Task] | None:
+    from bridge.records import read_text
+    from bridge.swarm.tasks import from_lines, from_plan, from_yaml
+
+    own = None if plan is None else os.path.realpath(folder / plan)
+    if name is None:
+        text = None if own is None else read_text(Path(own))
+        return None if text is None or plan is None else from_plan(text, plan, by_heading=by_heading)
+    text = read_text(Path(name))
+    if text is None:
+        raise ConfigurationError(f"{name}: there is no such file with tasks")
+    if name.endswith((".yaml", ".yml")):
+        return from_yaml(text, name)
+    if not name.endswith(".md"):
+        return from_lines(text, name)
+    tasks = from_plan(text, name, by_heading=by_heading)
+    if os.path.realpath(name) == own:
+        return tasks
+    return [replace(each, boxes=(), prompt=each.prompt.replace("- [ ] ", "", 1)) for each in tasks]
+
+
+def _executor(given: str | None, jobs: int) -> Any:
+    """Call the function that ``--executor`` names; the executor is shut down when the block ends.
+
+    Raises:
+        ConfigurationError: there is no such function, or what it gives is no executor.
+    """
+    if given is None:
+        return nullcontext(None)
+    from concurrent.futures import Executor
+    from importlib import import_module
+    from inspect import signature
+
+    module, colon, name = given.partition(":")
+    if not colon or not module or not name:
+        raise ConfigurationError(
+            f"--executor {given}: expected MODULE:NAME, such as concurrent.futures:ThreadPoolExecutor"
+        )
+    sys.path.insert(0, os.getcwd())
+    try:
+        factory = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"--executor {given}: {error}") from None
+    finally:
+        sys.path.remove(os.getcwd())
+    takes = signature(factory).parameters
+    made: Executor = factory(jobs) if any(each in takes for each in ("max_workers", "jobs")) else factory()
+    if not isinstance(made, Executor):
+        raise ConfigurationError(f"--executor {given}: gives {type(made).__name__}, which is no Executor")
+    return made
+
+
+def _drive(swarm: Swarm, *, quiet: bool) -> int:
+    from bridge.cli._swarm_view import swarm_view
+    from bridge.swarm.record import shown
+
+    with swarm_view(swarm, quiet=quiet) as view:
+        try:
+            end = _to_its_end(swarm.events(), view)
+        finally:
+            view.over()
+    show(_lines(shown(end.record, swarm.folder)))
+    return 0 if end.complete else 1
+
+
+def _to_its_end(events: Generator[LoopEvent, None, None], view: SwarmView) -> SwarmEnded:
+    """Show what a swarm tells; a signal is its own to handle, wherever it comes."""
+    from bridge.swarm.host import SwarmEnded
+
+    came: BaseException | None = None
+    with closing(events):
+        while True:
+            event = next(events) if came is None else events.throw(came)
+            came = None
+            try:
+                view.show(event)
+            except (KeyboardInterrupt, SystemExit, BrokenPipeError) as error:
+                came = SystemExit(141) if isinstance(error, BrokenPipeError) else error
+            if isinstance(event, SwarmEnded):
+                return event
+
+
+def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
+    from bridge.swarm.project import open_project
+    from bridge.swarm.record import find_run, read_swarm, shown
+
+    folder = find_run(open_project(project_folder(project)).swarms, run_name)
+    known = read_swarm(folder)
+    if known is None:
+        raise ConfigurationError(f"{folder}: the record is not to be understood")
+    return shown(known, folder)
+
+
+def _headline(seen: dict[str, Any]) -> str:
+    cost = f" · ${seen['cost_usd']:.2f}" if seen["cost_usd"] else ""
+    why = f" · {seen['end']}" if seen["end"] and seen["state"] == "ended" else ""
+    merged = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} merged"
+    return f"swarm {seen['run']} · {seen['state']}{why} · {merged} into {seen['branch']}{cost}"
+
+
+def _lines(seen: dict[str, Any]) -> str:
+    """A swarm for people: the table, and what can be done about each task that isn't merged."""
+    from bridge.cli._swarm_view import table
+
+    style = Style(sys.stdout)
+    head, *rows = table(seen)
+    lines = [_headline(seen), "", style(head, "bold"), *rows]
+    for each in seen["tasks"]:
+        if each["next"] or each["unsaved"]:
+            lines += ["", f"{each['id']}: {each['outcome'] or 'not started'}" + _because(each["detail"])]
+            lines += [f"  branch  {name}" for name in filter(None, [each["branch"], *each["kept"]])]
+        if each["unsaved"]:
+            lines.append(f"  not saved: {each['unsaved']}; it is in {each['tree']}")
+        if each["next"]:
+            lines.append(f"  next    {each['next']}")
+    if seen["landed"]:
+        lines += ["", f"{seen['into']} was not moved: {seen['landed']}"]
+    elif seen["merged"] and seen["state"] == "ended":
+        told = f"the result is on {seen['into']}" if seen["into"] else f"next: git merge {seen['branch']}"
+        lines += ["", told]
+    return "\n".join(lines) + "\n"
+
+
+def _because(detail: str | None) -> str:
+    return f": {detail.splitlines()[0]}" if detail else ""

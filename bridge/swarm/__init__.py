@@ -1,0 +1,15 @@
+"""Many loops side by side, each in a work tree of its own; nothing that an agent writes is lost.
+
+===============  ===============================================================================================
+``tasks``        what is to be done: boxes of the plan, lines of a file, YAML (pure)
+``project``      a project as a swarm sees it: its kind of loop, its plan, its files that git doesn't have
+``record``       the folder of one swarm: its state, its lock, what is asked of it, what the workers tell
+``trees``        work trees: made one at a time, with the files that work needs
+``saving``       everything in a work tree, reachable from a named ref
+``worker``       one task's loop, in a process of its own
+``supervisor``   what an executor runs: makes the tree, starts the worker, ends it in order, saves
+``merging``      one task after the other into the swarm's branch, with a check
+``host``         `Swarm`: who works on what, and what came of it, as a stream of events
+``cleaning``     takes away what is proven merged
+===============  ===============================================================================================
+"""

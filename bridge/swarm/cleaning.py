@@ -1,0 +1,139 @@
+"""Takes away what is proven merged, and nothing else: work trees, branches, records."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.loop.standing import standing
+from bridge.records import read_object
+from bridge.swarm import record as records
+from bridge.swarm.merging import TREE
+from bridge.swarm.saving import is_within
+from bridge.swarm.supervisor import Order, save_tree
+from bridge.swarm.trees import LOCK, remove_tree, repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.swarm.project import SwarmProject
+    from bridge.swarm.record import SwarmRecord, TaskRecord
+
+_OURS = ("refs/heads/ralph/swarm/", "refs/heads/ralph/task/", "refs/heads/ralph/kept/")
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What became of one thing: why it stays, or '' when it is gone."""
+
+    what: str
+    stays: str = ""
+
+
+def clean(project: SwarmProject, folder: Path) -> Iterator[Cleaned]:
+    """Clean up behind one swarm.
+
+    A task's work tree and branch go when every byte in them is in the swarm's branch, or in one of the user's; the
+    swarm's branch when it is in one of the user's; the record when nothing else is left.
+
+    Args:
+        project: the user's.
+        folder: of the swarm's record.
+    """
+    record = records.read_swarm(folder)
+    if record is None:
+        yield Cleaned(os.fspath(folder), "its record is not to be understood")
+        return
+    if standing(folder).running:
+        yield Cleaned(f"swarm {record.run}", "it is at work")
+        return
+    yield from _Cleaning(project, folder, record).run()
+
+
+class _Cleaning:
+    """One swarm that is cleaned up behind."""
+
+    def __init__(self, project: SwarmProject, folder: Path, record: SwarmRecord) -> None:
+        self.project = project
+        self.folder = folder
+        self.record = record
+        self.git = repository(project.folder, project.files)
+        self.lock = project.swarms / LOCK
+        self.left = 0
+
+    def run(self) -> Iterator[Cleaned]:
+        for task in self.record.tasks:
+            for found in self._task(task):
+                self.left += bool(found.stays)
+                yield found
+        for found in self._swarm():
+            self.left += bool(found.stays)
+            yield found
+        if not self.left:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with suppress(OSError):
+                Path(self.record.trees).rmdir()
+            yield Cleaned(f"record {self.record.run}")
+
+    def _task(self, task: TaskRecord) -> Iterator[Cleaned]:
+        if task.step in ("running", "saved"):
+            yield Cleaned(f"task {task.task.id}", f"it is {task.step}: ralph-bridge swarm resume {self.record.run}")
+            return
+        if task.tree and Path(task.tree).exists():
+            why = self._unproven(task)
+            yield Cleaned(task.tree, why or remove_tree(self.git, Path(task.tree), lock=self.lock))
+            if why:
+                return
+        for branch in filter(None, dict.fromkeys((task.branch, *task.older, *task.kept))):
+            yield from self._branch(branch, also=self.record.branch)
+
+    def _unproven(self, task: TaskRecord) -> str:
+        """Say why a work tree can't be proven to be merged; ''."""
+        found = read_object(self.folder / "tasks" / task.task.id / "order.json")
+        if found is None or found.get("tree") != task.tree:
+            return "nobody knows what is in it"
+        with records.locked(self.folder / "tasks" / task.task.id / "lock", patience=0) as held:
+            if held is None:
+                return "its worker is still at work"
+            saved = save_tree(Order.from_json(found))
+        task.kept += [each for each in saved.refs if each not in task.kept]
+        if saved.unsaved:
+            return f"not everything in it can be saved: {saved.unsaved}"
+        if not self._is_elsewhere(saved.commit, self.record.branch):
+            return f"not merged ({task.outcome or task.step}); its work is on {task.branch}"
+        return ""
+
+    def _swarm(self) -> Iterator[Cleaned]:
+        tree = Path(self.record.trees) / TREE
+        if tree.exists():
+            dirty = repository(tree, self.project.files).run("status", "--porcelain").text
+            yield Cleaned(str(tree), "it has changes" if dirty else remove_tree(self.git, tree, lock=self.lock))
+        if self.left:
+            yield Cleaned(self.record.branch, "tasks of it are left")
+        else:
+            yield from self._branch(self.record.branch, also=None)
+
+    def _branch(self, branch: str, *, also: str | None) -> Iterator[Cleaned]:
+        ref = f"refs/heads/{branch}"
+        tip = self.git.run("rev-parse", "--verify", "--quiet", ref).text
+        if not tip:
+            return
+        if not self._is_elsewhere(tip, also):
+            yield Cleaned(branch, "it is in no other branch: merge it, or delete it yourself")
+            return
+        # Only where it still is what was proven to be merged.
+        done = self.git.run("update-ref", "-d", ref, tip)
+        yield Cleaned(branch, "" if done.ok else done.err.strip())
+
+    def _is_elsewhere(self, commit: str, branch: str | None) -> bool:
+        """Whether a commit is in the swarm's branch, or in a ref that isn't a swarm's."""
+        if branch is not None and is_within(self.git, commit, f"refs/heads/{branch}"):
+            return True
+        refs = self.git.run(
+            "for-each-ref", f"--contains={commit}", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags"
+        )
+        return any(line and not line.startswith(_OURS) for line in refs.text.splitlines())

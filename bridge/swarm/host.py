@@ -1,0 +1,763 @@
+"""`Swarm`: who works on what, and what came of it, as a stream of events."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import zlib
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.errors import BridgeError, ConfigurationError
+from bridge.files import write_atomic
+from bridge.loop import runs
+from bridge.loop.caps import Caps, Spent
+from bridge.loop.events import LoopEvent, Notice, interruption
+from bridge.loop.lock import one_loop
+from bridge.loop.plan import with_ticks
+from bridge.process.table import identify
+from bridge.resources import os_text
+from bridge.swarm import record as records
+from bridge.swarm.merging import Merged, MergeQueue, land
+from bridge.swarm.project import open_project, uncommitted
+from bridge.swarm.record import EventsTail, SwarmRecord, TaskRecord
+from bridge.swarm.saving import Saved
+from bridge.swarm.supervisor import Order, Result, ending, recover, supervise
+from bridge.swarm.tasks import Task, check, from_plan
+from bridge.swarm.trees import LOCK, trees_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Iterable, Sequence
+    from concurrent.futures import Executor
+    from types import TracebackType
+
+    from bridge.swarm.project import SwarmProject
+
+_TICK = 0.1
+_PORTS, _FIRST_PORT, _BLOCKS = 10, 20_000, 60
+_RECOVER = 20.0
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SwarmStarted(LoopEvent):
+    """The swarm begins, or goes on: `record` says with what, `folder` is where that is put down."""
+
+    record: SwarmRecord
+    folder: Path
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStarted(LoopEvent):
+    """A worker begins with a task."""
+
+    task: TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProgress(LoopEvent):
+    """What a worker tells: ``turn`` (one begins), ``line`` (its last words), ``turn-ended``, ``notice``."""
+
+    task: TaskRecord
+    kind: str
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSaved(LoopEvent):
+    """A loop is complete, and its work is on the task's branch: it waits for its merge."""
+
+    task: TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnded(LoopEvent):
+    """A task is over; `task.outcome` says how, and everything that it wrote is on its branches."""
+
+    task: TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SwarmEnded(LoopEvent):
+    """The swarm is over, because of `reason`; `landed` is what became of the branch that was to be moved."""
+
+    record: SwarmRecord
+    reason: str
+    landed: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all is merged, and has got where it was to go."""
+        return self.record.all_merged and not self.landed
+
+
+class Swarm:
+    """Many loops side by side: iterate over what happens; the last event is a `SwarmEnded`.
+
+    Each task gets a work tree, a branch and a folder of state of its own, and runs the project's own loop there;
+    what is complete is merged, one after the other, into ``ralph/swarm/RUN``. The user's work tree is not touched.
+
+    Leaving early (:meth:`close`, the end of a ``with`` block) ends all workers in order; their work is saved.
+
+    Args:
+        project: its folder, or one below it.
+        tasks: what is to be done; None: the open boxes of the project's fix plan.
+        executor: any :class:`concurrent.futures.Executor` whose workers see the same files; None: threads.
+        jobs: how many tasks at once.
+        setup: see `Loop.open`.
+        check: a command of the shell that has to succeed before a merge is committed.
+        check_minutes: that it may take.
+        into: a branch that is moved forward to the result at the end.
+        redo_conflicts: a task that conflicts begins once more from the new base, and is told what conflicted.
+        trees: another folder for the work trees.
+        task_minutes: that a task may take; None: any number.
+        max_cost, max_tokens, price_in, price_out: for all tasks together, as in `Loop.open`.
+        options: of each loop, as in `Loop.open`.
+
+    Attributes:
+        folder: where the swarm's state is put down.
+        record: where it stands.
+        ended: the last event, once it was there; else None.
+
+    Raises:
+        ConfigurationError: an option or a task that can't be used; no git repository.
+        ProjectUnusable: git or the system refuses.
+    """
+
+    def __init__(
+        self,
+        project: str | os.PathLike[str] = ".",
+        tasks: Sequence[Task] | None = None,
+        *,
+        executor: Executor | None = None,
+        jobs: int = 2,
+        setup: str | None = None,
+        check: str | None = None,
+        check_minutes: float = 60.0,
+        into: str | None = None,
+        redo_conflicts: bool = False,
+        trees: str | os.PathLike[str] | None = None,
+        task_minutes: float | None = None,
+        max_cost: float | None = None,
+        max_tokens: float | None = None,
+        price_in: float | None = None,
+        price_out: float | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        given = _loop_options(options or {}, setup)
+        opened = _open(os.path.abspath(project), given)
+        chosen = _check_tasks(opened, tasks)
+        _check_options(jobs, check_minutes, task_minutes)
+        Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out).check("")
+        now = time.time()
+        git = opened.repository()
+        _check_names(opened, into)
+        folder = records.new_run(opened.swarms, now)
+        place = trees_folder(None if trees is None else os.fspath(trees), opened.name) / folder.name
+        self.begin(
+            opened,
+            folder,
+            SwarmRecord(
+                run=folder.name,
+                project=os.fspath(opened.folder),
+                kind=opened.kind,
+                base=git.head(),
+                branch=f"ralph/swarm/{folder.name}",
+                tasks=[TaskRecord(task) for task in chosen],
+                options=given,
+                jobs=jobs,
+                trees=os.path.realpath(place),
+                check=check or "",
+                check_seconds=check_minutes * 60,
+                into=into or "",
+                redo_conflicts=redo_conflicts,
+                task_seconds=None if task_minutes is None else task_minutes * 60,
+                max_cost=max_cost,
+                max_tokens=max_tokens,
+                price_in=price_in,
+                price_out=price_out,
+                began=now,
+            ),
+            executor,
+            (),
+            resumed=False,
+        )
+
+    @classmethod
+    def resume(
+        cls,
+        project: str | os.PathLike[str] = ".",
+        run: str | None = None,
+        *,
+        retry: Collection[str] = (),
+        executor: Executor | None = None,
+        jobs: int | None = None,
+        max_cost: float | None = None,
+        max_tokens: float | None = None,
+    ) -> Swarm:
+        """Go on with a swarm that has ended, or was killed: what is done isn't done again.
+
+        Args:
+            project: its folder, or one below it.
+            run: which; None: the last one.
+            retry: outcomes of tasks that are to run again, such as ``lost``.
+            executor, jobs: as above; None: as many as before.
+            max_cost, max_tokens: other caps than before; None: the same.
+
+        Raises:
+            ConfigurationError: there is no such swarm, or no such outcome.
+            ProjectBusy: it is at work; says where.
+        """
+        for outcome in retry:
+            if outcome not in records.RETRIED:
+                raise ConfigurationError(f"--retry {outcome!r}: expected some of {', '.join(records.RETRIED)}")
+        opened = open_project(os.path.abspath(project))
+        folder = records.find_run(opened.swarms, run)
+        known = records.read_swarm(folder)
+        if known is None:
+            raise ConfigurationError(f"{folder / records.FILE} is not to be understood")
+        opened = _open(known.project, known.options)
+        swarm = cls.__new__(cls)
+        known.jobs = known.jobs if jobs is None else jobs
+        known.max_cost = known.max_cost if max_cost is None else max_cost
+        known.max_tokens = known.max_tokens if max_tokens is None else max_tokens
+        _check_options(known.jobs, 1, None)
+        swarm.begin(opened, folder, known, executor, retry, resumed=True)
+        return swarm
+
+    def begin(
+        self,
+        project: SwarmProject,
+        folder: Path,
+        record: SwarmRecord,
+        executor: Executor | None,
+        retry: Collection[str],
+        *,
+        resumed: bool,
+    ) -> None:
+        """Take the lock and begin; what both ways to make one have in common."""
+        self.folder = folder
+        self.record = record
+        self.ended: SwarmEnded | None = None
+        self._events = _Host(project, folder, record, executor, retry, resumed=resumed).run()
+        self._first: LoopEvent | None = next(self._events)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> LoopEvent:
+        event, self._first = self._first, None
+        if event is None:
+            event = next(self._events)
+        if isinstance(event, SwarmEnded):
+            self.ended = event
+        return event
+
+    def close(self) -> None:
+        """End all workers in order, and save their work. May be repeated."""
+        self._first = None
+        self._events.close()
+
+    def events(self) -> Generator[LoopEvent, None, None]:
+        """The same as a generator, into which signals may be thrown."""
+        first, self._first = self._first, None
+        if first is not None:
+            yield first
+        yield from self._events
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Swarm {self.record.run}, {self.record.project}{', ended' if self.ended else ''}>"
+
+
+class _Host:
+    """One process that hosts a swarm."""
+
+    def __init__(
+        self,
+        project: SwarmProject,
+        folder: Path,
+        record: SwarmRecord,
+        executor: Executor | None,
+        retry: Collection[str],
+        *,
+        resumed: bool,
+    ) -> None:
+        self.project = project
+        self.folder = folder
+        self.record = record
+        self.retry = retry
+        self.resumed = resumed
+        self.executor = executor
+        self.lock = project.swarms / LOCK
+        self.at_work: dict[Future[Result], TaskRecord] = {}
+        self.tails: dict[str, EventsTail] = {}
+        self.merging: tuple[Future[Merged], TaskRecord] | None = None
+        self.ending = False
+        self.broken = False
+        self.why = ""
+        self.queue = MergeQueue(project, record, lock=self.lock, stopped=lambda: self.ending)
+        self.caps = Caps(
+            max_cost=record.max_cost,
+            max_tokens=record.max_tokens,
+            price_in=record.price_in,
+            price_out=record.price_out,
+        )
+        self.untold: set[str] = set()
+        self.to_copy: tuple[list[str], list[str]] = ([], [])
+
+    def run(self) -> Generator[LoopEvent, None, None]:
+        with ExitStack() as held:
+            held.enter_context(one_loop(self.folder, self.folder))
+            active = runs.begin_run(self.folder, command=sys.argv, now=time.time(), tool="swarm")
+            end = ""
+            try:
+                self.queue.open()
+                if self.executor is None:
+                    self.executor = held.enter_context(ThreadPoolExecutor(max(self.record.jobs, 1)))
+                self.merger = held.enter_context(ThreadPoolExecutor(1))
+                self.write()
+                try:
+                    yield SwarmStarted(self.record, self.folder, self.resumed)
+                    yield from self._notices()
+                    yield from self._recovered()
+                    yield from self._work()
+                    last = self._over()
+                    end = last.reason
+                except BaseException as error:
+                    end = interruption(error)[1]
+                    self._leave(end)
+                    raise
+            finally:
+                with suppress(BridgeError):
+                    runs.write_run(self.folder, active, now=time.time(), end=end or "error:")
+        yield last
+
+    def write(self) -> None:
+        records.write_swarm(self.folder, self.record)
+
+    # -- before ----------------------------------------------------------------------------------------
+
+    def _notices(self) -> Generator[LoopEvent, None, None]:
+        self.to_copy = self.project.to_copy()
+        if changed := uncommitted(self.project, [*self.to_copy[0], *self.to_copy[1]]):
+            plan = "" if self.project.plan is None else self.project.prefix + self.project.plan
+            shown = ", ".join(changed[:_SHOWN]) + (f" and {len(changed) - _SHOWN} more" * (len(changed) > _SHOWN))
+            told = "" if plan not in changed else "; the boxes of the plan are read from it as it is"
+            yield Notice(f"the work trees begin with the last commit, without your changes in {shown}{told}")
+        if (self.project.top / ".gitmodules").is_file():
+            yield Notice(
+                "submodules are not checked out in the work trees; what an agent does in one is kept apart"
+            )
+
+    def _recovered(self) -> Generator[LoopEvent, None, None]:
+        """What a host that was killed has left under way."""
+        records.forget_stop(self.folder)
+        for task in self.record.tasks:
+            if task.step == "running":
+                yield from self._lost(task, "the host of the swarm was killed")
+        for task in self.record.tasks:
+            again = task.outcome in ("interrupted", "skipped") or task.outcome in self.retry
+            if task.step == "done" and again:
+                self._anew(task)
+        self.record.end, self.record.ended, self.record.landed = None, None, ""
+        self.write()
+
+    def _lost(self, task: TaskRecord, why: str) -> Generator[LoopEvent, None, None]:
+        """Save what an attempt has left of which nobody saw the end; complete is complete, though."""
+        folder = records.task_folder(self.folder, task.task.id)
+        tail = self.tails.pop(task.task.id, None)
+        end = None
+        found = recover(folder, patience=_RECOVER)
+        events = EventsTail(folder / "events.jsonl")
+        told = [each for each in events.read() if each.get("attempt") == task.attempt]
+        for event in told:
+            if event.get("event") == "ended":
+                end = ending(EventsTail(folder / "events.jsonl"))
+        if tail is None:
+            self._count_again(task, told)
+        saved = found[1] if found is not None else Saved()
+        copied = found[0].copied if found is not None else {}
+        if end is not None and end[0] != "interrupted":
+            result = Result(*end, saved, copied)
+        else:
+            result = Result("lost", "host killed" if tail is None else "worker lost", why, saved, copied)
+        yield from self._ended(task, result)
+
+    def _count_again(self, task: TaskRecord, told: list[dict[str, Any]]) -> None:
+        """Turns of which the killed host may have put down a part."""
+        ended = [each for each in told if each.get("event") == "turn-ended"]
+        if task.attempt == 1:
+            task.turns, task.cost_usd, task.tokens = 0, None, None
+            for event in ended:
+                self._count(task, event)
+
+    def _anew(self, task: TaskRecord) -> None:
+        """Let it run again: where it conflicts, from the new base, and told so; else where it left off."""
+        if task.outcome in ("conflict", "check failed"):
+            self._from_new_base(task)
+        task.step, task.outcome, task.reason, task.detail = "waiting", "", "", ""
+        task.ended = None
+
+    def _from_new_base(self, task: TaskRecord) -> None:
+        task.told = (
+            f"An earlier attempt at this task is on branch {task.branch} (see it with: git diff"
+            f" {task.base[:12]} {task.branch}). It could not be merged: {task.detail}.\n"
+            "What others did meanwhile is in your work tree. Do the task anew on top of that, and take over from"
+            " the earlier attempt what is right."
+        )
+        task.older.append(task.branch)
+        task.branch = task.tree = ""
+        task.copied = {}
+
+    # -- the work --------------------------------------------------------------------------------------
+
+    def _work(self) -> Generator[LoopEvent, None, None]:
+        while True:
+            yield from self._take_in()
+            self._look_for_stop()
+            yield from self._start_ready()
+            self._merge_next()
+            pending: set[Future[Any]] = {*self.at_work, *([self.merging[0]] if self.merging else [])}
+            if not pending:
+                return
+            wait(pending, _TICK, FIRST_COMPLETED)
+
+    def _look_for_stop(self) -> None:
+        if not self.why and (asked := records.asked_to_stop(self.folder)):
+            self.why = f"stopped ({asked})"
+        if not self.why and self.caps.max_cost is None and self.caps.max_tokens is None:
+            return
+        if not self.why:
+            reached = self.caps.reached(self._spent(), self.untold, datetime.now().astimezone())
+            if reached is not None:
+                self.why = f"{reached.reason}: {reached.detail}"
+                records.ask_to_stop(self.folder, "soon")
+
+    def _spent(self) -> Spent:
+        cost = sum(each.cost_usd or 0.0 for each in self.record.tasks)
+        return Spent(cost, sum(each.tokens or 0.0 for each in self.record.tasks))
+
+    def _start_ready(self) -> Generator[LoopEvent, None, None]:
+        yield from self._skip()
+        done = {each.task.id for each in self.record.tasks if each.merged}
+        for task in self.record.tasks:
+            if self.why or self.broken or len(self.at_work) >= self.record.jobs:
+                return
+            if task.step == "waiting" and done.issuperset(task.task.needs):
+                yield from self._start(task)
+
+    def _skip(self) -> Generator[LoopEvent, None, None]:
+        """End what waits for a task that has ended unmerged."""
+        over = True
+        while over:
+            over = False
+            unmerged = {each.task.id: each for each in self.record.tasks if each.step == "done" and not each.merged}
+            for task in self.record.tasks:
+                missing = [need for need in task.task.needs if need in unmerged]
+                if task.step == "waiting" and missing:
+                    over = True
+                    task.step, task.outcome, task.reason = "done", "skipped", "needs"
+                    task.detail = f"it needs {missing[0]}, which is not merged"
+                    self.write()
+                    yield TaskEnded(task)
+
+    def _start(self, task: TaskRecord) -> Generator[LoopEvent, None, None]:
+        task.worker = self._free_worker()
+        task.attempt += 1
+        self._name(task)
+        folder = records.task_folder(self.folder, task.task.id)
+        events = folder / "events.jsonl"
+        self.tails[task.task.id] = EventsTail(events, records.tail_size(events))
+        task.step, task.began, task.ended = "running", time.time(), None
+        order = self._order(task, folder)
+        self.write()
+        assert self.executor is not None
+        try:
+            self.at_work[self.executor.submit(supervise, order)] = task
+        except (BrokenExecutor, RuntimeError) as error:
+            self.broken, task.step, task.began = True, "waiting", None
+            task.attempt -= 1
+            self.write()
+            yield Notice(f"the executor takes no more tasks: {error or type(error).__name__}")
+            return
+        yield TaskStarted(task)
+
+    def _free_worker(self) -> int:
+        taken = {each.worker for each in self.at_work.values()}
+        return next(number for number in range(self.record.jobs + len(taken)) if number not in taken)
+
+    def _name(self, task: TaskRecord) -> None:
+        if not task.branch:
+            task.base = self.queue.tip
+            number = len(task.older) + 1
+            name = task.task.id if number == 1 else f"{task.task.id}--{number}"
+            task.branch = f"ralph/task/{self.record.run}/{name}"
+            task.tree = os.path.join(self.record.trees, name)
+
+    def _order(self, task: TaskRecord, folder: Path) -> Order:
+        tree = Path(task.tree)
+        options = dict(self.record.options)
+        write, further = self.project.telling(task.task, options.get("prompt"), task.told)
+        options |= {"setup": self.project.kind} | further
+        if "words" in further:
+            options.pop("prompt", None)
+        for name in ("max_cost", "max_tokens", "price_in", "price_out"):
+            if options.get(name) is None and getattr(self.caps, name) is not None:
+                options[name] = getattr(self.caps, name)
+        me = identify()
+        first = _FIRST_PORT + zlib.crc32(self.record.run.encode()) % _BLOCKS * 200
+        return Order(
+            run_folder=os.fspath(self.folder),
+            folder=os.fspath(folder),
+            task=task.task.id,
+            attempt=task.attempt,
+            source=os.fspath(self.project.folder),
+            top=os.fspath(self.project.top),
+            kind=self.project.kind,
+            home=self.project.home,
+            tree=task.tree,
+            project=os.fspath(tree / self.project.prefix).rstrip("/"),
+            branch=task.branch,
+            base=task.base,
+            kept=task.branch.replace("ralph/task/", "ralph/kept/", 1),
+            lock=os.fspath(self.lock),
+            setup=tuple(self.to_copy[0]),
+            wanted=tuple(self.to_copy[1]),
+            write=write,
+            copied=task.copied,
+            options=options,
+            env={
+                "RALPH_TASK": task.task.id,
+                "RALPH_WORKER": str(task.worker),
+                "RALPH_PORT_BASE": str(first + task.worker * _PORTS),
+                "RALPH_PORT_COUNT": str(_PORTS),
+            },
+            timeout=self.record.task_seconds,
+            host=(me.pid, me.started, me.boot),
+        )
+
+    def _take_in(self) -> Generator[LoopEvent, None, None]:
+        for task in list(self.at_work.values()):
+            yield from self._told(task)
+        for future in [each for each in self.at_work if each.done()]:
+            task = self.at_work.pop(future)
+            yield from self._told(task)
+            yield from self._result(task, future)
+        if self.merging is not None and self.merging[0].done():
+            (merge, task), self.merging = self.merging, None
+            yield from self._merged(task, merge.result())
+
+    def _told(self, task: TaskRecord) -> Generator[LoopEvent, None, None]:
+        tail = self.tails.get(task.task.id)
+        for event in tail.read() if tail is not None else ():
+            kind, turn = str(event.get("event")), int(event.get("turn") or 0)
+            if kind == "turn-ended":
+                self._count(task, event)
+                self.write()
+            if kind in ("turn", "line", "turn-ended", "notice"):
+                yield TaskProgress(task, kind, turn, str(event.get("text") or event.get("error") or ""))
+
+    def _count(self, task: TaskRecord, event: dict[str, Any]) -> None:
+        task.turns += event.get("result") != "limit"
+        amounts = [event.get(name) for name in ("input_tokens", "output_tokens")]
+        tokens = [each for each in amounts if each is not None]
+        cost = event.get("cost_usd")
+        if tokens:
+            task.tokens = (task.tokens or 0) + sum(tokens)
+        if cost is not None:
+            task.cost_usd = (task.cost_usd or 0.0) + cost
+        if event.get("result") == "success":
+            self.untold |= {"tokens"} - ({"tokens"} if tokens else set())
+            self.untold |= {"cost"} - ({"cost"} if cost is not None else set())
+
+    def _result(self, task: TaskRecord, future: Future[Result]) -> Generator[LoopEvent, None, None]:
+        if future.cancelled():
+            yield from self._lost(task, "the executor cancelled it")
+        elif (error := future.exception()) is not None:
+            self.broken = self.broken or isinstance(error, BrokenExecutor)
+            yield from self._lost(task, f"the executor lost it: {error or type(error).__name__}")
+        else:
+            yield from self._ended(task, future.result())
+
+    def _ended(self, task: TaskRecord, result: Result) -> Generator[LoopEvent, None, None]:
+        """An attempt is over, and its work is saved."""
+        self.tails.pop(task.task.id, None)
+        task.ended = time.time()
+        task.reason, task.detail = result.reason, result.detail
+        task.copied = {**task.copied, **result.copied}
+        task.commit = result.saved.commit or task.commit
+        task.kept += [each for each in result.saved.refs if each not in task.kept]
+        task.unsaved = result.saved.unsaved
+        if result.verdict == "complete" and task.commit:
+            task.step = "saved"
+            self.write()
+            yield TaskSaved(task)
+        else:
+            task.step, task.outcome = "done", result.verdict if result.verdict != "complete" else "failed"
+            self.write()
+            yield TaskEnded(task)
+
+    # -- merging ---------------------------------------------------------------------------------------
+
+    def _merge_next(self) -> None:
+        if self.merging is None and not self.ending:
+            task = next((each for each in self.record.tasks if each.step == "saved"), None)
+            if task is not None:
+                log = records.task_folder(self.folder, task.task.id) / "check.log"
+                self.merging = self.merger.submit(self.queue.merge, task, log), task
+
+    def _merged(self, task: TaskRecord, merged: Merged) -> Generator[LoopEvent, None, None]:
+        if not merged.outcome:
+            return  # it was ended in the middle, and is still to be merged
+        task.step, task.outcome, task.merge = "done", merged.outcome, merged.commit
+        task.reason = "merge" if not task.merged else task.reason
+        task.detail = merged.detail or task.detail
+        self.record.plan_ticked += merged.unticked if task.merged else ()
+        yield TaskEnded(task)
+        if merged.outcome == "conflict" and self.record.redo_conflicts and not task.redone and not self.why:
+            task.redone = True
+            self._anew(task)
+            self.write()
+            yield Notice(f"{task.task.id} begins anew from what is merged by now")
+        self.write()
+
+    # -- the end ---------------------------------------------------------------------------------------
+
+    def _over(self) -> SwarmEnded:
+        record = self.record
+        if record.into and any(each.outcome == "merged" for each in record.tasks):
+            record.landed = land(self.project, record.branch, record.into)
+        left = [box for box in record.plan_ticked if not self._tick_own(box)]
+        record.plan_ticked = left
+        record.ended = time.time()
+        record.end = self.why or ("all merged" if record.all_merged else "not all merged")
+        self.write()
+        return SwarmEnded(record, record.end, record.landed)
+
+    def _tick_own(self, box: str) -> bool:
+        """Tick a box in the user's own plan, where git doesn't have it, so that no merge could."""
+        plan = self.project.plan
+        if plan is None or self.project.repository().run("ls-files", "--error-unmatch", "--", plan).ok:
+            return False
+        text = self.project.plan_text()
+        ticked, left = with_ticks(text or "", [box])
+        if text is None or left:
+            return False
+        write_atomic(self.project.folder / plan, ticked)
+        return True
+
+    def _leave(self, why: str) -> None:
+        """End all workers in order, and put down what came of them; a second signal leaves out the graces."""
+        self.ending = True
+        hard = False
+        with suppress(BridgeError):
+            records.ask_to_stop(self.folder, "now")
+        while True:
+            try:
+                self._drain()
+                break
+            except (KeyboardInterrupt, SystemExit):
+                if not hard:
+                    hard = True
+                    with suppress(BridgeError):
+                        records.ask_to_stop(self.folder, "kill")
+        self.record.end, self.record.ended = why, time.time()
+        with suppress(BridgeError):
+            self.write()
+
+    def _drain(self) -> None:
+        for future in list(self.at_work):
+            if future.cancel():
+                task = self.at_work.pop(future)
+                task.step, task.outcome, task.reason = "done", "interrupted", "stopped"
+        while self.at_work or self.merging is not None:
+            pending: set[Future[Any]] = {*self.at_work, *([self.merging[0]] if self.merging else [])}
+            wait(pending, _TICK, FIRST_COMPLETED)
+            for _ in self._take_in():
+                pass
+
+
+# -- what may be asked for ---------------------------------------------------------------------------
+
+
+def _open(project: str, options: dict[str, Any]) -> SwarmProject:
+    script = options.get("driver") or options.get("agent")
+    settings = options.get("settings")
+    return open_project(project, options.get("setup"), script=script, settings=settings)
+
+
+def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
+    """Give them as they can be put down: paths of scripts absolute, as every loop has another folder.
+
+    Raises:
+        ConfigurationError: one that `Loop.open` doesn't take, or that a swarm sets itself.
+    """
+    from inspect import signature
+
+    from bridge.loops import Loop
+
+    known = {*signature(Loop.open).parameters} - {"project", "task", "words", "setup"}
+    for name in options:
+        if name not in known:
+            raise ConfigurationError(
+                f"option {name!r}: not one of a swarm's loops; known: {', '.join(sorted(known))}"
+            )
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in ("driver", "agent"):
+        if (value := given.get(name)) is not None:
+            text = os_text(os.fspath(value))
+            given[name] = os.path.abspath(text) if "/" in text or os.path.isfile(text) else text
+    if "prompt" in given:
+        given["prompt"] = os_text(os.fspath(given["prompt"]))
+    if "settings" in given:
+        given["settings"] = {name: os_text(value) for name, value in given["settings"].items()}
+    return given if setup is None else {**given, "setup": setup}
+
+
+def _check_tasks(project: SwarmProject, tasks: Iterable[Task] | None) -> list[Task]:
+    if tasks is not None:
+        chosen = list(tasks)
+        if not chosen:
+            raise ConfigurationError("there is no task\n  next: give some")
+        return check(chosen)
+    text = project.plan_text()
+    if text is None:
+        told = "implementation plans are not read" if project.kind == "ralph-loop" else "there is no fix plan"
+        raise ConfigurationError(
+            f"{project.folder}: {told}\n  next: name a file with a task per line, or a YAML file with tasks"
+        )
+    return from_plan(text, project.plan or "the plan")
+
+
+def _check_options(jobs: int, check_minutes: float, task_minutes: float | None) -> None:
+    if jobs < 1:
+        raise ConfigurationError(f"jobs is {jobs!r}, expected a number from 1")
+    for name, value in (("check_minutes", check_minutes), ("task_minutes", task_minutes)):
+        if value is not None and not value > 0:
+            raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
+
+
+def _check_names(project: SwarmProject, into: str | None) -> None:
+    git = project.repository()
+    for name in ("ralph", "ralph/swarm", "ralph/task", "ralph/kept"):
+        if git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}").ok:
+            raise ConfigurationError(
+                f"a branch is called {name}: no branch can lie below it\n  next: git branch -m {name} another-name"
+            )
+    if into is not None and not git.run("check-ref-format", "--branch", into).ok:
+        raise ConfigurationError(f"--into {into!r}: no name of a branch")

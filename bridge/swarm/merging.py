@@ -1,0 +1,260 @@
+"""One task after the other into the swarm's branch, in a work tree of its own, with a check before each commit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import BridgeError, ProjectUnusable
+from bridge.files import usable
+from bridge.loop.plan import with_ticks
+from bridge.process import ladder, leftovers
+from bridge.process.ladder import Rung
+from bridge.process.table import group_lives
+from bridge.records import read_text, write_text
+from bridge.swarm.project import clean_environment, files_of
+from bridge.swarm.saving import is_within
+from bridge.swarm.trees import add_tree, copy_files, repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.process.ask import Ran
+    from bridge.swarm.project import SwarmProject
+    from bridge.swarm.record import SwarmRecord, TaskRecord
+
+TREE = ".merge"
+_LOOK = 0.05
+_RUNGS = (Rung(signal.SIGTERM, 2.0), Rung(signal.SIGKILL, 2.0))
+_SHOWN = 5
+
+
+class Merged(NamedTuple):
+    """What came of a merge.
+
+    Attributes:
+        outcome: ``merged``, ``nothing to merge``, ``conflict``, ``check failed``; '' when it was ended before.
+        detail: a sentence for people.
+        commit: the merge.
+        paths: that conflict.
+        unticked: boxes that the branch's plan doesn't have.
+    """
+
+    outcome: str
+    detail: str = ""
+    commit: str = ""
+    paths: tuple[str, ...] = ()
+    unticked: tuple[str, ...] = ()
+
+
+class MergeQueue:
+    """The swarm's branch, and who is merged into it.
+
+    Args:
+        project: the user's.
+        record: of the swarm.
+        lock: the file that all swarms lock to make a work tree.
+        stopped: whether the host wants to end.
+    """
+
+    def __init__(
+        self, project: SwarmProject, record: SwarmRecord, *, lock: Path, stopped: Callable[[], bool]
+    ) -> None:
+        self._project = project
+        self._record = record
+        self._lock = lock
+        self._stopped = stopped
+        self.top = Path(record.trees) / TREE
+        self._folder = self.top / project.prefix
+        self._git = repository(
+            self._folder if project.prefix else self.top, files_of(project.kind, self._folder, project.home)
+        )
+
+    def open(self) -> None:
+        """Make the branch and its work tree, where they aren't there.
+
+        Raises:
+            ProjectUnusable: git refuses.
+        """
+        source = repository(self._project.folder, self._project.files)
+        add_tree(source, self.top, branch=self._record.branch, base=self._record.base, lock=self._lock)
+        with usable(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        copy_files(self._project.top, self.top, self._project.to_copy()[1])
+
+    @property
+    def tip(self) -> str:
+        """Where the branch stands."""
+        return self._git.run("rev-parse", f"refs/heads/{self._record.branch}").text
+
+    def merge(self, task: TaskRecord, log: Path) -> Merged:
+        """Merge a task. Whatever happens, the work tree is as the branch has it afterwards.
+
+        Args:
+            task: saved, its loop complete.
+            log: gets what the check prints.
+        """
+        try:
+            self._clean()
+            return self._merge(task, log)
+        except (BridgeError, OSError) as error:
+            return Merged("failed", str(error).splitlines()[0])
+        finally:
+            with suppress(BridgeError, OSError):
+                self._clean()
+
+    def _clean(self) -> None:
+        """The work tree is ours alone: what a check, or a host that was killed, has left there is nobody's work."""
+        for lock in ("index.lock", "HEAD.lock"):  # of a git that was killed
+            (self._git.folder / lock).unlink(missing_ok=True)
+        self._git.run("merge", "--abort")
+        for words in (("reset", "--quiet", "--hard", "HEAD"), ("clean", "--quiet", "-fd", "--", ":/")):
+            done = self._git.run(*words)
+            if not done.ok:
+                raise ProjectUnusable(f"{self.top} can't be used: {_words(done)}")
+
+    def _merge(self, task: TaskRecord, log: Path) -> Merged:
+        git, before = self._git, self._git.head()
+        if is_within(git, task.commit, before) and task.merge:
+            return Merged("merged", commit=task.merge)
+        done = git.run("merge", "--no-ff", "--no-commit", "--quiet", task.commit, env=git.identity())
+        changed = _paths(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
+        unmerged = _paths(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
+        if not done.ok and not unmerged:
+            return Merged("conflict", f"git merge: {_words(done)}")
+        self._ours([path for path in {*changed, *unmerged} if self._is_ours(path, task)])
+        if unmerged := _paths(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
+            shown = ", ".join(unmerged[:_SHOWN]) + (", …" if len(unmerged) > _SHOWN else "")
+            return Merged("conflict", f"conflicts in {shown}", paths=tuple(unmerged))
+        unticked = self._tick(task)
+        wrong = self._check(task, log)
+        if wrong is None:
+            return Merged("")
+        if wrong:
+            return Merged("check failed", wrong)
+        in_merge = (git.folder / "MERGE_HEAD").exists()
+        if not in_merge and git.run("diff", "--cached", "--quiet", "HEAD").ok:
+            return Merged("nothing to merge", "the task changed nothing", unticked=unticked)
+        message = f"Merge task {task.task.id}: {task.task.title}\n\nSwarm {self._record.run}, branch {task.branch}."
+        done = git.run("commit", "--quiet", "-m", message, env=git.identity())
+        commit = git.head()
+        if not done.ok or commit == before:
+            return Merged("check failed", f"git commit was refused: {_words(done)}")
+        return Merged("merged", commit=commit, unticked=unticked)
+
+    # -- what no task brings along ---------------------------------------------------------------------
+
+    def _is_ours(self, path: str, task: TaskRecord) -> bool:
+        """Whether a path stays as the branch has it: the plan, the loops' own files, those that were copied."""
+        plan = None if self._project.plan is None else self._project.prefix + self._project.plan
+        return path == plan or self._project.is_own(path) or path in task.copied
+
+    def _ours(self, paths: list[str]) -> None:
+        if not paths:
+            return
+        names = b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths)
+        there = set(_paths(self._git.run("-C", str(self.top), "ls-tree", "-r", "-z", "--name-only", "HEAD")))
+        top = ("-C", str(self.top), "--literal-pathspecs")
+        given = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        self._git.run(*top, "reset", "--quiet", *given, data=names)
+        for path in paths:
+            if path not in there:
+                with suppress(FileNotFoundError):
+                    (self.top / path).unlink()
+        kept = b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths if path in there)
+        if kept:
+            self._git.run(*top, "checkout", "HEAD", *given, data=kept)
+
+    def _tick(self, task: TaskRecord) -> tuple[str, ...]:
+        """Tick the task's boxes in the branch's plan; give those that it doesn't have."""
+        plan = self._project.plan
+        if plan is None or not task.task.boxes:
+            return ()
+        text = read_text(self._folder / plan)
+        if text is None:
+            return task.task.boxes
+        ticked, left = with_ticks(text, task.task.boxes)
+        if ticked != text:
+            write_text(self._folder / plan, ticked)
+            self._git.run("add", "--", plan)
+        return tuple(left)
+
+    # -- the check -------------------------------------------------------------------------------------
+
+    def _check(self, task: TaskRecord, log: Path) -> str | None:
+        """Run the check; '' when it succeeds or there is none, None when it was ended because the host wants to."""
+        if not self._record.check:
+            return ""
+        env = clean_environment() | {"RALPH_TASK": task.task.id, leftovers.MARK: str(self._folder)}
+        with usable(log), open(log, "wb") as out:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", self._record.check],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                cwd=self._folder,
+                env=env,
+                start_new_session=True,
+            )
+            deadline = time.monotonic() + self._record.check_seconds
+            try:
+                while process.poll() is None and time.monotonic() < deadline and not self._stopped():
+                    time.sleep(_LOOK)
+                ended = process.poll() is not None
+            finally:
+                ladder.end([process.pid], _RUNGS, lambda: process.poll() is None or group_lives(process.pid))
+                process.wait()
+                leftovers.end(self._folder)
+        if ended:
+            return (
+                "" if process.returncode == 0 else f"`{self._record.check}` ended with {process.returncode}; {log}"
+            )
+        if self._stopped():
+            return None
+        return f"`{self._record.check}` took longer than {self._record.check_seconds / 60:g} minutes; {log}"
+
+
+def land(project: SwarmProject, branch: str, into: str) -> str:
+    """Move a branch forward to the result; say why that can't be, or ''.
+
+    Nothing but a fast-forward, and never where a work tree with changes has the branch checked out.
+    """
+    git = project.repository()
+    ref, new = f"refs/heads/{into}", git.run("rev-parse", f"refs/heads/{branch}").text
+    old = git.run("rev-parse", "--verify", "--quiet", ref).text
+    if old and not is_within(git, old, new):
+        return f"{into} has gone elsewhere meanwhile: git merge {branch}, on {into}"
+    place = _checked_out(git.run("worktree", "list", "--porcelain", "-z"), ref)
+    if place is None:
+        done = git.run("update-ref", "-m", "ralph-bridge swarm: landed", ref, new, old or "0" * 40)
+        return "" if done.ok else f"{into} can't be moved: {_words(done)}"
+    there = repository(Path(place), project.files)
+    if there.run("status", "--porcelain", "--untracked-files=no").text:
+        return f"{into} is checked out with changes in {place}: commit them, then git merge --ff-only {branch}"
+    done = there.run("merge", "--ff-only", "--quiet", branch)
+    return "" if done.ok else f"{into} can't be moved: {_words(done)}"
+
+
+def _checked_out(listed: Ran, ref: str) -> str | None:
+    place = None
+    for line in listed.out.decode("utf-8", "surrogateescape").split("\0"):
+        if line.startswith("worktree "):
+            place = line.removeprefix("worktree ")
+        elif line == f"branch {ref}":
+            return place
+    return None
+
+
+def _paths(done: Ran) -> list[str]:
+    return [name for name in done.out.decode("utf-8", "surrogateescape").split("\0") if name]
+
+
+def _words(done: Ran) -> str:
+    lines = [line.strip() for line in (done.err + "\n" + os.fsdecode(done.out)).splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (told or lines or [f"git ended with {done.status}"])[-1 if not told else 0]

@@ -1,0 +1,437 @@
+"""The folder of one swarm, in the git folder that all work trees share: ``ralph-bridge/swarm/RUN/``.
+
+``swarm.json`` says where everything stands, and only the host writes it. Each task has a folder: what its worker
+tells (``events.jsonl``), what it printed beside (``worker.log``), the output of the check. ``stop`` asks the
+workers to end; they look at it themselves, wherever they run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridge import timestamps
+from bridge.errors import ConfigurationError
+from bridge.files import usable
+from bridge.loop.standing import standing
+from bridge.records import delete, read_object, read_text, write_json, write_text
+from bridge.resources import likely
+from bridge.swarm.tasks import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILE = "swarm.json"
+STOP = "stop"
+Step = Literal["waiting", "running", "saved", "done"]
+MERGED = ("merged", "nothing to merge")
+RETRIED = ("lost", "failed", "incomplete", "timeout", "conflict", "check failed")
+"""Outcomes of tasks that run again only when somebody asks for it; ``interrupted`` ones go on by themselves."""
+
+NEXT_STEPS = {
+    "conflict": "merge {branch} by hand, or `ralph-bridge swarm resume {run} --retry conflict`",
+    "check failed": "look at {log}; mend {branch}, or `ralph-bridge swarm resume {run} --retry 'check failed'`",
+    "incomplete": "look at {branch}, then `ralph-bridge swarm resume {run} --retry incomplete`",
+    "timeout": "look at {branch}, then `ralph-bridge swarm resume {run} --retry timeout`",
+    "failed": "look at {log}, then `ralph-bridge swarm resume {run} --retry failed`",
+    "lost": "look at {branch}, then `ralph-bridge swarm resume {run} --retry lost`",
+    "interrupted": "`ralph-bridge swarm resume {run}` goes on",
+    "skipped": "see to what it needs, then `ralph-bridge swarm resume {run}`",
+    "": "`ralph-bridge swarm resume {run}` starts it",
+}
+"""What can be done about a task that isn't merged."""
+
+
+@dataclass(slots=True)
+class TaskRecord:
+    """Where one task stands.
+
+    Attributes:
+        task: what is to be done.
+        step: ``saved``: its loop is complete, and it waits for its merge.
+        outcome: once it is over: one of `MERGED`, one of `RETRIED`, ``interrupted`` or ``skipped``; else ''.
+        reason: a word that says why, such as the loop's own.
+        detail: a sentence for people.
+        attempt: how often it was begun.
+        worker: who works on it, from 0; -1: nobody yet.
+        branch: of the last attempt.
+        older: branches of earlier attempts.
+        base: the commit that the attempt began with.
+        commit: what was saved of it; ''.
+        kept: further refs that hold work of it.
+        unsaved: what could not be saved, and why; ''.
+        tree: its work tree.
+        copied: files that were copied into it, from the top, with the digest of each.
+        told: what the next attempt is told of the one before.
+        redone: it was begun anew by itself after a conflict.
+        began, ended: seconds since the epoch.
+        turns: that have ended, of all attempts.
+        cost_usd, tokens: of those; None: the tool doesn't tell.
+        merge: the commit that merged it.
+    """
+
+    task: Task
+    step: Step = "waiting"
+    outcome: str = ""
+    reason: str = ""
+    detail: str = ""
+    attempt: int = 0
+    worker: int = -1
+    branch: str = ""
+    older: list[str] = field(default_factory=list)
+    base: str = ""
+    commit: str = ""
+    kept: list[str] = field(default_factory=list)
+    unsaved: str = ""
+    tree: str = ""
+    copied: dict[str, str] = field(default_factory=dict)
+    told: str = ""
+    redone: bool = False
+    began: float | None = None
+    ended: float | None = None
+    turns: int = 0
+    cost_usd: float | None = None
+    tokens: float | None = None
+    merge: str = ""
+
+    @property
+    def merged(self) -> bool:
+        """It is done, and what it did is in the swarm's branch."""
+        return self.outcome in MERGED
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the last attempt took, or has been at work."""
+        if self.began is None:
+            return None
+        return max((time.time() if self.ended is None else self.ended) - self.began, 0.0)
+
+
+@dataclass(slots=True)
+class SwarmRecord:
+    """What a swarm is, and where it stands.
+
+    Attributes:
+        run: its name.
+        project: the project's folder.
+        kind: of its loop.
+        base: the commit that it began with.
+        branch: into which the tasks are merged.
+        tasks: in their order.
+        options: of each loop, as `Loop.open` takes them.
+        jobs: how many work at once.
+        trees: the folder of the work trees.
+        check: a command of the shell that has to succeed before a merge is committed; ''.
+        check_seconds: that it may take.
+        into: the branch that is to end at the result; ''.
+        redo_conflicts: a task that conflicts begins once more from the new base.
+        task_seconds: that a task may take; None: any number.
+        max_cost, max_tokens, price_in, price_out: see :class:`~bridge.loop.caps.Caps`, for all tasks together.
+        began, ended: seconds since the epoch.
+        end: why it ended; None: it hasn't, or not in order.
+        plan_ticked: boxes that were ticked in the user's own plan, as no branch has it.
+        landed: what became of `into`.
+    """
+
+    run: str
+    project: str
+    kind: str
+    base: str
+    branch: str
+    tasks: list[TaskRecord]
+    options: dict[str, Any] = field(default_factory=dict)
+    jobs: int = 2
+    trees: str = ""
+    check: str = ""
+    check_seconds: float = 3600.0
+    into: str = ""
+    redo_conflicts: bool = False
+    task_seconds: float | None = None
+    max_cost: float | None = None
+    max_tokens: float | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    began: float = 0.0
+    ended: float | None = None
+    end: str | None = None
+    plan_ticked: list[str] = field(default_factory=list)
+    landed: str = ""
+
+    def task(self, task_id: str) -> TaskRecord:
+        """Give the record of a task (KeyError: there is none)."""
+        found = next((each for each in self.tasks if each.task.id == task_id), None)
+        if found is None:
+            raise KeyError(task_id)
+        return found
+
+    @property
+    def all_merged(self) -> bool:
+        """Whether nothing is left to do."""
+        return all(each.merged for each in self.tasks)
+
+
+def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
+    """Say what can be done about a task that isn't merged."""
+    log = folder / "tasks" / task.task.id / ("check.log" if task.outcome == "check failed" else "worker.log")
+    step = NEXT_STEPS.get(task.outcome if task.step == "done" else "", NEXT_STEPS[""])
+    return step.format(branch=task.branch, run=record.run, log=log)
+
+
+# -- files -------------------------------------------------------------------------------------------
+
+
+def write_swarm(folder: Path, record: SwarmRecord) -> None:
+    """Write ``swarm.json``.
+
+    Raises:
+        ProjectUnusable: the system refuses.
+    """
+    write_json(folder / FILE, {"schema": 1, **asdict(record)})
+
+
+def read_swarm(folder: Path) -> SwarmRecord | None:
+    """Read it; None when it isn't there, or isn't to be understood."""
+    found = read_object(folder / FILE) or {}
+    with suppress(TypeError, KeyError, ValueError):
+        known = {each.name for each in fields(SwarmRecord)}
+        values = {name: value for name, value in found.items() if name in known}
+        values["tasks"] = [_task(each) for each in values["tasks"]]
+        return SwarmRecord(**values)
+    return None
+
+
+def _task(found: dict[str, Any]) -> TaskRecord:
+    known = {each.name for each in fields(TaskRecord)}
+    values = {name: value for name, value in found.items() if name in known}
+    given = dict(values.pop("task"))
+    given["needs"], given["boxes"] = tuple(given.get("needs", ())), tuple(given.get("boxes", ()))
+    return TaskRecord(Task(**given), **values)
+
+
+def task_folder(folder: Path, task_id: str) -> Path:
+    """Give the folder of a task, which is made if need be.
+
+    Raises:
+        ProjectUnusable: the system refuses.
+    """
+    path = folder / "tasks" / task_id
+    with usable(path):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def new_run(swarms: Path, now: float) -> Path:
+    """Make the folder of a new swarm; its name is the time.
+
+    Raises:
+        ProjectUnusable: the system refuses.
+    """
+    name = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+    with usable(swarms):
+        swarms.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 1000):
+            folder = swarms / (name if number == 1 else f"{name}-{number}")
+            with suppress(FileExistsError):
+                folder.mkdir()
+                return folder
+    raise ConfigurationError(f"{swarms}: a thousand swarms in one second")
+
+
+def runs(swarms: Path) -> list[Path]:
+    """Give the folders of all swarms, the oldest first."""
+    with suppress(OSError):
+        found = [each for each in swarms.iterdir() if (each / FILE).is_file()]
+        return sorted(found, key=lambda each: (each.name[:15], len(each.name), each.name))
+    return []
+
+
+def find_run(swarms: Path, name: str | None) -> Path:
+    """Give the folder of a swarm.
+
+    Args:
+        swarms: the folder of all.
+        name: of the run, or the beginning of it that no other has; None: the one at work, else the last.
+
+    Raises:
+        ConfigurationError: there is none, or several begin so.
+    """
+    known = runs(swarms)
+    if not known:
+        raise ConfigurationError("no swarm has run here yet\n  next: ralph-bridge swarm run")
+    if name is None:
+        return next((each for each in reversed(known) if standing(each).running), known[-1])
+    found = [each for each in known if each.name == name] or [each for each in known if each.name.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    names = [each.name for each in known]
+    if found:
+        raise ConfigurationError(f"{name}: several swarms begin so: {', '.join(each.name for each in found)}")
+    raise ConfigurationError(
+        f"{name}: there is no such swarm.{likely(name, names)}\n  next: ralph-bridge swarm list"
+    )
+
+
+# -- what is asked of a swarm ------------------------------------------------------------------------
+
+
+def ask_to_stop(folder: Path, how: Literal["soon", "now", "kill"]) -> None:
+    """Ask all workers to end: behind the turn that is under way, at once, or without any grace."""
+    write_text(folder / STOP, f"{how}\n")
+
+
+def asked_to_stop(folder: Path) -> str:
+    """Say what is asked: ``soon``, ``now``, ``kill``; ''."""
+    with suppress(OSError):
+        return (folder / STOP).read_text("ascii", "replace").strip()
+    return ""
+
+
+def forget_stop(folder: Path) -> None:
+    """Nothing is asked any more."""
+    delete(folder / STOP)
+
+
+# -- what workers tell -------------------------------------------------------------------------------
+
+
+class EventsTail:
+    """Gives the events that a worker has told since the last look.
+
+    Args:
+        path: its ``events.jsonl``.
+        offset: where to begin.
+    """
+
+    def __init__(self, path: Path, offset: int = 0) -> None:
+        self._path = path
+        self._offset = offset
+
+    def read(self) -> list[dict[str, Any]]:
+        """Give what is new; a line that is no event is passed over."""
+        found: list[dict[str, Any]] = []
+        with suppress(OSError), open(self._path, "rb") as file:
+            file.seek(self._offset)
+            data = file.read()
+            whole = data.rpartition(b"\n")[0]
+            self._offset += len(whole) + 1 if whole or data.startswith(b"\n") else 0
+            for line in whole.split(b"\n"):
+                with suppress(ValueError):
+                    if isinstance(event := json.loads(line), dict):
+                        found.append(event)
+        return found
+
+
+def tail_size(path: Path) -> int:
+    """How long a file is; 0: there is none."""
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
+# -- locks -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def locked(path: Path, *, patience: float | None = None) -> Iterator[int | None]:
+    """Hold a lock on a file while the block runs; gives its descriptor, or None when it wasn't to be had.
+
+    Args:
+        path: the file, which is made.
+        patience: seconds to wait for it; None: as long as it takes.
+
+    Raises:
+        ProjectUnusable: the system refuses.
+    """
+    with usable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        yield held if _taken(held, patience) else None
+    finally:
+        os.close(held)
+
+
+def _taken(held: int, patience: float | None) -> bool:
+    end = None if patience is None else time.monotonic() + patience
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if end is not None and time.monotonic() >= end:
+            return False
+        time.sleep(0.02)
+
+
+def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
+    """Give where a swarm stands, ready for JSON."""
+    where = standing(folder)
+    tasks = []
+    for each in record.tasks:
+        events = folder / "tasks" / each.task.id / "events.jsonl"
+        live = _live(events) if each.step == "running" else {}
+        lost = each.step == "running" and not where.running
+        tasks.append(
+            {
+                "id": each.task.id,
+                "title": each.task.title,
+                "needs": list(each.task.needs),
+                "step": "lost" if lost else each.step,
+                "outcome": each.outcome or None,
+                "reason": each.reason or None,
+                "detail": each.detail or None,
+                "attempt": each.attempt,
+                "worker": each.worker if each.worker >= 0 else None,
+                "turn": live.get("turn") or each.turns or None,
+                "last": live.get("last"),
+                "seconds": None if each.seconds is None else round(each.seconds, 3),
+                "cost_usd": each.cost_usd,
+                "tokens": each.tokens,
+                "branch": each.branch or None,
+                "kept": [*each.older, *each.kept],
+                "tree": each.tree or None,
+                "unsaved": each.unsaved or None,
+                "merge": each.merge or None,
+                "next": None
+                if each.merged or each.step in ("running", "saved")
+                else next_step(record, each, folder),
+            }
+        )
+    costs = [each.cost_usd for each in record.tasks if each.cost_usd is not None]
+    tokens = [each.tokens for each in record.tasks if each.tokens is not None]
+    return {
+        "run": record.run,
+        "state": where.word,
+        "holder": where.run.pid if where.running and where.run is not None else None,
+        "project": record.project,
+        "branch": record.branch,
+        "base": record.base,
+        "began": timestamps.iso(record.began),
+        "ended": None if record.ended is None else timestamps.iso(record.ended),
+        "end": record.end,
+        "jobs": record.jobs,
+        "stopping": asked_to_stop(folder) or None,
+        "merged": sum(each.merged for each in record.tasks),
+        "cost_usd": sum(costs) if costs else None,
+        "tokens": sum(tokens) if tokens else None,
+        "into": record.into or None,
+        "landed": record.landed or None,
+        "tasks": tasks,
+    }
+
+
+def _live(events: Path) -> dict[str, Any]:
+    """What a worker has told last."""
+    found: dict[str, Any] = {}
+    for line in (read_text(events) or "").splitlines()[-50:]:
+        with suppress(ValueError, AttributeError):
+            event = json.loads(line)
+            if event.get("event") in ("turn", "line"):
+                found["turn"] = event.get("turn") or found.get("turn")
+                found["last"] = event.get("text") or found.get("last")
+    return found

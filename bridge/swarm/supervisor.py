@@ -1,0 +1,354 @@
+"""What an executor runs for a task: makes its work tree, starts its worker, ends that in order, saves its work.
+
+It needs nothing of the host but an `Order`, so that it runs in a thread, in another process, or on another machine
+that sees the same files. What is asked of it stands in the folder of the swarm.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.errors import BridgeError
+from bridge.files import usable, write_atomic
+from bridge.loop.night import night
+from bridge.process import leftovers
+from bridge.process.table import Identity, alive, identify
+from bridge.records import read_object, to_json
+from bridge.swarm.project import clean_environment, files_of
+from bridge.swarm.record import EventsTail, asked_to_stop, locked
+from bridge.swarm.saving import Saved, save
+from bridge.swarm.trees import add_tree, copy_files, digest, repository
+from bridge.swarm.worker import command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.git.repository import Repository
+
+_LOOK = 0.05
+_HOST = 1.0
+"""Seconds between two looks whether the host lives."""
+_ORDERLY = 10.0
+"""Seconds that a worker may take to end, beside the graces of its agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """All that is to be known for one attempt at one task. It travels as JSON or as a pickle.
+
+    Attributes:
+        run_folder: of the swarm's record.
+        folder: of the task's.
+        task: its id.
+        attempt: from 1.
+        source: the project that files are copied from.
+        top: of the user's work tree.
+        kind, home: of the project, see :class:`~bridge.swarm.project.SwarmProject`.
+        tree: the top of the work tree.
+        project: the project's folder in it.
+        branch: the task's.
+        base: the commit that it begins with.
+        kept: name for what lies beside the branch.
+        lock: the file that all swarms lock to make a work tree.
+        setup: files of the setup to copy, from the top.
+        wanted: ignored files to copy, from the top.
+        write: files to write, from the project's folder, with their text.
+        copied: what was copied by now, with digests.
+        options: of `Loop.open`.
+        env: variables for the worker.
+        timeout: seconds; None: any number.
+        host: the process that wants it.
+    """
+
+    run_folder: str
+    folder: str
+    task: str
+    attempt: int
+    source: str
+    top: str
+    kind: str
+    home: str
+    tree: str
+    project: str
+    branch: str
+    base: str
+    kept: str
+    lock: str
+    setup: tuple[str, ...] = ()
+    wanted: tuple[str, ...] = ()
+    write: dict[str, str] = field(default_factory=dict)
+    copied: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    timeout: float | None = None
+    host: tuple[int, str, str] = (0, "", "")
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Order:
+        """Read it."""
+        values = dict(found)
+        for name in ("setup", "wanted", "host"):
+            values[name] = tuple(values[name])
+        return cls(**values)
+
+
+class Result(NamedTuple):
+    """What came of an attempt.
+
+    Attributes:
+        verdict: ``complete``, or an outcome as in :class:`~bridge.swarm.record.TaskRecord`.
+        reason, detail: why.
+        saved: its work.
+        copied: what was copied into its work tree.
+    """
+
+    verdict: str
+    reason: str = ""
+    detail: str = ""
+    saved: Saved = Saved()
+    copied: dict[str, str] = {}  # noqa: RUF012 - nobody writes into it
+
+
+def supervise(order: Order) -> Result:
+    """See one attempt to its end; what it wrote is saved before this returns. Raises nothing.
+
+    It runs once: whoever calls it again for the same attempt (a scheduler that thinks it was lost) gets ``lost``.
+    """
+    folder = Path(order.folder)
+    try:
+        if not _first(folder / f"begun-{order.attempt}"):
+            return Result(
+                "lost", "begun twice", f"attempt {order.attempt} was begun before, and nobody saw its end"
+            )
+        with locked(folder / "lock", patience=_ORDERLY) as held:
+            if held is None:
+                return Result("lost", "busy", "an earlier attempt is still at work")
+            return _attempt(order, held)
+    except (BridgeError, OSError) as error:
+        return Result("failed", type(error).__name__, str(error))
+
+
+def _first(mark: Path) -> bool:
+    """Whether nobody has begun that attempt before."""
+    with usable(mark):
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        except FileExistsError:
+            return False
+    return True
+
+
+def _attempt(order: Order, lock: int) -> Result:
+    try:
+        order = prepare(order)
+    except (BridgeError, OSError) as error:
+        return Result("failed", "no work tree", str(error), _save_safely(order))
+    try:
+        verdict, reason, detail = _Watched(order, lock).run()
+    finally:
+        end_leftovers(order)
+        saved = _save_safely(order)
+    return Result(verdict, reason, detail, saved, order.copied)
+
+
+def prepare(order: Order) -> Order:
+    """Make the work tree, with the files that work needs; gives the order with what was copied.
+
+    Raises:
+        BridgeError: git or the system refuses.
+    """
+    top, tree, project = Path(order.top), Path(order.tree), Path(order.project)
+    files = files_of(order.kind, Path(order.source), order.home)
+    add_tree(
+        repository(Path(order.source), files), tree, branch=order.branch, base=order.base, lock=Path(order.lock)
+    )
+    copied = {**copy_files(top, tree, order.setup), **order.copied}
+    copy_files(top, tree, order.wanted)
+    inside = os.path.relpath(project, tree)
+    prefix = "" if inside == "." else f"{inside}/"
+    for name, text in order.write.items():
+        path = project / name
+        with usable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, text)
+        copied[prefix + name] = digest(path)  # ours, and no change of the agent's
+    order = replace(order, copied=copied)
+    with usable("the folder of the task"):
+        write_atomic(Path(order.folder) / "order.json", to_json(asdict(order)) + "\n")
+    return order
+
+
+class _Watched:
+    """One worker, from its start to its end."""
+
+    def __init__(self, order: Order, lock: int) -> None:
+        self.order = order
+        self.lock = lock
+        self.folder = Path(order.folder)
+        self.why = ""
+        self.until: float | None = None
+        self.killed = False
+
+    def run(self) -> tuple[str, str, str]:
+        """Start it and see it to its end; give verdict, reason and detail."""
+        order = self.order
+        events = self.folder / "events.jsonl"
+        tail = EventsTail(events, events.stat().st_size if events.exists() else 0)
+        env = {name: value for name, value in clean_environment().items() if name != leftovers.MARK} | order.env
+        told = {
+            "run_folder": order.run_folder,
+            "folder": order.folder,
+            "project": order.project,
+            "attempt": order.attempt,
+            "options": order.options,
+            "lock": self.lock,
+            "order": asdict(order),
+        }
+        with open(events, "ab") as out, open(self.folder / "worker.log", "ab") as err:
+            process = subprocess.Popen(
+                command(),
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+                cwd=order.project,
+                env=env,
+                start_new_session=True,  # Ctrl-C in the terminal is for the host
+                pass_fds=(self.lock,),  # so that it is held until the worker has ended, whoever else has
+            )
+        assert process.stdin is not None
+        try:
+            with suppress(BrokenPipeError):
+                process.stdin.write(to_json(told, compact=True).encode("utf-8", "surrogateescape") + b"\n")
+                process.stdin.flush()
+            self._watch(process)
+        finally:
+            with suppress(OSError):
+                process.stdin.close()
+            self._reap(process)
+        return self._ending(tail, process.returncode)
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        order = self.order
+        deadline = None if order.timeout is None else time.monotonic() + order.timeout
+        host, next_look = Identity(*order.host), 0.0
+        while process.poll() is None:
+            now = time.monotonic()
+            stop = asked_to_stop(Path(order.run_folder))
+            if now >= next_look:
+                next_look = now + _HOST
+                if host.boot == identify().boot and not alive(host):
+                    stop = "now"
+            if stop == "kill":
+                self._kill(process)
+            elif stop == "now" and not self.why:
+                self._ask(process, "stopped")
+            elif deadline is not None and now >= deadline and not self.why:
+                self._ask(process, "timeout")
+            elif self.until is not None and now >= self.until:
+                self._kill(process)
+            time.sleep(_LOOK)
+
+    def _ask(self, process: subprocess.Popen[bytes], why: str) -> None:
+        self.why = why
+        self.until = time.monotonic() + _ORDERLY + 3 * night(os.environ).grace_seconds
+        process.terminate()
+
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Its guardian ends its shells and programs; what has left those is found by its mark."""
+        self.killed = True
+        self.why = self.why or "stopped"
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def _reap(self, process: subprocess.Popen[bytes]) -> None:
+        try:
+            process.wait(_ORDERLY)
+        except subprocess.TimeoutExpired:
+            self._kill(process)
+            process.wait()
+
+    def _ending(self, tail: EventsTail, status: int) -> tuple[str, str, str]:
+        end = ending(tail)
+        if end is not None and end[0] == "complete":
+            return end
+        if self.why == "timeout":
+            minutes = (self.order.timeout or 0) / 60
+            return "timeout", "timeout", f"it took longer than {minutes:g} minutes and was ended"
+        if self.why:
+            return "interrupted", "stopped", "it was asked to end"
+        if end is not None:
+            return end
+        how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+        return "lost", "worker died", f"its worker {how}; see worker.log"
+
+
+def ending(tail: EventsTail) -> tuple[str, str, str] | None:
+    """Give how a worker says that it has ended; None: it doesn't."""
+    for event in reversed(tail.read()):
+        if event.get("event") == "ended":
+            verdict, reason, detail = (str(event.get(name) or "") for name in ("verdict", "reason", "detail"))
+            return verdict, reason, detail
+    return None
+
+
+def end_leftovers(order: Order) -> None:
+    """End whatever an agent of this task has left running."""
+    project = Path(order.project)
+    end = time.monotonic() + _ORDERLY
+    while leftovers.marked(project) and time.monotonic() < end:
+        leftovers.end(project)
+
+
+def save_tree(order: Order) -> Saved:
+    """Save what is in the work tree of an order."""
+    message = f"{order.task}: what was not committed\n\nSaved by ralph-bridge swarm, attempt {order.attempt}."
+    git = tree_of(order)
+    return save(git, branch=order.branch, kept=order.kept, message=message, copied=order.copied)
+
+
+def tree_of(order: Order) -> Repository:
+    """Give the repository of its work tree."""
+    project = Path(order.project)
+    return repository(project, files_of(order.kind, project, order.home))
+
+
+def _save_safely(order: Order) -> Saved:
+    if not Path(order.tree).exists():
+        return Saved()
+    try:
+        return save_tree(order)
+    except (BridgeError, OSError) as error:
+        return Saved(unsaved=str(error).splitlines()[0])
+
+
+def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
+    """See to an attempt whose supervisor is gone: wait for its worker's end, or bring it about, and save.
+
+    Args:
+        folder: of the task.
+        patience: seconds that the worker may take to end by itself.
+
+    Returns:
+        What was ordered and what was saved; None: nothing was begun.
+    """
+    found = read_object(folder / "order.json")
+    if found is None:
+        return None
+    order = Order.from_json(found)
+    with locked(folder / "lock", patience=patience) as held:
+        if held is None:
+            known = read_object(folder / "worker.json") or {}
+            with suppress(KeyError, TypeError, ValueError, OSError):
+                worker = Identity(int(known["pid"]), str(known["started"]), str(known["boot"]))
+                if alive(worker):
+                    os.killpg(worker.pid, signal.SIGKILL)
+    with locked(folder / "lock", patience=patience):
+        end_leftovers(order)
+        return order, _save_safely(order)

@@ -1,0 +1,183 @@
+"""One task's loop, in a process of its own: events as JSON lines on stdout, orders on stdin.
+
+stdin is a pipe that the supervisor holds: when it ends, the supervisor is gone, however it went. Then the loop is
+ended in order, with all that the agent has started, its work is saved, and only then does this process end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from bridge.errors import BridgeError
+from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, RunProgress, Waiting
+from bridge.loop.policy import Verdict
+from bridge.process.table import identify
+from bridge.records import to_json, write_json
+from bridge.swarm.record import asked_to_stop
+from bridge.turn.progress import last_sentence
+
+if TYPE_CHECKING:
+    from bridge.loop.events import LoopEvent
+
+NOT_DONE = ("safety_circuit_breaker", "test_saturation")
+"""Ends that a setup calls complete though nobody has said that the task is done."""
+
+_EVERY = 1.0
+"""Seconds between two of the lines that only show that something goes on."""
+_TEXT = 200
+_KEPT = 4096
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def main() -> None:
+    """Run what the first line on stdin says; `sys.stdout` gets events."""
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+        sys.exit(_Worker(json.loads(sys.stdin.readline())).run())
+
+
+class _Worker:
+    """One run of one task."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        self.order = order
+        self.run_folder = Path(order["run_folder"])
+        self.out: TextIO = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+        os.dup2(2, 1)  # what else prints goes where errors go
+        self.turn = 0
+        self.said = 0.0
+        self.text = ""
+        self.alone = False
+        self.leaving = False
+
+    def run(self) -> int:
+        os.set_inheritable(self.order["lock"], False)
+        with contextlib.suppress(BridgeError):
+            write_json(Path(self.order["folder"]) / "worker.json", identify()._asdict())
+        for number in _SIGNALS:
+            signal.signal(number, self._leave)
+        threading.Thread(target=self._watch_host, daemon=True).start()
+        end: dict[str, Any]
+        try:
+            end = self._loop()
+        except BridgeError as error:
+            end = {"verdict": "failed", "reason": type(error).__name__, "detail": str(error)}
+        except (SystemExit, KeyboardInterrupt):
+            why = "the host is gone" if self.alone else "it was asked to end"
+            end = {"verdict": "interrupted", "reason": "host gone" if self.alone else "stopped", "detail": why}
+        except Exception as error:  # noqa: BLE001 - whatever it is, the supervisor is to know of it
+            import traceback
+
+            traceback.print_exc()
+            end = {"verdict": "failed", "reason": type(error).__name__, "detail": f"{error} (a bug; worker.log)"}
+        self.leaving = True  # a signal that comes now has nothing left to end
+        if self.alone:
+            end |= self._save()
+        self._tell("ended", **end)
+        return 0
+
+    def _loop(self) -> dict[str, Any]:
+        from bridge.loops import Loop
+
+        options = dict(self.order["options"])
+        if "words" in options:
+            options["words"] = tuple(options["words"])
+        self._tell("started")
+        with Loop.open(self.order["project"], **options) as loop:
+            for event in loop:
+                self._take(event)
+                if isinstance(event, LoopEnded):
+                    return _ending(event)
+                between = isinstance(event, IterationEnded | Waiting)
+                if between and asked_to_stop(self.run_folder):
+                    return {"verdict": "interrupted", "reason": "stopped", "detail": "it was asked to end"}
+        return {"verdict": "failed", "reason": "no end", "detail": "the loop has not said how it ended"}
+
+    def _take(self, event: LoopEvent) -> None:
+        match event:
+            case IterationStarted():
+                self.turn, self.text = event.iteration, ""
+                self._tell("turn", turn=event.iteration)
+            case OutputText():
+                self.text = (self.text + event.text)[-_KEPT:]
+                self._line(last_sentence(self.text) or "")
+            case RunProgress():
+                self._line(event.last_line)
+            case Waiting(first=True):
+                self._tell("line", turn=self.turn, text=f"waits: {event.detail or event.reason}")
+            case Notice():
+                self._tell("notice", text=event.text)
+            case IterationEnded() if event.turn is not None:
+                told = event.turn
+                self._tell(
+                    "turn-ended",
+                    turn=told.turn,
+                    result=told.result,
+                    seconds=round(told.seconds, 3),
+                    cost_usd=told.cost_usd,
+                    input_tokens=told.input_tokens,
+                    output_tokens=told.output_tokens,
+                    error=told.error,
+                )
+
+    def _line(self, text: str) -> None:
+        now = time.monotonic()
+        if text.strip() and now - self.said >= _EVERY:
+            self.said = now
+            self._tell("line", turn=self.turn, text=" ".join(text.split())[:_TEXT])
+
+    def _tell(self, event: str, **facts: Any) -> None:
+        """Write one event; a full disk is no reason to stop the agent."""
+        with contextlib.suppress(OSError):
+            record = {"event": event, "at": round(time.time(), 3), "attempt": self.order["attempt"], **facts}
+            self.out.write(to_json(record, compact=True) + "\n")
+            self.out.flush()
+
+    def _save(self) -> dict[str, Any]:
+        """Nobody else will before a `resume`."""
+        from bridge.process import leftovers
+        from bridge.swarm.supervisor import Order, save_tree
+
+        order = Order.from_json(self.order["order"])
+        leftovers.end(Path(order.project))
+        return {"saved": save_tree(order)._asdict()}
+
+    # -- who wants it to end ---------------------------------------------------------------------------
+
+    def _leave(self, number: int, _frame: object) -> None:
+        if not self.leaving:
+            self.leaving = True  # the first says it; ending in order takes a moment
+            raise SystemExit(128 + number)
+
+    def _watch_host(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while os.read(0, 4096):
+                pass
+        self.alone = True
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _ending(event: LoopEnded) -> dict[str, Any]:
+    done = event.verdict is Verdict.COMPLETE and event.reason not in NOT_DONE
+    return {
+        "verdict": "complete" if done else "incomplete",
+        "reason": event.reason,
+        "detail": event.detail,
+    }
+
+
+def command() -> list[str]:
+    """Say how a worker is started."""
+    # -P: a folder `bridge` in the project must not be taken for ours.
+    code = (
+        "import sys; p = sys.argv.pop(1); p in sys.path or sys.path.insert(0, p); "
+        "from bridge.swarm.worker import main; main()"
+    )
+    return [sys.executable, "-P", "-c", code, str(Path(__file__).resolve().parents[2])]
