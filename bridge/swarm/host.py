@@ -336,7 +336,7 @@ class _Host:
                     yield from self._notices()
                     yield from self._recovered()
                     yield from self._work()
-                    last = self._over()
+                    last = yield from self._over()
                     end = last.reason
                 except BaseException as error:
                     end = interruption(error)[1]
@@ -638,12 +638,16 @@ class _Host:
 
     # -- the end ---------------------------------------------------------------------------------------
 
-    def _over(self) -> SwarmEnded:
+    def _over(self) -> Generator[LoopEvent, None, SwarmEnded]:
         record = self.record
         if record.into and any(each.outcome == "merged" for each in record.tasks):
             record.landed = land(self.project, record.branch, record.into)
         left = [box for box in record.plan_ticked if not self._tick_own(box)]
-        record.plan_ticked = left
+        if ticked := len(record.plan_ticked) - len(left):
+            yield Notice(f"{ticked} of the boxes in {self.project.plan} are ticked now: no branch has that file")
+        if left:
+            yield Notice(f"not ticked, as the plan that is committed lacks them: {'; '.join(left)}")
+        record.plan_ticked = []
         record.ended = time.time()
         record.end = self.why or ("all merged" if record.all_merged else "not all merged")
         self.write()

@@ -135,7 +135,7 @@ class SwarmRecord:
         max_cost, max_tokens, price_in, price_out: see :class:`~bridge.loop.caps.Caps`, for all tasks together.
         began, ended: seconds since the epoch.
         end: why it ended; None: it hasn't, or not in order.
-        plan_ticked: boxes that were ticked in the user's own plan, as no branch has it.
+        plan_ticked: boxes of merged tasks that the branch's plan doesn't have, to be ticked at the end.
         landed: what became of `into`.
     """
 

@@ -87,11 +87,16 @@ def _keep(git: Repository, name: str, commit: str) -> str:
     for number in range(1, 100):
         branch = name if number == 1 else f"{name}-{number}"
         ref = f"refs/heads/{branch}"
-        if is_within(git, commit, ref):
+        if is_within(git, commit, ref) or _shape(git, ref) == _shape(git, commit):
             return branch
         if git.run("update-ref", "-m", "ralph-bridge swarm: kept", ref, commit, "0" * 40).ok:
             return branch
     return ""
+
+
+def _shape(git: Repository, commit: str) -> str:
+    """Tell a commit by what is in it and what it follows, and not by when it was made."""
+    return git.run("log", "-1", "--format=%T %P", commit, "--").text
 
 
 # -- repositories inside of the work tree: their commits are in object stores of their own -----------
@@ -120,8 +125,6 @@ def _keep_nested(git: Repository, path: Path, kept: str, message: str) -> tuple[
     if not inner.keep(_NESTED, commit):
         return "", f"{inside}: a repository inside, which can't be written to"
     name = f"{kept}.{''.join(each if each.isalnum() else '-' for each in inside).strip('-') or 'inside'}"
-    if git.run("cat-file", "-e", commit).ok and is_within(git, commit, f"refs/heads/{name}"):
-        return name, ""
     fetched = git.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(path), f"+{_NESTED}:{_NESTED}")
     done = fetched.ok and bool(name := _keep(git, name, commit))
     git.run("update-ref", "-d", _NESTED)

@@ -149,12 +149,12 @@ def _attempt(order: Order, lock: int) -> Result:
     try:
         order = prepare(order)
     except (BridgeError, OSError) as error:
-        return Result("failed", "no work tree", str(error), _save_safely(order))
+        return Result("failed", "no work tree", str(error), save_safely(order))
     try:
         verdict, reason, detail = _Watched(order, lock).run()
     finally:
         end_leftovers(order)
-        saved = _save_safely(order)
+        saved = save_safely(order)
     return Result(verdict, reason, detail, saved, order.copied)
 
 
@@ -319,7 +319,8 @@ def tree_of(order: Order) -> Repository:
     return repository(project, files_of(order.kind, project, order.home))
 
 
-def _save_safely(order: Order) -> Saved:
+def save_safely(order: Order) -> Saved:
+    """Save it, if it is there; what went wrong stands in what is given."""
     if not Path(order.tree).exists():
         return Saved()
     try:
@@ -351,4 +352,4 @@ def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
                     os.killpg(worker.pid, signal.SIGKILL)
     with locked(folder / "lock", patience=patience):
         end_leftovers(order)
-        return order, _save_safely(order)
+        return order, save_safely(order)

@@ -78,9 +78,7 @@ class _Worker:
             traceback.print_exc()
             end = {"verdict": "failed", "reason": type(error).__name__, "detail": f"{error} (a bug; worker.log)"}
         self.leaving = True  # a signal that comes now has nothing left to end
-        if self.alone:
-            end |= self._save()
-        self._tell("ended", **end)
+        self._tell("ended", **end | self._save())
         return 0
 
     def _loop(self) -> dict[str, Any]:
@@ -141,13 +139,12 @@ class _Worker:
             self.out.flush()
 
     def _save(self) -> dict[str, Any]:
-        """Nobody else will before a `resume`."""
-        from bridge.process import leftovers
-        from bridge.swarm.supervisor import Order, save_tree
+        """The supervisor does so, too; but it may be gone by then."""
+        from bridge.swarm.supervisor import Order, end_leftovers, save_safely
 
         order = Order.from_json(self.order["order"])
-        leftovers.end(Path(order.project))
-        return {"saved": save_tree(order)._asdict()}
+        end_leftovers(order)
+        return {"saved": save_safely(order)._asdict()}
 
     # -- who wants it to end ---------------------------------------------------------------------------
 

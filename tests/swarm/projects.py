@@ -76,15 +76,16 @@ class Project:
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         """Start it as a process of its own."""
-        return subprocess.Popen(
-            [*MAIN, "swarm", *words],
-            cwd=self.path,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            stdout=open(self.notes / "out", "ab"),
-            stderr=open(self.notes / "err", "ab"),
-            start_new_session=True,
-        )
+        with open(self.notes / "out", "ab") as out, open(self.notes / "err", "ab") as err:
+            return subprocess.Popen(
+                [*MAIN, "swarm", *words],
+                cwd=self.path,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
 
     def seen(self, *words: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.swarm("status", "--json", *words).stdout)

@@ -1,0 +1,243 @@
+"""Whoever is killed, and whenever: no byte is lost, no process is left, and `resume` completes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from tests.swarm.projects import HOLD, Project, kill, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SLOW_CLI = r"""
+for part in 1 2 3 4 5; do
+    echo "$RALPH_TASK part $part" >> "$RALPH_TASK.txt"
+    echo "$RALPH_TASK part $part" >> "$NOTES/written.$RALPH_TASK"
+    sleep 0.0$((RANDOM % 9))
+done
+"""
+TASKS = tuple(f't{number}: . "$NOTES/work"' for number in range(4))
+
+
+def prepared(project: Project) -> Project:
+    (project.notes / "work").write_text(SLOW_CLI)
+    project.plan(*TASKS)
+    return project
+
+
+def nothing_runs(project: Project) -> None:
+    """A worker whose host was killed ends its agent first, and saves."""
+    until(lambda: project.processes() == [])
+
+
+def all_parts_are_there(project: Project) -> None:
+    """What the agents say that they wrote is in some branch."""
+    for path in project.notes.glob("written.*"):
+        for line in path.read_text().splitlines():
+            assert project.refs_hold(line), line
+
+
+def completes(project: Project) -> None:
+    done = project.swarm("resume", "--retry", "lost,failed,incomplete,timeout,conflict")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {*project.outcomes().values()} == {"merged"}
+    for each in project.seen()["tasks"]:
+        assert "part 5" in project.result(f"{each['id']}.txt")
+
+
+def test_ctrl_c_ends_in_order(project: Project) -> None:
+    project.plan(f"one: echo precious > one.txt; {HOLD}", "two: echo 2 > two.txt")
+    host = project.start("run", "-j", "1")
+    until(lambda: (project.notes / "holding").exists())
+    host.send_signal(signal.SIGINT)
+    assert host.wait(60) == 130
+    assert project.processes() == []
+    assert project.refs_hold("precious")
+    assert project.outcomes() == {"one": "interrupted", "two": None}
+    assert "resume" in (project.notes / "err").read_text()
+    (project.notes / "holding").unlink()
+    # It goes on where it was, with its files and its loop's own state.
+    cli = (project.path / "../bin/my-cli").resolve()
+    cli.write_text(cli.read_text().replace('eval "${task#*: }"', "test ! -e one.txt || cat one.txt"))
+    assert project.swarm("resume").returncode == 0
+    assert project.result("one.txt") == "precious"
+
+
+def test_term_is_the_same(project: Project) -> None:
+    project.plan(f"one: echo precious > one.txt; {HOLD}")
+    host = project.start("run")
+    until(lambda: (project.notes / "holding").exists())
+    host.terminate()
+    assert host.wait(60) == 143
+    assert project.processes() == []
+    assert project.refs_hold("precious")
+
+
+def test_stop_now_and_stop_soon(project: Project) -> None:
+    project.plan(f"one: echo precious > one.txt; {HOLD}", "two: :")
+    host = project.start("run", "-j", "1")
+    until(lambda: (project.notes / "holding").exists())
+    assert project.swarm("stop").returncode == 0
+    assert project.seen()["stopping"] == "soon"
+    assert host.poll() is None
+    assert project.swarm("stop", "--now").returncode == 0
+    assert host.wait(60) == 1
+    assert project.outcomes() == {"one": "interrupted", "two": None}
+    assert project.refs_hold("precious")
+    assert project.swarm("stop").returncode == 1
+
+
+def test_the_host_is_killed(project: Project) -> None:
+    project.plan(f"one: echo precious > one.txt; {HOLD}", "two: echo 2 > two.txt")
+    host = project.start("run", "-j", "1")
+    until(lambda: (project.notes / "holding").exists())
+    assert project.swarm("resume").returncode == 4, "it is at work"
+    host.kill()
+    host.wait()
+    nothing_runs(project)
+    assert project.refs_hold("precious"), "the worker has saved before it ended"
+    assert project.seen()["state"] == "killed"
+    assert project.seen()["tasks"][0]["step"] == "lost"
+    done = project.swarm("resume")
+    assert done.returncode == 1
+    assert project.outcomes() == {"one": "lost", "two": "merged"}
+    assert len(project.started()) == 2, "what was lost doesn't run again unasked"
+
+
+def test_what_was_complete_when_the_host_was_killed_is_merged(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt")
+    check = 'echo x >> "$NOTES/checks"; test "$(wc -l < "$NOTES/checks")" = 2 || sleep 1000'
+    host = project.start("run", "--check", check)
+    until(lambda: (project.notes / "checks").exists())
+    host.kill()
+    host.wait()
+    for line in project.processes():  # the check; nobody but `resume` can know of it
+        kill(int(line.split()[0]))
+    assert project.swarm("resume").returncode == 0
+    assert project.outcomes() == {"one": "merged"}
+    assert len(project.started()) == 1
+
+
+def test_a_worker_is_killed(project: Project) -> None:
+    project.plan(f"one: echo precious > one.txt; {HOLD}", "two: echo 2 > two.txt")
+    host = project.start("run", "-j", "1")
+    until(lambda: (project.notes / "holding").exists())
+    (worker,) = workers(host)
+    worker.kill()
+    assert host.wait(60) == 1
+    assert project.outcomes() == {"one": "lost", "two": "merged"}
+    assert project.refs_hold("precious")
+    assert len(project.started()) == 2
+
+
+def workers(host: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    return [each for each in psutil.Process(host.pid).children() if "swarm.worker" in " ".join(each.cmdline())]
+
+
+def test_an_agent_is_killed(project: Project) -> None:
+    project.plan(
+        f'one: echo precious > one.txt; echo $$ > "$NOTES/pid.new"; mv "$NOTES/pid.new" "$NOTES/pid"; {HOLD}'
+    )
+    host = project.start("run", "--max-iterations", "1")
+    until(lambda: (project.notes / "holding").exists())
+    kill(int((project.notes / "pid").read_text()))
+    assert host.wait(60) == 1
+    assert project.outcomes() == {"one": "incomplete"}
+    assert project.refs_hold("precious")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_at_a_random_moment(project: Project, seed: int) -> None:
+    at_a_random_moment(project, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_killed_at_each_of_many_moments(project: Project, seed: int) -> None:
+    at_a_random_moment(project, seed)
+
+
+def at_a_random_moment(project: Project, seed: int) -> None:
+    chance = random.Random(seed)
+    prepared(project)
+    host = project.start("run", "-j", "3")
+    whom = chance.choice(["host", "host", "worker", "agent", "ctrl-c", "term"])
+    until(lambda: host.poll() is not None or project.started() or chance.random() < 0.002)
+    time.sleep(chance.random() * 0.8)  # the moment is what is random here
+    print("strikes:", whom)
+    strike(host, project, whom, chance)
+    host.wait(90)
+    nothing_runs(project)
+    if any((project.path / ".git/ralph-bridge/swarm").glob("*/swarm.json")):
+        all_parts_are_there(project)
+        completes(project)
+        all_parts_are_there(project)
+
+
+def strike(host: subprocess.Popen[bytes], project: Project, whom: str, chance: random.Random) -> None:
+    if whom in ("host", "ctrl-c", "term"):
+        number = {"host": signal.SIGKILL, "ctrl-c": signal.SIGINT, "term": signal.SIGTERM}[whom]
+        if host.poll() is None:
+            os.kill(host.pid, number)
+        return
+    lines = [line for line in project.processes() if ("my-cli" in line) == (whom == "agent")]
+    lines = [line for line in lines if int(line.split()[0]) != host.pid]
+    if lines:
+        victim = chance.choice(lines)
+        print("killed:", victim)  # shown where the test fails
+        with suppress(ProcessLookupError):
+            kill(int(victim.split()[0]))
+
+
+@pytest.mark.slow
+def test_forty_work_trees_at_once(project: Project) -> None:
+    project.plan(*(f"t{number}: echo {number} > {number}.txt" for number in range(40)))
+    done = project.swarm("run", "-j", "40")
+    assert done.returncode == 0, done.stderr
+    assert {*project.outcomes().values()} == {"merged"}
+    assert project.git("config", "--list", "--local").count("branch.") == 0
+
+
+def test_a_read_only_folder_for_work_trees(project: Project) -> None:
+    """Root may write anywhere, so the folder can't even be made: a file stands in its place."""
+    project.plan("one: :")
+    place = project.write("../not-a-folder", "")
+    done = project.swarm("run", "--trees", str(place))
+    assert done.returncode == 4
+    assert "not-a-folder" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_full_disk(project: Project, tmp_path: Path) -> None:
+    """An agent fills the repository's disk: what can't be committed stays in its work tree, and is told."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(disk)], check=False)
+    if mounted.returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        project.git("clone", "-q", str(project.path), str(disk / "project"))
+        project.path = disk / "project"
+        project.git("config", "user.name", "t")
+        project.git("config", "user.email", "t@example.org")
+        project.plan("one: echo precious > one.txt; head -c 30000000 /dev/urandom > $NOTES/../disk/full; true")
+        done = project.swarm("run", "--max-iterations", "1")
+        assert done.returncode in (1, 4)
+        assert project.processes() == []
+        trees = list((tmp_path / "state").rglob("one.txt"))
+        assert [each.read_text() for each in trees] == ["precious\n"]
+        (disk / "full").unlink()
+        project.swarm("resume")
+        assert project.refs_hold("precious")
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

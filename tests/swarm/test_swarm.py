@@ -1,0 +1,314 @@
+"""A swarm to its end, as people run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bridge import ConfigurationError, Swarm
+from bridge.swarm.host import SwarmEnded, TaskEnded, TaskStarted
+from bridge.swarm.tasks import Task
+from tests.swarm.projects import HOLD, Project, until
+
+
+def test_boxes_are_worked_on_merged_and_ticked(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt", "two: echo 2 > two.txt; git add -A; git commit -qm two")
+    before = project.git("rev-parse", "HEAD"), project.git("status", "--porcelain")
+    done = project.swarm("run", "--into", "result")
+    assert done.returncode == 0, done.stderr
+    assert project.outcomes() == {"one": "merged", "two": "merged"}
+    assert project.result("one.txt") == "1"
+    assert project.git("show", "result:two.txt") == "2"
+    assert project.result(".ralph/@fix_plan.md").count("- [x]") == 2
+    assert (project.git("rev-parse", "HEAD"), project.git("status", "--porcelain")) == before
+    assert "the result is on result" in done.stdout
+    names = [line.split()[1:4] for line in (project.notes / "started").read_text().splitlines()]
+    assert sorted(each[0] for each in names) == ["0", "1"]
+    assert len({each[1] for each in names}) == 2, "each worker has ports of its own"
+    # Nothing of a loop's own state has got into the history.
+    assert project.git("ls-tree", "-r", "--name-only", "result", ".ralph").splitlines() == [
+        ".ralph/@fix_plan.md",
+        ".ralph/PROMPT.md",
+        ".ralph/drivers/mine.sh",
+    ]
+
+
+def test_conflicts_and_failures_are_told_and_the_others_go_on(project: Project) -> None:
+    project.plan(
+        f"one: {_wait(2)}; echo x > shared.txt", f"two: {_wait(2)}; echo y > shared.txt", "three: exit 3", "four: :"
+    )
+    done = project.swarm("run", "-j", "2", "--", "--max-failures", "1")
+    assert done.returncode == 1
+    outcomes = project.outcomes()
+    assert sorted([str(outcomes.pop("one")), str(outcomes.pop("two"))]) == ["conflict", "merged"]
+    assert outcomes == {"three": "incomplete", "four": "merged"}
+    conflict = next(each for each in project.seen()["tasks"] if each["outcome"] == "conflict")
+    assert conflict["detail"] == "conflicts in shared.txt"
+    assert conflict["branch"] in done.stdout
+    assert "--retry conflict" in done.stdout
+    assert project.git("show", f"{conflict['branch']}:shared.txt") in "xy"
+    assert project.result(".ralph/@fix_plan.md").count("- [x]") == 2
+
+
+def _wait(count: int) -> str:
+    """What an agent does until so many have begun."""
+    return f'until [ "$(wc -l < "$NOTES/started")" -ge {count} ]; do sleep 0.02; done'
+
+
+def test_a_conflict_may_be_redone_from_the_new_base(project: Project) -> None:
+    project.plan(
+        f"one: {_wait(2)}; echo x >> shared.txt",
+        f"two: {_wait(2)}; echo y >> shared.txt",
+    )
+    done = project.swarm("run", "--redo-conflicts")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(project.result("shared.txt").splitlines()) == ["one", "three", "two", "x", "y"]
+    assert len(project.started()) == 3
+
+
+def test_a_failed_check_keeps_the_branch_out(project: Project) -> None:
+    project.plan("one: echo bad > one.txt", "two: echo good > two.txt")
+    done = project.swarm("run", "--check", "echo checking $RALPH_TASK; ! grep -r bad . --include='*.txt'")
+    assert done.returncode == 1
+    assert project.outcomes() == {"one": "check failed", "two": "merged"}
+    seen = next(each for each in project.seen()["tasks"] if each["outcome"] == "check failed")
+    assert "checking 01" in Path(seen["detail"].split("; ")[-1]).read_text()
+    assert project.git("show", f"{seen['branch']}:one.txt") == "bad"
+    assert "one.txt" not in project.git("ls-tree", "--name-only", project.seen()["branch"])
+
+
+def test_a_check_that_takes_too_long_is_ended(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt")
+    done = project.swarm("run", "--check", "setsid sleep 1000 & sleep 1000", "--check-minutes", "0.003")
+    assert done.returncode == 1
+    assert project.outcomes() == {"one": "check failed"}
+
+
+def test_needs_are_waited_for_and_what_failed_is_not(project: Project) -> None:
+    path = project.write(
+        "tasks.yaml",
+        "- {id: b, prompt: 'b: cat a.txt > b.txt', needs: [a]}\n"
+        "- {id: a, prompt: 'a: echo a > a.txt'}\n"
+        "- {id: d, prompt: 'd: echo d > d.txt', needs: [c]}\n"
+        "- {id: c, prompt: 'c: exit 1'}\n",
+    )
+    project.plan("something else")
+    done = project.swarm("run", str(path), "-j", "4", "--max-iterations", "1")
+    assert done.returncode == 1
+    assert project.outcomes() == {"a": "merged", "b": "merged", "c": "incomplete", "d": "skipped"}
+    assert project.result("b.txt") == "a"
+    assert project.started().count("d") == 0
+    assert project.started().index("a") < project.started().index("b")
+    assert project.result(".ralph/@fix_plan.md").count("[ ]") == 1, "the plan isn't about these"
+
+
+def test_files_that_git_does_not_have(project: Project) -> None:
+    """Ignored files that .worktreeinclude names, the setup's own untracked ones; none of them is committed."""
+    project.write("ignored/secret", "password")
+    project.write("ignored/other", "no")
+    project.write(".worktreeinclude", "ignored/secret\n")
+    project.plan("one: cat ignored/secret > one.txt; ls ignored > two.txt; cat .ralph/notes.md > three.txt")
+    project.write(".ralph/notes.md", "untracked notes")
+    project.write("shared.txt", "dirty")
+    done = project.swarm("run")
+    assert done.returncode == 0, done.stderr
+    assert "without your changes in shared.txt" in done.stderr
+    assert project.result("one.txt") == "password"
+    assert project.result("two.txt") == "secret"
+    assert project.result("three.txt") == "untracked notes"
+    assert project.git("ls-tree", "-r", "--name-only", project.seen()["branch"], ".ralph/notes.md", "ignored") == ""
+    assert project.result("shared.txt") == "one\ntwo\nthree"
+    assert (project.path / "shared.txt").read_text() == "dirty"
+
+
+def test_an_untracked_plan_is_ticked_at_the_end(project: Project) -> None:
+    project.write(".git/info/exclude", ".ralph/\n")
+    project.git("rm", "-rq", "--cached", ".ralph")
+    project.git("commit", "-qm", "untracked")
+    project.write(".ralph/@fix_plan.md", "- [ ] one: echo 1 > one.txt\n- [ ] two: exit 1\n")
+    done = project.swarm("run", "--max-iterations", "1")
+    assert project.outcomes() == {"one": "merged", "two": "incomplete"}
+    assert (project.path / ".ralph/@fix_plan.md").read_text() == "- [x] one: echo 1 > one.txt\n- [ ] two: exit 1\n"
+    assert "1 of the boxes in .ralph/@fix_plan.md are ticked now" in done.stderr
+
+
+def test_every_agent_fails(project: Project) -> None:
+    project.plan(*(f"{name}: echo {name} > {name}.txt; exit 1" for name in ("one", "two", "three")))
+    done = project.swarm("run", "-j", "3", "--max-iterations", "1")
+    assert done.returncode == 1
+    assert {*project.outcomes().values()} == {"incomplete"}
+    assert all(project.refs_hold(name) for name in ("one", "two", "three"))
+    cleaned = project.swarm("clean")
+    assert cleaned.returncode == 1
+    assert cleaned.stdout.count("not merged (incomplete)") == 3
+    assert all(project.refs_hold(name) for name in ("one", "two", "three"))
+
+
+def test_a_task_that_takes_too_long_is_ended_and_saved(project: Project) -> None:
+    project.plan(f"one: echo precious > one.txt; {HOLD}")
+    done = project.swarm("run", "--task-minutes", "0.04")
+    assert done.returncode == 1
+    assert project.outcomes() == {"one": "timeout"}
+    assert project.refs_hold("precious")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "git checkout -q --detach; echo precious > p.txt; git add p.txt; git commit -qm p; echo precious2 > q.txt",
+        "git checkout -q -b elsewhere; echo precious > p.txt; echo precious2 > q.txt",
+        "git branch other; echo precious > shared.txt; git commit -qam p; git checkout -q other;"
+        " echo precious2 > shared.txt; git commit -qam q; git merge -q task 2>/dev/null || true",
+        "git config core.hooksPath /dev/null; echo precious > p.txt; git add p.txt; echo precious2 >> p.txt",
+        "echo precious > p.txt; echo precious2 > q.txt; chmod a-w .; touch .git-is-here",
+        "mkdir sub; git init -q sub; echo precious > sub/p.txt; git -C sub add -A; git -C sub -c user.name=t"
+        " -c user.email=t@e commit -qm p; echo precious2 > sub/q.txt",
+    ],
+    ids=["detached", "other-branch", "merge", "staged", "read-only", "nested"],
+)
+def test_whatever_an_agent_leaves_is_saved(project: Project, state: str) -> None:
+    project.plan(f"one: ({state}); exit 1")
+    project.swarm("run", "--max-iterations", "1")
+    assert project.outcomes() == {"one": "incomplete"}
+    assert project.refs_hold("precious")
+    assert project.refs_hold("precious2")
+    subprocess.run(["chmod", "-R", "u+w", project.seen()["tasks"][0]["tree"]], check=False)
+
+
+def test_hooks_that_refuse_keep_nothing_from_being_saved(project: Project) -> None:
+    project.plan("one: echo precious > one.txt")
+    for name in ("pre-commit", "commit-msg", "post-checkout"):
+        project.write(f".git/hooks/{name}", "#!/bin/sh\necho no, says the hook >&2\nexit 1\n", 0o755)
+    done = project.swarm("run")
+    assert done.returncode == 1
+    assert project.outcomes() == {"one": "check failed"}
+    assert "no, says the hook" in done.stdout
+    assert project.refs_hold("precious")
+
+
+def test_two_swarms_in_one_project(project: Project) -> None:
+    project.plan(f"one: {_wait(4)}; echo 1 > one.txt", f"two: {_wait(4)}; echo 2 > two.txt")
+    both = [project.start("run"), project.start("run")]
+    assert [each.wait(60) for each in both] == [0, 0], (project.notes / "err").read_text()
+    listed = json.loads(project.swarm("list", "--json").stdout)["swarms"]
+    assert [each["merged"] for each in listed] == [2, 2]
+    assert all(project.result("two.txt", each["run"]) == "2" for each in listed)
+
+
+def test_clean_takes_what_is_merged_and_nothing_else(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt", "two: echo precious > two.txt; exit 1")
+    project.swarm("run", "--max-iterations", "1")
+    seen = project.seen()
+    one, two = seen["tasks"]
+    first = project.swarm("clean")
+    assert first.returncode == 1
+    branches = project.git("branch", "--list", "--format=%(refname:short)", "ralph/*").splitlines()
+    assert branches == [seen["branch"], two["branch"]]
+    assert not _exists(one["tree"])
+    assert _exists(two["tree"])
+    project.git("merge", "-q", seen["branch"])
+    project.git("merge", "-q", two["branch"], "-X", "ours")
+    last = project.swarm("clean")
+    assert last.returncode == 0, last.stdout
+    assert project.git("branch", "--list", "ralph/*") == ""
+    assert project.git("worktree", "list").count("\n") == 0
+    assert project.swarm("list").stdout == ""
+
+
+def test_a_work_tree_that_was_changed_since_is_not_removed(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt")
+    project.swarm("run")
+    (Path(project.seen()["tasks"][0]["tree"]) / "late.txt").write_text("precious")
+    assert project.swarm("clean").returncode == 1
+    assert project.refs_hold("precious")
+
+
+def _exists(path: str) -> bool:
+    return Path(path).exists()
+
+
+def test_into_never_touches_a_branch_with_changes(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt")
+    project.write("shared.txt", "dirty")
+    done = project.swarm("run", "--into", "main")
+    assert done.returncode == 1
+    assert "checked out with changes" in done.stdout
+    project.git("checkout", "-q", "shared.txt")
+    assert project.swarm("run", "--into", "main").returncode == 0
+    assert (project.path / "one.txt").read_text() == "1\n"
+
+
+def test_caps_are_for_all_together(project: Project) -> None:
+    project.plan(*(f"{name}: :" for name in ("one", "two", "three")))
+    done = project.swarm("run", "-j", "1", "--max-cost", "5")
+    assert done.returncode == 1
+    assert "cost_unknown" in done.stdout, "unknown is not zero"
+    assert [*project.outcomes().values()][1:] == [None, None]
+    assert "resume" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run", "no-such.txt"], "there is no such file with tasks"),
+        (["run", "--", "--dry-run"], "--dry-run does not apply"),
+        (["run", "--executor", "x"], "expected MODULE:NAME"),
+        (["run", "--executor", "os:getcwd"], "which is no Executor"),
+        (["resume", "x"], "no swarm has run here yet"),
+        (["status"], "no swarm has run here yet"),
+    ],
+)
+def test_usage(project: Project, words: list[str], told: str) -> None:
+    project.plan("one: :")
+    done = project.swarm(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_a_branch_in_the_way_is_named(project: Project) -> None:
+    project.plan("one: :")
+    project.git("branch", "ralph")
+    assert "git branch -m ralph" in project.swarm("run").stderr
+
+
+def test_any_executor(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt", "two: echo 2 > two.txt")
+    done = project.swarm("run", "--executor", "concurrent.futures:ProcessPoolExecutor")
+    assert done.returncode == 0, done.stderr
+    assert project.outcomes() == {"one": "merged", "two": "merged"}
+
+
+def test_from_python(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.plan("something else")
+    for name, value in project.env.items():
+        monkeypatch.setenv(name, value)
+    with Swarm(project.path, [Task("a", "a", "a: echo a > a.txt")], options={"max_iterations": 1}) as swarm:
+        told = list(swarm)
+    assert [type(each) for each in told if isinstance(each, TaskStarted | TaskEnded | SwarmEnded)] == [
+        TaskStarted,
+        TaskEnded,
+        SwarmEnded,
+    ]
+    assert swarm.ended is not None
+    assert swarm.ended.complete
+    with pytest.raises(ConfigurationError, match="option 'frobnicate'"):
+        Swarm(project.path, options={"frobnicate": 1})
+
+
+def test_leaving_early_saves(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.plan(f"one: echo precious > one.txt; {HOLD}")
+    for name, value in project.env.items():
+        monkeypatch.setenv(name, value)
+    with Swarm(project.path) as swarm:
+        for event in swarm:
+            if isinstance(event, TaskStarted):
+                break
+        until(lambda: (project.notes / "holding").exists())
+    assert swarm.record.tasks[0].outcome == "interrupted"
+    assert project.refs_hold("precious")
+    assert project.processes() == [] or all("pytest" in each for each in project.processes())
+    for name in project.env:
+        monkeypatch.delenv(name, raising=False)
