@@ -56,7 +56,11 @@ ROOMS: dict[str, str] = {
 """Every room, from the ground floor up, and what is in it; a room imports only what stands above it."""
 FLOOR_OF = {room: number for number, room in enumerate(ROOMS)}
 PUBLIC_NAMES = "__init__"  # bridge/__init__.py hands out names of any floor below the command line
-PROGRAMS = {"bridge.demo.standin", "bridge.stream.jq_command", "bridge.swarm.worker"}  # processes of their own: they print
+PROGRAMS = {
+    "bridge.demo.standin",
+    "bridge.stream.jq_command",
+    "bridge.swarm.worker",
+}  # processes of their own: they print
 STREAMS = {("sys", name) for name in ("stdout", "stderr", "stdin")}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
 

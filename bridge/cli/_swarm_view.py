@@ -7,12 +7,12 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli._flow import flows
-from bridge.cli._terminal import Style, duration, plural, say, tame
+from bridge.cli._terminal import Style, say
 from bridge.cli._view import Screen
-from bridge.loop.caps import usd
 from bridge.loop.events import Notice
 from bridge.swarm.host import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.record import shown
+from bridge.wording import duration, plural, tame, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
     from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
+
+
+_SWARM = """bmalph's own swarm deletes what its workers haven't committed or merged: none is started here
+  next: (cd {project} && ralph-bridge swarm run --by heading)"""
 
 
 def controller(path: Path, words: Sequence[str]) -> int:
@@ -39,6 +44,8 @@ def controller(path: Path, words: Sequence[str]) -> int:
     with guarded():
         try:
             folder = locate(".")
+            if given.action == "run" and folder.project.parent.name == ".swarm":
+                raise BridgeError(_SWARM.format(project=shlex.quote(str(folder.project.parents[1]))))
             if given.action == "run":
                 return _monitor(folder, path, words, given) if "monitor" in given.flags else _run(folder, given)
             shown = CONTROLS[given.action](folder, time.time())

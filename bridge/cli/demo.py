@@ -36,7 +36,8 @@ _NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor")
 @click.option(
     "--iterations", type=click.IntRange(1, 50), default=4, show_default=True, help="Number of tasks in the plan."
 )
-def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> int:
+@click.option("--swarm", is_flag=True, help="Six tasks and three workers: one conflict, one failing check.")
+def demo(*, driver: str, keep: bool, folder: str | None, iterations: int, swarm: bool) -> int:
     """Watch a loop run to its end: a real driver script and a real git project, no model, no network.
 
     A scripted stand-in for the driver's CLI does one task of the plan per iteration and commits it.
@@ -46,10 +47,10 @@ def demo(*, driver: str, keep: bool, folder: str | None, iterations: int) -> int
         existed = bool(folder) and base.exists()
         ours = not existed or (base.is_dir() and not any(base.iterdir()))
         try:
-            return _demo(base, driver, iterations, keep=keep)
+            return _swarm(base, driver) if swarm else _demo(base, driver, iterations, keep=keep)
         finally:
             if ours and not keep:
-                for name in ("project", "bin"):
+                for name in ("project", "bin", "trees"):
                     shutil.rmtree(base / name, ignore_errors=True)
             if not existed:
                 with suppress(OSError):  # it stays when something is in it
@@ -88,6 +89,28 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     ended = [each for each in told if isinstance(each, IterationEnded)]
     _report(project, started, ended, end, keep=keep)
     return 0 if end.verdict is Verdict.COMPLETE else 1
+
+
+def _swarm(base: Path, driver: str) -> int:
+    """Show a swarm; 0 when it came to what it was to show."""
+    from bridge.cli.swarm import drive_swarm
+    from bridge.demo.project import DRIVERS, SWARM_CHECK, SWARM_TASKS, make_project
+    from bridge.swarm.host import Swarm
+
+    project = make_project(base, driver, iterations=len(SWARM_TASKS), wanted=SWARM_TASKS)
+    os.environ.update(project.env)  # for the workers, which are processes of their own
+    tasks = plural(len(SWARM_TASKS), "open task")
+    say(f"{tasks}, three workers, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
+    swarm = Swarm(
+        project.folder,
+        jobs=3,
+        check=SWARM_CHECK,
+        trees=base / "trees",
+        options={"driver": driver, "max_iterations": 2},
+    )
+    drive_swarm(swarm)
+    outcomes = sorted(each.outcome for each in swarm.record.tasks)
+    return 0 if outcomes == ["check failed", "conflict", *["merged"] * 4] else 1
 
 
 def _report(

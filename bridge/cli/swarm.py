@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._options import caps_options, project_folder, project_option, settings_option, setup_option
-from bridge.cli._terminal import Style, guarded, plural, print_json, say, show
+from bridge.cli._terminal import Style, guarded, print_json, say, show
 from bridge.errors import ConfigurationError
+from bridge.wording import plural, usd
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -144,7 +145,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
         with _executor(given.pop("executor"), jobs) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)
-            return _drive(started, quiet=quiet)
+            return drive_swarm(started, quiet=quiet)
 
 
 @swarm.command("resume")
@@ -176,7 +177,7 @@ def resume(
     with _ended_in_order(), _executor(executor, jobs or 2) as chosen:
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
         going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **caps)
-        return _drive(going, quiet=quiet)
+        return drive_swarm(going, quiet=quiet)
 
 
 @swarm.command("stop")
@@ -366,7 +367,8 @@ def _executor(given: str | None, jobs: int) -> Any:
     return made
 
 
-def _drive(swarm: Swarm, *, quiet: bool) -> int:
+def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:
+    """Show a swarm to its end, and what it came to: 0 all is merged, 1 something isn't."""
     from bridge.cli._swarm_view import swarm_view
     from bridge.swarm.record import shown
 
@@ -408,7 +410,7 @@ def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
 
 
 def _headline(seen: dict[str, Any]) -> str:
-    cost = f" · ${seen['cost_usd']:.2f}" if seen["cost_usd"] else ""
+    cost = f" · {usd(seen['cost_usd'])}" if seen["cost_usd"] else ""
     why = f" · {seen['end']}" if seen["end"] and seen["state"] == "ended" else ""
     merged = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} merged"
     return f"swarm {seen['run']} · {seen['state']}{why} · {merged} into {seen['branch']}{cost}"

@@ -50,10 +50,25 @@ class DemoProject:
     env: Mapping[str, str]
 
 
-def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0) -> DemoProject:
+SWARM_TASKS = (
+    "Write NAMES.txt: Ada",
+    "Write NAMES.txt: Grace",
+    "Write greet.sh: echo Hello",
+    "Write broken.sh: if true; then",
+    "Write farewell.sh: echo Goodbye",
+    "Write README.md: Greets, and says goodbye.",
+)
+"""The first two get into each other's way, the fourth fails the check."""
+SWARM_CHECK = 'for script in *.sh; do [ ! -e "$script" ] || bash -n "$script" || exit; done'
+
+
+def make_project(
+    base: Path, driver: str, *, iterations: int, delay: float = 0.0, wanted: tuple[str, ...] = ()
+) -> DemoProject:
     """Make the project in the empty folder `base`, for one of `DRIVERS`.
 
-    The plan gets a task per iteration; `delay` is in seconds, between two events of the stand-in.
+    The plan gets a task per iteration, or those that are `wanted`; `delay` is in seconds, between two events of the
+    stand-in.
 
     Raises:
         ConfigurationError: `base` holds something already.
@@ -71,7 +86,7 @@ def make_project(base: Path, driver: str, *, iterations: int, delay: float = 0.0
     programs.mkdir()
     titles = [title for title, _, _ in TASKS]
     titles += [f"Write task-{number}.md" for number in range(len(titles) + 1, iterations + 1)]
-    tasks = tuple(titles[:iterations])
+    tasks = wanted or tuple(titles[:iterations])
     plan = "# Fix plan\n\n" + "".join(f"- [ ] {task}\n" for task in tasks)
     (folder / ".ralph" / "@fix_plan.md").write_text(plan)
     (folder / ".ralph" / "PROMPT.md").write_text(_PROMPT)

@@ -384,8 +384,9 @@ def open_session(cli: Cli, run: Invocation, resume: str) -> None:
     run.session = resume or (f"ses_{uuid.uuid4().hex[:24]}" if run.name == "opencode" else str(uuid.uuid4()))
     run.prompts = [*known.get(run.session, []), run.prompt]
     known[run.session] = run.prompts
-    with open(path, "w", encoding="utf-8") as file:
+    with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:  # another one may be reading
         json.dump(known, file)
+    os.replace(file.name, path)
 
 
 def git(*arguments: str) -> bool:
@@ -402,7 +403,9 @@ def work(run: Invocation) -> None:
     if task is not None:
         known = {title: (path, content) for title, path, content in TASKS}
         number = len(re.findall(r"^- \[x\]", plan, re.MULTILINE)) + 1
-        run.edited, content = known.get(task[1], (f"task-{number}.md", f"# {task[1]}\n"))
+        asked = re.fullmatch(r"Write ([\w.-]+): (.*)", task[1])
+        other = (asked[1], f"{asked[2]}\n") if asked else (f"task-{number}.md", f"# {task[1]}\n")
+        run.edited, content = known.get(task[1], other)
         with open(run.edited, "w", encoding="utf-8") as file:
             file.write(content)
         plan = plan[: task.start()] + task[0].replace("[ ]", "[x]", 1) + plan[task.end() :]

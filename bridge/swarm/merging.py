@@ -151,8 +151,7 @@ class MergeQueue:
 
     def _is_ours(self, path: str, task: TaskRecord) -> bool:
         """Whether a path stays as the branch has it: the plan, the loops' own files, those that were copied."""
-        plan = None if self._project.plan is None else self._project.prefix + self._project.plan
-        return path == plan or self._project.is_own(path) or path in task.copied
+        return self._project.is_of_task(path) or path in task.copied
 
     def _ours(self, paths: list[str]) -> None:
         if not paths:

@@ -43,6 +43,7 @@ _SETUP = (
     ".claude/settings.local.json",
     INCLUDE,
 )
+_OF_WIGGUM = ("PROMPT.md", "fix_plan.md", "progress.txt")
 _RALPH_LOOP = ("ralph", "config", "agents", "prompts", "lib", "implementation_plan.md")
 _ASKS = """\
 Work on this task, and on nothing else. Commit what you do.
@@ -102,6 +103,13 @@ class SwarmProject:
     def is_own(self, path: str) -> bool:
         """Whether a path from the top of a work tree is the loop's own."""
         return path.startswith(self.prefix) and self.files.is_own(path.removeprefix(self.prefix))
+
+    def is_of_task(self, path: str) -> bool:
+        """Whether it is one that each task has of its own, so that no merge brings it along."""
+        if not path.startswith(self.prefix):
+            return False
+        inside = path.removeprefix(self.prefix)
+        return inside == self.plan or self.files.is_own(inside) or (self.kind == "wiggum" and inside in _OF_WIGGUM)
 
     # -- what goes into a work tree ------------------------------------------------------------------
 

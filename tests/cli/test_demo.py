@@ -45,6 +45,16 @@ def test_a_whole_loop(project: Project, driver: str) -> None:
     assert len(list((folder / ".ralph/logs").glob("driver_output_*.log"))) == 4
 
 
+def test_a_whole_swarm(project: Project) -> None:
+    done = project.run("demo", "--swarm", "--dir", "demo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(" merged  ") == 4
+    assert "conflicts in NAMES.txt" in done.stdout
+    assert "check failed: `for script in" in done.stdout
+    assert "--retry conflict" in done.stdout
+    assert "next: git merge ralph/swarm/" in done.stdout
+
+
 def test_nothing_is_kept_when_told_so(project: Project) -> None:
     done = project.run("demo", "--no-keep", TMPDIR=str(project.folder))
     assert done.returncode == 0

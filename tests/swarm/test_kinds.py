@@ -1,0 +1,74 @@
+"""A swarm in a project of each kind, with its own loop, driver or agent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge import Swarm
+from bridge.cli.bmalph import controller
+from bridge.loops import KINDS
+from bridge.swarm.tasks import Task
+from tests.test_loop import ROOT, make
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLI = r"""#!/usr/bin/env bash
+grep -rqs "the $RALPH_TASK task" .ralph/@fix_plan.md .ralph/fix_plan.md .ralph/.ralph_bridge.task.md fix_plan.md ||
+    grep -q "the $RALPH_TASK task" || exit 9
+echo "$RALPH_TASK" > "$RALPH_TASK.txt"
+sed -i 's/\[ \]/[x]/' .ralph/@fix_plan.md .ralph/fix_plan.md 2> /dev/null
+echo '<promise>COMPLETE</promise>'
+printf -- '---RALPH_STATUS---\nSTATUS: COMPLETE\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n'
+"""
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("PLATFORM_DRIVER", "RALPH_DIR", "AGENT", "RALPH_MAX_ITERATIONS", "RALPH_COMPLETION_PROMISE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/my-cli").write_text(CLI)
+    (tmp_path / "bin/my-cli").chmod(0o755)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "plain with an agent"])
+def test_each_kind(kind: str, tmp_path: Path) -> None:
+    project = make(tmp_path / "project", kind.partition(" ")[0])
+    options = {name: value for name, value in project.options.items() if name != "task"}
+    if kind == "plain with an agent":
+        agent = make(tmp_path / "other", "ralph-loop").path / ".ralph/agents/mine.sh"
+        options = {"agent": str(agent)}
+    tasks = [Task(name, name, f"Do the {name} task.\nWith care.") for name in ("one", "two")]
+    setup = "wiggum" if kind == "wiggum" else None
+    with Swarm(project.path, tasks, setup=setup, options=options | {"max_iterations": 2}) as swarm:
+        told = list(swarm)
+    assert [each.outcome for each in swarm.record.tasks] == ["merged"] * 2, [
+        (each.reason, each.detail) for each in swarm.record.tasks
+    ] + told
+    names = subprocess.run(
+        ["git", "diff", "--name-only", swarm.record.base, swarm.record.branch],
+        cwd=project.path,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert names == ["one.txt", "two.txt"], "the work, and nothing of the loops' own"
+
+
+def test_bmalphs_own_swarm_is_refused_with_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worker = make(tmp_path / "project/.swarm/worker-1", "bmalph").path
+    monkeypatch.chdir(worker)
+    assert controller(worker / ".ralph/ralph_loop.sh", []) == 1
+    told = capsys.readouterr().err
+    assert f"(cd {tmp_path / 'project'} && ralph-bridge swarm run --by heading)" in told
+    assert controller(worker / ".ralph/ralph_loop.sh", ["--help"]) == 0
