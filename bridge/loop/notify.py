@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bridge.errors import ConfigurationError
-from bridge.log import logger
 from bridge.loop.caps import REASONS as CAPS
 from bridge.loop.events import IterationEnded, LoopEnded, LoopInterrupted, Waiting
 from bridge.loop.policy import LIMITS
 from bridge.process.ask import ask
+from bridge.wording import duration, plural, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,6 +130,7 @@ class Notifier:
         self._facts = dict(facts)
         self._env = dict(env)
         self._queue: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self._problems: SimpleQueue[str] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._refused = False
 
@@ -151,6 +152,12 @@ class Notifier:
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(_PATIENCE)
+            self._thread = None
+
+    def problems(self) -> Iterator[str]:
+        """Say what could not be sent since the last time, without addresses, which may have secrets in them."""
+        while not self._problems.empty():
+            yield self._problems.get()
 
     def _kind(self, event: LoopEvent) -> tuple[str, dict[str, Any]]:
         match event:
@@ -185,9 +192,9 @@ class Notifier:
                     wrong = self._send(address, notice)
                 except Exception as error:  # noqa: BLE001 - whatever an address does is no matter of the loop's
                     wrong = type(error).__name__
-                if wrong:  # without the address, which may have a secret in it
-                    logger().warning(
-                        "a notice (%s) could not be sent to %s: %s", notice["event"], _shown(address), wrong
+                if wrong:
+                    self._problems.put(
+                        f"a notice ({notice['event']}) could not be sent to {_shown(address)}: {wrong}"
                     )
 
     def _send(self, address: str, notice: dict[str, Any]) -> str:
@@ -209,12 +216,20 @@ class Notifier:
             request = urllib.request.Request(address, data, {"Content-Type": "application/json"})  # noqa: S310 - http(s)
             with urllib.request.urlopen(request, timeout=_PATIENCE) as reply:  # noqa: S310
                 return "" if reply.status < 300 else f"HTTP {reply.status}"
-        title = f"{notice['project']}: {notice['event']}"
-        return (
-            ""
-            if _apprise(address).notify(body=str(notice["detail"] or notice["reason"]), title=title)
-            else "refused"
-        )
+        title = f"{Path(notice['project']).name}: {notice['event']}"
+        return "" if _apprise(address).notify(body=_words(notice), title=title) else "refused"
+
+
+def _words(notice: dict[str, Any]) -> str:
+    """A notice for people: why, and at the end what the night came to; unknown is called so."""
+    lines = [str(notice["detail"] or notice["reason"])]
+    if "turns" in notice:
+        tokens, cost = notice["tokens"], notice["cost_usd"]
+        used = "tokens unknown" if tokens is None else f"{tokens:,.0f} tokens"
+        price = "cost unknown" if cost is None else usd(cost)
+        turns = f"{plural(notice['turns'], 'turn')}, {notice['failures']} failed, {duration(notice['seconds'])}"
+        lines.append(f"{turns} · {used} · {price}")
+    return "\n".join(lines)
 
 
 def _apprise(address: str) -> Any:

@@ -136,6 +136,9 @@ class _Loop(Generic[S, O]):
                         raise
                     decision = ending
                 end = yield from self._finish(decision)
+                self.notifier.close()
+                for line in self.notifier.problems():
+                    yield from self._tell(Notice(line))
             finally:
                 self.store.close()
                 self.notifier.close()
@@ -204,6 +207,8 @@ class _Loop(Generic[S, O]):
             self.active.renew()
             self.state, wrong = self.store.load(self.state)
             yield from map(Notice, wrong)
+            for line in self.notifier.problems():
+                yield from self._tell(Notice(line))
             plan = self.store.read_plan()
             self.state, decision = self.policy.begin(self.state, plan, self._moment())
             if decision.verdict is Verdict.CONTINUE and not decision.wait:

@@ -88,6 +88,22 @@ def test_an_address_that_fails_fails_no_loop_and_keeps_its_secret(setup: Setup) 
     done = setup.run(*setup.words(1), "--notify", "http://127.0.0.1:9/secret-path", "--notify", "exit 3")
     assert done.returncode == setup.ends
     assert "secret-path" not in done.stdout + done.stderr + setup.told()
+    assert "a notice (ended) could not be sent to http://127.0.0.1/...: URLError" in done.stderr
+    assert "could not be sent to the command exit: exit status 3" in done.stderr
+
+
+def test_apprise_tells_whom_it_knows_and_keeps_their_secrets(setup: Setup, hook: tuple[str, type[_Hook]]) -> None:
+    url, handler = hook
+    works = url.replace("http://", "json://user:secret-word@")
+    fails = "json://user:secret-word@127.0.0.1:9/secret-path"
+    done = setup.run(*setup.words(2), RALPH_BRIDGE_NOTIFY=f"{works}\n{fails}\n")
+    assert done.returncode == setup.ends
+    (message,) = handler.got
+    assert message["title"] == "project: ended"
+    assert "2 turns, 0 failed, " in message["message"]
+    assert message["message"].endswith(" · 30 tokens · $0.50")
+    assert "a notice (ended) could not be sent to json://127.0.0.1/...: refused" in done.stderr
+    assert "secret" not in done.stdout + done.stderr + setup.told()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:apprise")
