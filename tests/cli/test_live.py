@@ -12,10 +12,31 @@ from tests.setups.loops import KINDS, Loops, made
 from tests.terminal import ENTER, ESCAPE, INTERRUPT, UP, Terminal
 
 if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    Start = Callable[[Loops], subprocess.Popen[str]]
 
 _OTHERS = [kind for kind in KINDS if kind != "bmalph"]
 WORK = "echo new > new.txt; git add -A; git -c user.name=t -c user.email=t@example.org commit -qm work"
+
+
+@pytest.fixture
+def started() -> Iterator[Start]:
+    """Start a loop whose agent is held in its last turn; loops that are left at the end of the test are ended."""
+    loops: list[subprocess.Popen[str]] = []
+
+    def start(each: Loops) -> subprocess.Popen[str]:
+        loops.append(each.loop())
+        each.wait_until_up()
+        return loops[-1]
+
+    yield start
+    for loop in loops:
+        if loop.returncode is None:
+            loop.terminate()
+            loop.communicate(timeout=60)
 
 
 def _watch(loops: Loops, *words: str, size: tuple[int, int] = (24, 80), **env: str) -> Terminal:
@@ -23,11 +44,10 @@ def _watch(loops: Loops, *words: str, size: tuple[int, int] = (24, 80), **env: s
 
 
 @pytest.mark.parametrize("kind", ["bmalph", *(pytest.param(kind, marks=pytest.mark.slow) for kind in _OTHERS)])
-def test_turns_text_log_and_diff_of_every_setup(kind: str, tmp_path: Path) -> None:
+def test_turns_text_log_and_diff_of_every_setup(kind: str, tmp_path: Path, started: Start) -> None:
     loops = made(kind, tmp_path)
     loops.runs(f"say 'The first turn.'; {WORK}", loops.held)
-    loop = loops.loop()
-    loops.wait_until_up()
+    loop = started(loops)
     with _watch(loops) as terminal:
         turns = (r"\n 1 +\d\d:\d\d:\d\d .* success", r"\n 2 .* running", r"at work · turn 2 for")
         totals = (f"project · {kind}", "1 turn", "unknown tokens")
@@ -44,11 +64,10 @@ def test_turns_text_log_and_diff_of_every_setup(kind: str, tmp_path: Path) -> No
     assert b"the loop has ended: turn" in terminal.raw or b"the loop has ended: loop" in terminal.raw
 
 
-def test_a_size_of_any_kind_and_ctrl_c(tmp_path: Path) -> None:
+def test_a_size_of_any_kind_and_ctrl_c(tmp_path: Path, started: Start) -> None:
     loops = made("plain", tmp_path)
     loops.runs(loops.held)
-    loop = loops.loop()
-    loops.wait_until_up()
+    loop = started(loops)
     with _watch(loops) as terminal:
         terminal.until("First words", r"1 .* running")
         for rows, columns in ((10, 30), (40, 160), (24, 80)):
@@ -64,11 +83,10 @@ def test_a_size_of_any_kind_and_ctrl_c(tmp_path: Path) -> None:
     assert loop.returncode == 0
 
 
-def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(tmp_path: Path) -> None:
+def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(tmp_path: Path, started: Start) -> None:
     loops = made("plain", tmp_path)
     loops.runs(loops.held)
-    loop = loops.loop()
-    loops.wait_until_up()
+    loop = started(loops)
     with _watch(loops, NO_COLOR="1") as terminal:
         terminal.until("First words", r"1 .* running")
         cells = [cell for line in terminal.screen.buffer.values() for cell in line.values()]
@@ -82,15 +100,14 @@ def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(tmp_path
     loop.communicate(timeout=60)
 
 
-def test_all_loops_of_this_machine(tmp_path: Path) -> None:
+def test_all_loops_of_this_machine(tmp_path: Path, started: Start) -> None:
     state = {"XDG_STATE_HOME": str(tmp_path / "state")}
     two = [made(kind, tmp_path / kind) for kind in ("plain", "wiggum")]
     running = []
     for loops in two:
         loops.more = state
         loops.runs(loops.held)
-        running.append(loops.loop())
-        loops.wait_until_up()
+        running.append(started(loops))
     records = sorted((tmp_path / "state" / "ralph-bridge" / "loops").iterdir())
     assert len(records) == 2
     lines = two[0].run("watch", "--all", "--once").stdout.splitlines()
