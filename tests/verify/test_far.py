@@ -48,6 +48,7 @@ SOUND = {
     "setsid and stdbuf": 'setsid -w stdbuf -oL agent -p "$p"',
     "JSON": 'agent --request "$(jq -n --arg p "$p" \'{prompt: $p}\')"',
     "base64": 'agent --b64 "$(printf %s "$p" | base64 | tr -d "\\n")"',
+    "a script in base64": 'ssh box "echo $(printf ": %0300d; agent -p %s" 0 "$q" | base64 | tr -d "\\n") | base64 -d | bash"',
     "quoted": 'agent --shell "agent -p $q"',
 }
 BROKEN = {
@@ -74,6 +75,7 @@ def _write(folder: Path, built: str) -> Path:
 def test_what_can_be_had_back_has_arrived(what: str, tmp_path: Path) -> None:
     ran = verify(_write(tmp_path, SOUND[what]), ARRIVAL)
     assert [finding.message for finding in ran.alarms] == []
+    assert ran.unknown == {}
 
 
 @pytest.mark.parametrize("what", BROKEN)

@@ -61,6 +61,8 @@ _PLAIN = frozenset(
         *_LOCAL,
     )
 )
+_LONGEST = 100
+"""Characters of a program's name; what is longer is base64 or the like, and may be no file's name."""
 
 _RECORD = r"""#!@BASH@
 shopt -u expand_aliases
@@ -137,7 +139,7 @@ class Places(NamedTuple):
             for name in (*_SHELLS, *REPLACED):
                 os.link(self.outside / ".stand-in", self.far / name)
         for word in re.findall(r"(?<![\w./+-])[A-Za-z][\w.+-]*", " ".join(argv)):
-            if word not in _PLAIN and not (self.far / word).exists():
+            if word not in _PLAIN and len(word) <= _LONGEST and not (self.far / word).exists():
                 os.link(self.control / "program", self.far / word)
 
     def _write(self, path: Path, text: str) -> None:
