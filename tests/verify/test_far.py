@@ -48,7 +48,9 @@ SOUND = {
     "setsid and stdbuf": 'setsid -w stdbuf -oL agent -p "$p"',
     "JSON": 'agent --request "$(jq -n --arg p "$p" \'{prompt: $p}\')"',
     "base64": 'agent --b64 "$(printf %s "$p" | base64 | tr -d "\\n")"',
-    "a script in base64": 'ssh box "echo $(printf ": %0300d; agent -p %s" 0 "$q" | base64 | tr -d "\\n") | base64 -d | bash"',
+    "a script in base64": (
+        'ssh box "echo $(printf ": %0300d; agent -p %s" 0 "$q" | base64 | tr -d "\\n") | base64 -d | bash"'
+    ),
     "quoted": 'agent --shell "agent -p $q"',
 }
 BROKEN = {
