@@ -216,7 +216,7 @@ def kind_of(
         ConfigurationError: there is no such folder or setup, or there are several setups.
     """
     folder = _folder(project)
-    return folder, _kind(folder, setup, _Asked(driver=script, settings=dict(settings or {})))[0]
+    return folder, _kind(folder, setup, _asked({"driver": script, "settings": settings or {}}))[0]
 
 
 # -- which kind, and with what -----------------------------------------------------------------------

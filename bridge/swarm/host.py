@@ -20,6 +20,7 @@ from bridge.loop.caps import Caps, Spent
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
 from bridge.loop.plan import with_ticks
+from bridge.loops import LoopOptions
 from bridge.process.table import identify
 from bridge.resources import os_text
 from bridge.swarm import record as records
@@ -711,11 +712,7 @@ def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
     Raises:
         ConfigurationError: one that `Loop.open` doesn't take, or that a swarm sets itself.
     """
-    from inspect import signature
-
-    from bridge.loops import Loop
-
-    known = {*signature(Loop.open).parameters} - {"project", "task", "words", "setup"}
+    known = {*LoopOptions.__annotations__} - {"task", "words"}
     for name in options:
         if name not in known:
             raise ConfigurationError(
