@@ -82,7 +82,7 @@ def lost_value(words: Sequence[str], fuller: Sequence[str], value: str) -> str |
     """The option that has `value` in `fuller`, and in `words` nothing, or an empty word, in the place of it."""
     for at in range(1, len(fuller)):
         option = fuller[at - 1]
-        if value not in fuller[at] or is_option(fuller[at]) or not is_option(option):
+        if value not in fuller[at] or _WITH_VALUE.fullmatch(fuller[at]) or not is_option(option):
             continue
         for place, word in enumerate(words):
             following = words[place + 1] if place + 1 < len(words) else ""

@@ -7,7 +7,10 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LABEL = re.compile(r"\W*(?:assistant|agent|claude|codex|cursor|opencode|amp|cline)\W*", re.IGNORECASE)
 """Who speaks: what stands in front of a text."""
@@ -36,7 +39,7 @@ class Recording(NamedTuple):
 
     texts: what the assistant said, in order. tools: names of the tools that it used. never: words that stand
     only in the prompt, in thoughts and in the output of tools. session: the id, None where there is none.
-    today: whether the CLI still prints this shape.
+    today: whether the CLI still prints this shape. asks: the word that asks for it, where several can be had.
     """
 
     name: str
@@ -47,11 +50,24 @@ class Recording(NamedTuple):
     tools: tuple[str, ...]
     never: tuple[str, ...]
     session: str | None
+    asks: tuple[str, ...] = ()
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether it is one document, printed when all is done."""
+        return self.asks == ("json",)
 
     def saying(self, text: str) -> list[int]:
         """Numbers of the lines that carry this text: others than the summary at the end, if there are."""
         carry = [number for number, line in enumerate(self.lines) if quoted(text) in line]
         return [number for number in carry if b'"result"' not in self.lines[number]] or carry
+
+    @property
+    def bad_lines(self) -> tuple[bytes, ...]:
+        """Lines as a CLI leaves them that was ended: half of an event that would carry a text, and `BAD_LINES`."""
+        event = self.lines[self.saying(self.texts[-1])[0]]
+        at = event.find(quoted(self.texts[-1]))
+        return (*((event[: at + 3].rstrip() + b"\n",) if at > 0 else ()), *BAD_LINES)
 
     def upto_last_text(self) -> Recording:
         """It, ended behind the last text."""
@@ -73,10 +89,21 @@ def recordings() -> dict[str, Recording]:
     return found
 
 
-def recordings_of(cli: str) -> list[Recording]:
-    """Those of the CLI with this name or path, today's shape first; none when it isn't known."""
+def streamed() -> list[Recording]:
+    """Those that are printed event by event."""
+    return [recording for recording in recordings().values() if not recording.at_the_end]
+
+
+def recordings_of(cli: str, line: Iterable[str] | None = None) -> list[Recording]:
+    """Those of the CLI with this name or path, today's shape first; none when it isn't known.
+
+    line: the command line; then none but those that it asks for.
+    """
     base = os.path.basename(cli)
     mine = [r for r in recordings().values() if base in r.clis]
+    if line is not None:
+        words = {word.rpartition("=")[2].strip("'\"") for argument in line for word in argument.split()}
+        mine = [r for r in mine if not r.asks or words.intersection(r.asks)]
     return sorted(mine, key=lambda r: (not r.today, r.name))
 
 

@@ -140,7 +140,8 @@ def response_survives(subject: Subject) -> Iterator[Problem]:
     if not _reads_json(probe):
         return  # each line is text
     middle = len(recording.lines) // 2
-    lines = (BAD_LINES[0], *recording.lines[:middle], *BAD_LINES, *recording.lines[middle:])
+    bad = recording.bad_lines
+    lines = (BAD_LINES[0], *recording.lines[:middle], *bad, *recording.lines[middle:])
     answer = probe.extract(b"".join(lines), "bad lines.log")
     verdict = compare(answer.stdout, recording)
     if answer.trouble or verdict.missing or verdict.broken:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.harms import WRONG_DISPLAY
 from bridge.verify.model import INFO, WARNING
-from bridge.verify.recordings import Comparison, Recording, compare, recordings, recordings_of
+from bridge.verify.probe import Build
+from bridge.verify.recordings import Comparison, Recording, compare, recordings_of, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 from bridge.verify.shapes import LEARNED, kind, learned_compared, lines_of, reads
 
@@ -69,8 +70,9 @@ def _filter(subject: Subject) -> tuple[DriverProbe, Filter] | None:
 
 def _expected(probe: DriverProbe) -> list[Recording]:
     """What its CLI prints in live mode, today's shape first; empty for a CLI that isn't known."""
-    found = recordings_of(known.cli[0] if (known := probe.known()) is not None else probe.cli())
-    if found and found[0].name.startswith("claude"):
+    live = probe.live(Build())
+    found = recordings_of(probe.program(), probe.line(Build()) if live is None else live.received.line)
+    if any(recording.name == "claude" for recording in found):
         # Whether there are partial messages is up to the command.
         partial = _PARTIAL in probe.live_argv()
         found = [r for r in found if (r.name == "claude") is partial]
@@ -109,12 +111,12 @@ def filter_shows_text(subject: Subject) -> Iterator[Problem]:
 
 def _fitting(program: Filter) -> list[tuple[Recording, Comparison]]:
     """For a CLI that isn't known: recordings of others of which it shows every text."""
-    verdicts = [(recording, _run(program, recording)) for recording in recordings().values()]
+    verdicts = [(recording, _run(program, recording)) for recording in streamed()]
     return [(recording, verdict) for recording, verdict in verdicts if verdict.shows]
 
 
 def _nothing_fits(program: Filter) -> Iterator[Problem]:
-    verdicts = [_run(program, recording) for recording in recordings().values()]
+    verdicts = [_run(program, recording) for recording in streamed()]
     if any(verdict.broken and not verdict.missing for verdict in verdicts):
         yield Problem("the text is shown with its line breaks changed")
         return
@@ -219,7 +221,7 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
 
 
 def _fails_on_all(program: Filter) -> bool:
-    lines = [line for recording in recordings().values() for line in recording.lines]
+    lines = [line for recording in streamed() for line in recording.lines]
     lines += [line for _, line in lines_of(reads(program.program), "rb")]
     before = program.errors
     return not b"".join(program.stream(lines)).strip() and program.errors - before > 0.8 * len(lines)
@@ -239,7 +241,7 @@ def filter_by_line(subject: Subject) -> Iterator[Problem]:
     if words := program.host_words & {"input", "inputs", "halt", "halt_error"}:
         yield Problem(f"it uses {', '.join(sorted(words))}")
         return
-    for recording in _expected(probe) or list(recordings().values()):
+    for recording in _expected(probe) or streamed():
         if _run(program, recording).missing:
             whole = b"[" + b",".join(line.strip() for line in recording.lines) + b"]"
             if compare(program.apply(whole).decode(errors="replace"), recording).shows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks.driver_command import CONTEXT, prompt_text
 from bridge.verify.harms import WRONG_COMMAND, WRONG_PROMPT
-from bridge.verify.model import WARNING
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import Build
 from bridge.verify.probe.driver import Received
 from bridge.verify.probe.hosts import HUGE, huge_prompt, on_windows, windows_machines, with_stdin
@@ -89,7 +89,7 @@ def windows(subject: Subject) -> Iterator[Problem]:
     to find its CLI or name it, and to build a command with it; all of a command line may have 32,767 characters, so
     a prompt belongs into its file.
 
-    Warning: a prompt that is too long for that is in the command.
+    Info: a prompt that is too long for that is in the command.
 
     Bad:  if [[ "${OS:-}" == "Windows_NT" ]]; then CLAUDE_CMD_ARGS=("my-cli.cmd"); fi
     Good: if [[ "${OS:-}" == "Windows_NT" ]]; then CLAUDE_CMD_ARGS=("my-cli.cmd" "-p" "Read and follow $1"); fi
@@ -112,7 +112,7 @@ def windows(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             f"on Windows, the command line of a long prompt has {longest} characters",
             expected=f"no more than {_LONGEST_LINE}",
-            severity=WARNING,
+            severity=INFO,
         )
 
 

@@ -13,7 +13,7 @@ from bridge.verify.command_line import beyond, is_option
 from bridge.verify.harms import CHANGES_THE_LOOP, WRONG_COMMAND, WRONG_DISPLAY
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import Build, DriverProbe
-from bridge.verify.recordings import compare, recordings
+from bridge.verify.recordings import compare, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _reads_as_claude(probe: DriverProbe) -> bool:
         return False
     return any(
         compare(b"".join(program.stream(recording.lines)).decode(errors="replace"), recording).shows
-        for recording in recordings().values()
+        for recording in streamed()
         if recording.name.startswith(("claude", "cursor"))
     )
 

@@ -11,8 +11,9 @@ from bridge.verify.harms import FRAGILE, WRONG_SESSION
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import SESSION, Build
 from bridge.verify.probe.driver import OTHER_SESSIONS
-from bridge.verify.recordings import Recording, recordings, recordings_of
+from bridge.verify.recordings import Recording, recordings_of, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
+from bridge.verify.shapes import Shape, event, kind, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,8 +95,10 @@ def session_is_gated(subject: Subject) -> Iterator[Problem]:
     session = probe.session() or SESSION
     resumed = beyond(probe.line(Build(session=session, resume="true")) or [], base)
     for resume in ("false", "no"):  # not set, it counts as true
-        argv = probe.line(Build(session=session, resume=resume)) or []
-        passed = [a for a in beyond(argv, base) if session in a or a in resumed]
+        case = Build(session=session, resume=resume)
+        passed = [a for a in beyond(probe.line(case) or [], base) if session in a or a in resumed]
+        if not passed and probe.received(case).count(session):
+            passed = [session]
         if passed:
             yield Problem(f"with CLAUDE_USE_CONTINUE {resume}, the command has {said(' '.join(passed))}")
             return
@@ -153,7 +156,7 @@ _OTHER_IDS = (
 
 
 def _own_recordings(probe: DriverProbe) -> list[Recording]:
-    return recordings_of(known.cli[0] if (known := probe.known()) is not None else probe.cli())
+    return recordings_of(probe.program())
 
 
 def _extracted(probe: DriverProbe, recording: Recording) -> HookResult:
@@ -174,8 +177,8 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
     probe = subject.driver
     if not probe.own(EXTRACT):
         return
-    mine = _own_recordings(probe)
-    answers = [(r, _extracted(probe, r)) for r in mine or recordings().values() if r.session]
+    mine = [recording for recording in _own_recordings(probe) if recording.session]
+    answers = [(r, _extracted(probe, r)) for r in mine or streamed() if r.session]
     for recording, answer in answers:
         if answer.trouble:
             return
@@ -187,7 +190,7 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
         if mine and answer.text.strip() != recording.session:
             what = said(answer.text) if answer.text else "nothing"
             # Not every driver knows the shapes of older versions, and the generic step comes next.
-            older = not recording.today and not answer.text
+            older = (not recording.today or recording.at_the_end) and not answer.text
             yield Problem(
                 f"on the output of {recording.name} it prints {what}",
                 expected=recording.session or "",
@@ -199,7 +202,7 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
             yield from _extracted_from_others(probe, recording)
             return
     if not mine:
-        yield from _no_id_of_any_recording([answer.text for _, answer in answers])
+        yield from _of_an_unknown(probe, [answer.text for _, answer in answers])
 
 
 def _no_id_of_any_recording(found: list[str]) -> Iterator[Problem]:
@@ -207,6 +210,55 @@ def _no_id_of_any_recording(found: list[str]) -> Iterator[Problem]:
     if not _is_id(wrong):
         raise CannotTell("no recorded output gives its id", "where the session id is found")
     yield Problem(f"no recorded output gives its id: {said(wrong)}", severity=WARNING)
+
+
+def _of_an_unknown(probe: DriverProbe, found: list[str]) -> Iterator[Problem]:
+    learned = _learned(probe)
+    if learned is None:
+        yield from _no_id_of_any_recording(found)
+    elif any(condition.how == "is" for condition in learned[0].conditions):
+        yield from _lost_in_garbage(probe, learned[1], learned[2])
+
+
+def _ids_of_texts(probe: DriverProbe) -> bytes:
+    """What is said, in events that its filter picks by their kind, with ids of their own wherever they may be."""
+    program = probe.filter()
+    learned = None if _own_recordings(probe) or program is None or isinstance(program, str) else probe.learned()
+    if learned is None or isinstance(program, str) or program is None:
+        return b""
+    said_in = [shape for shape in reads(program.program) if kind(shape) == "says"]
+    if not all(any(condition.how == "is" for condition in shape.conditions) for shape in said_in):
+        return b""  # all that is printed may be one document
+    ids = b'"id":"msg_0d15ea5e","uuid":"0d15ea5e-0000-4000-8000-000000000003"'
+    return b"".join(re.sub(rb"\{(?!\})", b"{" + ids + b",", line) for line in learned.lines)
+
+
+def _learned(probe: DriverProbe) -> tuple[Shape, bytes, str] | None:
+    """The shape of the events in which the hook looks for the id, one with an id, and that; tried on the hook."""
+    shapes = probe.picked(EXTRACT)
+    for form in (f"{{}}{SESSION[2:]}", "ses_{}b7d4c559a41ffeVR5bw0BfWza", f"T-{{}}{SESSION[2:]}"):
+        ids = [form.format(f"{number:02}") for number in range(len(shapes))]
+        lines = [(shape, event(shape, id_), id_) for shape, id_ in zip(shapes, ids, strict=True)]
+        made = [(shape, line, id_) for shape, line, id_ in lines if line is not None]
+        log = probe.scratch.file("learned.log", b"".join(line for _, line, _ in made))
+        found = probe.call(EXTRACT, log).text.strip() if made else ""
+        for shape, line, id_ in made:
+            if id_ == found:
+                return shape, line, id_
+    return None
+
+
+def _lost_in_garbage(probe: DriverProbe, line: bytes, session: str) -> Iterator[Problem]:
+    begin = b'{"type":"rb.begin"}\n'
+    for before, what in (
+        (begin, "events of other kinds"),
+        (_GARBAGE.replace(b"\xff\xfe\n", b""), "lines that are no JSON"),
+    ):
+        found = probe.call(EXTRACT, probe.scratch.file("disturbed.log", before + line + begin))
+        if not found.trouble and found.text.strip() != session:
+            printed = said(found.text) if found.text else "nothing"
+            yield Problem(f"with {what} before it, it prints {printed}", expected=session)
+            return
 
 
 def _is_id(text: str) -> bool:
@@ -241,6 +293,7 @@ def extraction_finds_nothing(subject: Subject) -> Iterator[Problem]:
     if not probe.own(EXTRACT):
         return
     cases = {
+        "texts with ids of their own": _ids_of_texts(probe),
         "an empty output": b"",
         "an output that is not JSON": _GARBAGE,
         "events without an id": b'{"type":"text","part":{"text":"hello"}}\n{"type":"result","ok":true}\n',
@@ -271,7 +324,7 @@ def recovery(subject: Subject) -> Iterator[Problem]:
     if probe.truth("driver_supports_sessions") is not True or probe.session() is None:
         return
     for recording in _own_recordings(probe):
-        if not recording.today or not recording.session:
+        if not recording.today or not recording.session or recording.at_the_end:
             continue
         log = probe.scratch.file(f"{recording.name}.log", b"".join(recording.lines))
         found = recover(_Hooks(probe), log).session_id

@@ -113,10 +113,11 @@ def _is_passed(word: str, argv: list[str] | None) -> bool:
 
 def _tools(probe: DriverProbe, tools: str) -> list[str] | None:
     """What a command has because of this allowlist, and what its far end can have back of that."""
-    line, base = probe.line(Build(tools=tools)), probe.line(Build())
-    if line is None or base is None:
+    case = Build(tools=tools)
+    if probe.line(case) is None or probe.line(Build()) is None:
         return None
-    more = beyond(line, base)
+    given, base = probe.received(case), probe.received(Build())
+    more = beyond((*given.direct, *given.beside), (*base.direct, *base.beside))
     return [*more, *decoded(more)]
 
 

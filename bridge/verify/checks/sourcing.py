@@ -29,8 +29,9 @@ _CHANGES = {
     "ulimit": "changes the limits of the loop",
     "local": "is an error outside of functions",
 }
-_STRICT = re.compile(r"(?:-[eu]*o (?:pipefail|errexit|nounset)\b ?|-[eu]+ ?)+")
-"""What the loop of agents itself has on."""
+_STRICT = re.compile(r"(?:-[eEu]*o (?:pipefail|errexit|nounset|errtrace)\b ?|-[eEu]+ ?)+")
+"""What the loop of agents itself has on; ``-E`` does nothing where there is no trap."""
+_ON = re.compile(r"(?:set -o (?:errexit|nounset|pipefail|errtrace)(?:, )?)+")
 _PRINTS = frozenset(["echo", "printf"])
 _QUIET_WORDS = """
     : true false [[ [ test (( declare typeset export readonly unset source . eval return read mapfile
@@ -278,7 +279,7 @@ def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
     Good: driver_name() ( set -u; echo "my-platform" )   # or no options at all
     """
     for _, gone, new in _moved(subject, "options"):
-        if subject.kind == "agent" and re.fullmatch(r"(?:set -o (?:errexit|nounset|pipefail)(?:, )?)+", new):
+        if subject.kind == "agent" and _ON.fullmatch(new):
             continue  # the loop of agents has these on
         yield Problem(
             f"sourcing it changes the shell's options: now {new or '(none)'}, before {gone or '(none)'}",

@@ -14,7 +14,7 @@ from bridge.shell import script
 from bridge.verify.budget import Budget
 from bridge.verify.probe import AgentProbe, Build, DriverProbe
 from bridge.verify.probe.scratch import PROMPT_FILE
-from bridge.verify.recordings import recordings
+from bridge.verify.recordings import streamed
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def _filter(observer: _Observer, show: Filter | str) -> None:
     if isinstance(show, str):
         observer.note(hook, (), {"filter": lines(show)})
         return
-    for recording in recordings().values():
+    for recording in streamed():
         for number, line in enumerate(recording.lines, 1):
             shown = show.apply(line).decode("utf-8", "surrogateescape")
             observer.note(hook, (("event", f"line {number} of {recording.name}"),), {"shown": lines(shown)})
@@ -327,7 +327,7 @@ def _filter(observer: _Observer, show: Filter | str) -> None:
 
 def _on_recordings(observer: _Observer, hook: str, *, fed: bool = False, text: str = "") -> None:
     """A hook on what each CLI prints, by its path or `fed` with it; damaged as well where it understands it."""
-    for recording in recordings().values():
+    for recording in streamed():
         for state, damage in _DAMAGE.items():
             data = b"".join(damage(recording.lines))
             log = observer.probe.scratch.file("project/output.log", data)

@@ -15,16 +15,8 @@ from bridge.process.ask import TOO_LONG
 from bridge.process.processes import end_session, members
 from bridge.process.table import resting
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
-from bridge.verify.recordings import (
-    BAD_LINES,
-    Comparison,
-    Recording,
-    compare,
-    family,
-    plain,
-    recordings,
-    recordings_of,
-)
+from bridge.verify.probe.far import REPLACED
+from bridge.verify.recordings import Comparison, Recording, compare, family, plain, recordings_of, streamed
 from bridge.verify.shapes import AS_IT_IS, LEARNED, learn, learned_compared, lines_of, matches, shapes_in
 
 if TYPE_CHECKING:
@@ -61,6 +53,7 @@ class InvokeRun(NamedTuple):
 
     started: whether the CLI was run. status: of the hook, None when it had to be ended. early: whether the CLI's
     first line came through while the CLI was still at work. argv, folder: its arguments and working folder.
+    far: where the CLI only starts another program, as ssh does: the command line of that.
     """
 
     started: bool
@@ -71,6 +64,7 @@ class InvokeRun(NamedTuple):
     early: bool
     argv: tuple[str, ...] = ()
     folder: str = ""
+    far: tuple[str, ...] = ()
 
 
 class DisplayRun(NamedTuple):
@@ -141,6 +135,32 @@ class AgentProbe(Probe):
             self.scratch.add_cli(value.split()[0])
         return value if isinstance(value, str) or value is None else " ".join(value)
 
+    @once
+    def program(self) -> str:
+        """The program that prints the events: AGENT_CLI, or the one that it starts somewhere else."""
+        cli = self.cli() or ""
+        if os.path.basename(cli) in REPLACED and self.has("agent_invoke"):
+            with contextlib.suppress(ProbeFailed):
+                words = (*self.invocation().far, *self.invocation().argv)
+                return next((word for word in words if recordings_of(word)), cli)
+        return cli
+
+    def line(self) -> list[str] | None:
+        """The command line of that program; None when it can't be told."""
+        with contextlib.suppress(ProbeFailed):
+            run = self.invocation()
+            if run.started:
+                return [*run.far] or [self.cli() or "", *run.argv]
+        return None
+
+    @once
+    def recorded(self) -> list[Recording]:
+        """What its CLI prints when it is called as agent_invoke does; nothing where that isn't known."""
+        line = self.line()
+        if line is not None and not any("json" in word for word in line):
+            return []  # as plain text
+        return recordings_of(self.program(), line)
+
     # -- agent_invoke --------------------------------------------------------------------------------
 
     @once
@@ -199,13 +219,18 @@ class AgentProbe(Probe):
         argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
         words = tuple(a.decode(errors="replace") for a in argv if a)
         folder = (control / "cwd").read_text().rstrip("\n") if (control / "cwd").exists() else ""
-        return InvokeRun(
-            True, self._way_of_the_prompt(argv), status, bytes(out) + rest, errors, early, words, folder
-        )
+        stdin = (control / "stdin").read_bytes()
+        way, far = self._way_of_the_prompt(argv, stdin), list[str]()
+        if way and os.path.basename(self.cli() or "") in REPLACED:
+            line = [self.cli() or "", *(os.fsdecode(word) for word in argv[:-1])]
+            if given := self.far_end(line, [word for word in line if PROMPT.strip() not in word], stdin):
+                far = given[0][:-1]
+                way = self._way_of_the_prompt([os.fsencode(word) for word in far], os.fsencode(given[0][-1]))
+        return InvokeRun(True, way, status, bytes(out) + rest, errors, early, words, folder, tuple(far))
 
-    def _way_of_the_prompt(self, argv: list[bytes]) -> str:
+    def _way_of_the_prompt(self, argv: list[bytes], stdin: bytes) -> str:
         text = PROMPT.encode().rstrip(b"\n")
-        if (self.scratch.control / "stdin").read_bytes().rstrip(b"\n") == text:
+        if stdin.rstrip(b"\n") == text:
             return "stdin"
         if any(text in argument for argument in argv):
             return "argument"
@@ -309,7 +334,7 @@ class AgentProbe(Probe):
         if not self.has("agent_extract_response"):
             return None
         best: Extraction | None = None
-        for recording in recordings_of(self.cli() or "") or self._fitting() or self._any():
+        for recording in self.recorded() or self._fitting() or self._any():
             found = self._extract(recording)
             if found.comparison.shows and not found.comparison.leaked and not found.comparison.extra:
                 return found
@@ -318,12 +343,12 @@ class AgentProbe(Probe):
         return best
 
     def _any(self) -> list[Recording]:
-        return list(recordings().values()) if self.gives_anything() else []
+        return streamed() if self.gives_anything() else []
 
     def _fitting(self) -> list[Recording]:
         """For a CLI that isn't known: recordings with events that both filters read; at last, what was learned."""
         learned, (response, display) = self.learned(), self.shapes()
-        fitting = [each for each in recordings().values() if matches(each, response) and matches(each, display)]
+        fitting = [each for each in streamed() if matches(each, response) and matches(each, display)]
         return fitting + ([learned] if learned is not None else [])
 
     @once
@@ -341,14 +366,6 @@ class AgentProbe(Probe):
             plain = [AS_IT_IS] if (AS_IT_IS, tried[-1][1]) in given else []
             found.append(read or plain or [shape for shape, _ in given])
         return found[0], found[1]
-
-    def picked(self, hook: str) -> tuple[Shape, ...]:
-        """The shapes that a hook speaks of, with all functions that it names."""
-        bodies, found = self.functions(), [hook]
-        for name in found:
-            words = set(re.findall(r"[\w.:-]+", bodies.get(name, "")))
-            found += [other for other in bodies if other in words and other not in found]
-        return shapes_in(bodies.get(name, "") for name in found)
 
     @once
     def makes_events(self) -> bool:
@@ -372,9 +389,7 @@ class AgentProbe(Probe):
         found = self.extraction()
         if found is None or self.knows_cli() or not found.comparison.shows:
             return None
-        of_the_kind = [
-            r for r in recordings().values() if len(r.lines) < 12 and family(r) == family(found.recording)
-        ]
+        of_the_kind = [r for r in streamed() if len(r.lines) < 12 and family(r) == family(found.recording)]
         learned = self.learned()
         for other in (*of_the_kind, *([learned] if learned is not None else [])):
             more = self._extract(other) if other is not found.recording else found
@@ -385,19 +400,20 @@ class AgentProbe(Probe):
     @once
     def gives_anything(self) -> bool:
         """Whether agent_extract_response gives anything at all of what was recorded."""
-        said = dict.fromkeys(each.lines[each.saying(each.texts[0])[-1]] for each in recordings().values())
-        return bool(self.extract(b"".join(said), "said.log").stdout.strip())
+        said = dict.fromkeys(each.lines[each.saying(each.texts[0])[-1]] for each in streamed())
+        at_the_end = b"[" + b",".join(line.strip() for line in said) + b"]\n"
+        return bool(self.extract(b"".join((*said, at_the_end)), "said.log").stdout.strip())
 
     def knows_cli(self) -> bool:
         """Whether there are recordings of its CLI."""
-        return bool(recordings_of(self.cli() or ""))
+        return bool(self.recorded())
 
     def recording(self) -> Recording | None:
         """The output that its functions understand: what extraction found, else what its CLI prints today."""
         found = self.extraction()
         if found is not None and (found.comparison.shows or found.comparison.missing != found.recording.texts):
             return found.recording
-        known = recordings_of(self.cli() or "")
+        known = self.recorded()
         return known[0] if known else None
 
     # -- agent_format_display ------------------------------------------------------------------------
@@ -454,4 +470,5 @@ class AgentProbe(Probe):
     @once
     def display_disturbed(self) -> DisplayRun | None:
         """The same with bad lines in the middle."""
-        return self._display(self.recording(), BAD_LINES)
+        recording = self.recording()
+        return self._display(recording, recording.bad_lines if recording is not None else ())

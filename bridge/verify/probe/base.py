@@ -29,6 +29,7 @@ from bridge.verify.budget import strain
 from bridge.verify.probe.installed import help_of
 from bridge.verify.probe.scratch import FileChange, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
+from bridge.verify.shapes import shapes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from bridge.shell import Reply
     from bridge.shell.values import Value
     from bridge.verify.budget import Budget
+    from bridge.verify.shapes import Shape
 
 DEADLINE = 5.0
 """Seconds for one call. A sound hook takes milliseconds; only a script that hangs ever pays for it."""
@@ -252,6 +254,14 @@ class Probe:
         values = (self.shell.get(name) for name in names)
         return [*self.functions().values(), *(f"'{value}'" for value in values if isinstance(value, str))]
 
+    def picked(self, hook: str) -> tuple[Shape, ...]:
+        """The shapes that a hook speaks of, with all functions that it names."""
+        bodies, found = self.functions(), [hook]
+        for name in found:
+            words = set(re.findall(r"[\w.:-]+", bodies.get(name, "")))
+            found += [other for other in bodies if other in words and other not in found]
+        return shapes_in(bodies.get(name, "") for name in found)
+
     def has(self, hook: str) -> bool:
         """Whether there is such a function: the script's, or the host's default."""
         return hook in self.functions()
@@ -375,12 +385,18 @@ class Probe:
         with contextlib.suppress(HookError):
             self.shell.call("eval", code)
 
-    def run(self, argv: Sequence[str], calls: int = 1, environment: Mapping[str, str] | None = None) -> Ran:
+    def run(
+        self,
+        argv: Sequence[str],
+        calls: int = 1,
+        environment: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> Ran:
         """Run a program in the project with the scripted CLI on PATH, for as long as so many calls may take."""
         self.limit()
         began = time.monotonic()
         env = self.scratch.environment() if environment is None else environment
-        ran = ask(argv, cwd=self.scratch.project, env=env, patience=self.patience_for(calls))
+        ran = ask(argv, cwd=self.scratch.project, env=env, stdin=stdin, patience=self.patience_for(calls))
         if ran.status == TOO_LONG:
             self.cut("it")
         else:
@@ -406,6 +422,20 @@ class Probe:
         with open(log, errors="replace") as file:
             reached = file.read().split("\0")[:-1]
         return StrictRun("loaded" in reached, tuple(reached[1:]), ran.status, ran.err)
+
+    def far_end(
+        self, argv: Sequence[str], words: Sequence[str], stdin: bytes = b""
+    ) -> tuple[list[str], list[str]] | None:
+        """Run a command with stand-ins for all that it starts: arguments and stdin of the last, its environment.
+
+        words: of commands of this kind; programs that they name have a stand-in as well.
+        """
+        places = self.scratch.places
+        places.for_command(words)
+        environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
+        environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
+        self.run(places.shielded(argv, environment["PATH"]), environment=environment, stdin=stdin)
+        return places.take()
 
     # -- what was seen -------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.contract import driver_contract
@@ -12,6 +13,7 @@ from bridge.shell.protocol import quote
 from bridge.verify.probe.base import DEADLINE, HookResult, Probe, once
 from bridge.verify.probe.far import WRAPPERS, decoded
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
+from bridge.verify.recordings import recordings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -276,7 +278,7 @@ CLAUDE_CMD_ARGS=()
     def _follow(self, case: Build, argv: list[str]) -> Received:
         direct, known, environment = argv, False, list[str]()
         if os.path.basename(argv[0]) in WRAPPERS:
-            given = self._far_end(argv)
+            given = self.far_end(argv, [*self._words_of_the_command(), self.cli()])
             if given:
                 direct, environment, known = given[0], given[1], True
             elif case != Build() and self.received(Build()).known:
@@ -294,20 +296,22 @@ CLAUDE_CMD_ARGS=()
             return None
         return path.read_bytes()[: 1 << 20].decode("utf-8", "surrogateescape")
 
-    def _far_end(self, argv: list[str]) -> tuple[list[str], list[str]] | None:
-        """Run a command with stand-ins for all that it starts: arguments and stdin of the last, its environment."""
-        places = self.scratch.places
-        places.for_command([*self._words_of_the_command(), self.cli()])
-        environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
-        environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
-        self.run(places.shielded(argv, environment["PATH"]), environment=environment)
-        return places.take()
-
     @once
     def _words_of_the_command(self) -> list[str]:
         built = self.build_again(Build(), "CLAUDE_CMD_ARGS=()\n")
         text = FILES[PROMPT_FILE].rstrip("\n")
         return [value for value in built.value or [] if text not in value or len(value) > len(text) + 2]
+
+    @once
+    def program(self) -> str:
+        """The CLI that prints the events: the matrix', the one asked for, or the one that a wrapper starts."""
+        if (known := self.known()) is not None:
+            return known.cli[0]
+        words = [self.cli()]
+        for before, word in pairwise(["", *(self.line(Build()) or [])]):
+            if not before.startswith("--") or before == "--":  # else it may be what another CLI is asked for
+                words += [word] * (os.path.basename(word) != "agent")
+        return next((word for word in words if recordings_of(word)), self.cli())
 
     @once
     def session(self) -> str | None:

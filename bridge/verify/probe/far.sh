@@ -42,9 +42,12 @@ bare() {
 }
 
 container() {
-    local variables=() entry='' image=$1
-    shift
+    local variables=() entry='' image=$1 open=$2
+    shift 2
     while [ $# -gt 0 ]; do
+        case $1 in
+            --interactive | -i | -[dtPqT]i* | -i[dtPqT]*) open=yes ;;
+        esac
         case $1 in
             -e | --env) variables+=("$2"); shift 2 ;;
             --env=*) variables+=("${1#*=}"); shift ;;
@@ -70,6 +73,7 @@ container() {
     if [ $# -eq 0 ]; then exit 0; fi
     local name=$1
     shift
+    if [ -z "$open" ]; then exec </dev/null; fi
     bare
     for each in ${given[@]+"${given[@]}"}; do
         if [ "${each%%=*}" != PATH ]; then export "${each?}"; fi
@@ -99,7 +103,10 @@ me=${0##*/}
 case $me in
     ssh | autossh | mosh)
         options :-B:-b:-c:-D:-E:-e:-F:-I:-i:-J:-L:-l:-m:-M:-O:-o:-p:-Q:-R:-S:-W:-w: "$@"
-        set -- ${rest[@]+"${rest[@]}"}
+        while [ $# -gt ${#rest[@]} ]; do # -n, also among others: nothing goes there on stdin
+            case $1 in -[46AaCfGgKkMNnqsTtVvXxYy]*) case $1 in *[nf]*) exec </dev/null ;; esac ;; esac
+            shift
+        done
         if [ $# -lt 2 ]; then exit 0; fi
         shift
         if [ "$1" = -- ]; then shift; fi
@@ -144,16 +151,22 @@ case $me in
         done
         start "$@" ;;
     docker | podman | nerdctl | docker-compose)
+        open=''
+        case "$me ${1-}" in docker-compose* | *' compose') open=yes ;; esac
         while [ $# -gt 0 ]; do
             case $1 in
-                run) shift; container image "$@" ;;
-                exec) shift; container container "$@" ;;
+                run) shift; container image "$open" "$@" ;;
+                exec) shift; container container "$open" "$@" ;;
                 -c | -H | -l | -f | -p | --context | --host | --log-level | --config | --file | --project-name) shift 2 || shift ;;
                 -* | compose | container) shift ;;
                 *) exit 0 ;;
             esac
         done ;;
     kubectl | devcontainer | oc | mise | nix | direnv | limactl | vagrant)
+        case "$me ${1-}" in
+            'kubectl exec' | 'oc exec' | 'kubectl run' | 'oc run')
+                case "${*%% -- *} " in *' -i '* | *' -it '* | *' -ti '* | *' --stdin'*) ;; *) exec </dev/null ;; esac ;;
+        esac
         while [ $# -gt 0 ] && [ "$1" != -- ] && [ "$1" != -c ] && [ "$1" != --command ]; do shift; done
         if [ $# -gt 0 ]; then shift; fi
         start "$@" ;;

@@ -85,6 +85,9 @@ def event(shape: Shape, text: str, *more: Condition) -> bytes | None:
     """An event of that shape that holds this text, as a line; None where there can't be one."""
     if shape == AS_IT_IS:
         return f"{text}\n".encode()
+    if shape.text[0].startswith("["):  # one of all events, as a reader has them that takes them into one array
+        inner = (each._replace(place=each.place[1:]) for each in shape.conditions if each.place[1:])
+        return event(Shape(shape.text[1:], tuple(inner)), text, *more) if shape.text[1:] else None
     made: dict[str, Any] = {}
     for condition in (*more, *shape.conditions):
         if condition.how == "is" and not _put(made, condition.place, condition.value) and condition not in more:
@@ -169,7 +172,7 @@ def misnamed(one: Sequence[Shape], other: Sequence[Shape]) -> tuple[str, str] | 
     spoken = ([shape for shape in shapes if kind(shape) in ("says", "ends")] for shapes in (one, other))
     for mine, theirs in product(*spoken):
         (places, values), (other_places, other_values) = _asked(mine), _asked(theirs)
-        if not places or len(mine.text) != len(theirs.text):
+        if not (places or len(mine.text) > 1) or len(mine.text) != len(theirs.text):
             continue
         texts = [pair for pair in zip(mine.text, theirs.text, strict=True) if pair[0] != pair[1]]
         if (places, values) == (other_places, other_values) and len(texts) == 1:
@@ -189,6 +192,8 @@ def _asked(shape: Shape) -> tuple[list[str], list[str]]:
 
 def _slip(one: str, other: str) -> bool:
     """Whether two names are so much alike that one must be meant for the other: no stage of the same thing."""
+    if one.endswith(f".{other}") or other.endswith(f".{one}"):
+        return True
     words = _tokens(one) ^ _tokens(other)
     return not words <= _STAGES and difflib.SequenceMatcher(None, one, other).ratio() >= 0.75
 

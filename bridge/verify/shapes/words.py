@@ -57,7 +57,58 @@ def _patterns(quoted: list[str]) -> Iterator[Shape]:
         yield from _dictionaries(text)
 
 
+_PARSED = re.compile(
+    r"(?:\b(?:my|let|const|var)\s+)?[$]?(\w+)\s*=\s*(?:eval\s*\{\s*)?[^;\n=]*?(?:json\.loads?|JSON\.parse|decode(?:_json)?)\s*\("
+)
+_NAMED = re.compile(
+    r"(?:\b(?:my|let|const|var)\s+)?[$]?(\w+)\s*(?::?=(?!=)|\bof\b|\bin\b|\()\s*[@(%{ ]*[$]?(?P<root>\w+)(?P<chain>"
+    r"(?:(?:->)?\{\w+\}|(?:->)?\[\d*\]|\??\.(?!get\b)\w+(?!\w*\()|(?:\?\.)?\[[\"']\w+[\"']\]|\.get\([\"']\w+[\"'][^()]*\))+)"
+)
+_TYPES = ("HASH", "ARRAY", "string", "object", "function", "number", "boolean", "undefined")
+_STEP = re.compile(
+    r"(?:->)?\{(\w+)\}|(?:->)?\[\d*\]|\??\.get\([\"'](\w+)[\"'][^()]*\)|(?:\?\.)?\[[\"'](\w+)[\"']\]|\??\.(\w+)"
+)
+
+
+def _programs(program: str) -> Iterator[Shape]:
+    """What a program in Python, JavaScript or Perl takes out of what it has parsed as JSON.
+
+    A condition holds from where it is asked for on, until the same place is asked for another value.
+    """
+    places: dict[str, tuple[str, ...]] = dict.fromkeys(_PARSED.findall(program), ())
+    if not places:
+        return
+    for _ in range(3):  # a name may be given before what it comes from is known
+        for match in _NAMED.finditer(program):
+            name, root = match[1], match["root"]
+            if root in places and name != root and name not in ("print", "if", "elsif", "and", "or", "not", "len"):
+                loop = re.match(
+                    r".*(?:\bof|\bin|\()\s*[@(%{ ]*[$]?\w*$", match[0][: match.start("root") - match.start()]
+                )
+                step = ("[]",) if loop and "=" not in match[0].split(root)[0] else ()
+                places.setdefault(name, (*places[root], *_steps(match["chain"]), *step))
+    names = "|".join(sorted(map(re.escape, places), key=len, reverse=True))
+    used = re.compile(
+        rf"(?<![\w.>])[$]?(?P<root>{names})\b(?P<chain>(?:{_STEP.pattern})*)(?P<call>\()?"
+        r"(?:[^\n;]{0,12}?\s*(?P<how>[!=]==?|\beq\b|\bne\b|\bin\b)\s*[(\[]?\s*[\"'](?P<value>[\w./-]+)[\"'])?"
+    )
+    asked: dict[tuple[str, ...], str] = {}
+    for match in used.finditer(program):
+        steps = _steps(match["chain"] or "")
+        place = (*places[match["root"]], *(steps[:-1] if match["call"] else steps))
+        if match["value"] is not None:
+            if place and match["value"] not in _TYPES:
+                asked[place] = match["value"]
+        elif place and place not in asked:
+            yield Shape(place, tuple(Condition(each, "is", value) for each, value in asked.items()))
+
+
+def _steps(chain: str) -> tuple[str, ...]:
+    return tuple(next(filter(None, match.groups()), "[]") for match in _STEP.finditer(chain))
+
+
 def _dictionaries(program: str) -> Iterator[Shape]:
+    yield from _programs(program)
     equal = [(_keys(chain), value) for chain, value in _EQUAL.findall(program)]
     places = dict.fromkeys(_keys(chain) for chain in _CHAIN.findall(program))
     asked = {place for place, _ in equal}

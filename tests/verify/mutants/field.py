@@ -633,10 +633,10 @@ AGENTS = [
     ),
     M("calls log while loading", "pi-env", ': "${PI_MODEL:=sonnet}"', 'log "pi agent loaded"', ("RB012", "RB052")),
     M(
-        "pipefail for everybody",
+        "allexport for everybody",
         "sedded",
         'AGENT_ARGS="--auto --ndjson"',
-        'AGENT_ARGS="--auto --ndjson"\nset -o pipefail',
+        'AGENT_ARGS="--auto --ndjson"\nset -o allexport',
         ("RB053",),
     ),
 ]

@@ -19,7 +19,7 @@ MUTANTS = [
     M("prints a banner on stderr", "amp", "", 'echo "amp agent loaded" >&2', ("RB052",)),
     M("strict mode", PLATFORM, "#!/usr/bin/env bash", "#!/usr/bin/env bash\nset -euo pipefail", ("RB053",)),
     M("extglob stays on", MINIMAL, "", "shopt -s extglob nullglob", ("RB053",)),
-    M("nounset in an agent", "codex", "", "set -u", ("RB053",)),
+    M("noglob in an agent", "codex", "", "set -f", ("RB053",)),
     M("changes the folder", CODEX, "", 'cd "${TMPDIR:-/tmp}"', ("RB054",)),
     M("an EXIT trap", PLATFORM, "", "trap 'rm -f /tmp/x' EXIT", ("RB055",)),
     M("an INT trap in an agent", "amp", "", "trap 'echo interrupted' TERM", ("RB055",)),
