@@ -12,7 +12,8 @@ class Case(NamedTuple):
     """A function in the place of the skeleton's own. code: the check that finds it.
 
     line: of the function in which the problem stands, counted from 1. message: of the problem, where it matters.
-    first: the first line of the script. allowlist: the driver says that it knows one.
+    first: the first line of the script. allowlist: the driver says that it knows one. about: what the
+    problem is about.
     """
 
     code: str
@@ -22,6 +23,7 @@ class Case(NamedTuple):
     message: str = ""
     first: str = ""
     allowlist: bool = False
+    about: str = ""
 
     @property
     def hook(self) -> str:
@@ -292,6 +294,7 @@ def _plain(body: str, *, test: str = _TEST) -> str:
 
 
 LEFT_ALONE = {
+    "another name was meant": Case("RB020", _plain('    CMD_ARGS=("$2")\n'), line=4, about="CMD_ARGS"),
     "what was in the array is used": Case(
         "RB024", _build('    CLAUDE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}" "--prompt" "$1")\n')
     ),
