@@ -169,7 +169,8 @@ def _consume(
     # Reports hold nothing but valid text; the terminal's own encoding may hold less.
     stdout = io.TextIOWrapper(sys.stdout.buffer, "utf-8", newline="", write_through=True)
     files = [io.StringIO() for _ in reports]
-    consumers = [FORMATS[kind].make(stdout, ReportOptions(Style(sys.stdout).on, strict, quiet))]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    consumers = [FORMATS[kind].make(stdout, ReportOptions(Style(sys.stdout).on, strict, quiet, width))]
     consumers += [
         FORMATS[k].make(file, ReportOptions(strict=strict)) for (k, _), file in zip(reports, files, strict=True)
     ]

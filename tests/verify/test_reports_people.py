@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bridge.verify.model import CheckOutcome, Finding, Severity
-from bridge.verify.reports.base import ReportOptions, printable, shown
+from bridge.verify.reports.base import ReportOptions, printable, shown, wrapped
 from bridge.wording import plural
 from tests.machine import cases
 from tests.verify.runs import RUN, render, runs
@@ -153,3 +154,29 @@ def test_infos_are_counted_as_notes() -> None:
     info: Any = Finding("RB050", Severity.INFO, "good to know", Path("a.sh"))
     script = RUN[2]._replace(results=(RUN[2].results[0]._replace(outcome=CheckOutcome.FAILED, findings=(info,)),))
     assert render("text", [script]).endswith("1 script meets the contract: 0 errors, 0 warnings, 1 note\n")
+
+
+WORDS = st.lists(st.text("ab:", min_size=0, max_size=12), min_size=1, max_size=20)
+
+
+@given(WORDS, st.integers(20, 60))
+def test_lines_are_cut_between_words_and_nowhere_else(words: list[str], width: int) -> None:
+    line = " ".join(words)
+    cut = wrapped(line, width).split("\n")
+    assert " ".join([cut[0], *(part.removeprefix(" " * 8) for part in cut[1:])]) == line
+    assert all(len(part) <= width or " " not in part.strip() for part in cut)
+    assert wrapped(line, 0) == line
+
+
+def test_colours_take_no_columns() -> None:
+    red = "\x1b[31mred\x1b[0m"
+    assert wrapped(f"12345 {red} {red}", 13) == f"12345 {red} {red}"
+    assert wrapped(f"12345 {red} {red}", 12) == f"12345 {red}\n        {red}"
+
+
+def test_a_terminal_shows_whole_words_and_a_file_whole_lines() -> None:
+    whole = render("text", RUN)
+    narrow = render("text", RUN, ReportOptions(width=40))
+    assert max(map(len, whole.splitlines())) > 60
+    assert max(len(line) for line in narrow.splitlines() if " " in line.strip()) <= 40
+    assert narrow.split() == whole.split()

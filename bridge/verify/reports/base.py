@@ -33,11 +33,13 @@ class ReportOptions(NamedTuple):
     colour: with ANSI colours, where the format has any.
     strict: a warning fails a check, as an error does.
     quiet: text only: findings and nothing else.
+    width: text only: columns of the terminal, for lines that are cut between words; 0: they are left as they are.
     """
 
     colour: bool = False
     strict: bool = False
     quiet: bool = False
+    width: int = 0
 
 
 # Lone surrogates are bytes that were not UTF-8 (surrogateescape), or come from a JSON string.
@@ -91,6 +93,26 @@ def rows(finding: Finding) -> list[tuple[str, str]]:
     mend = [("mend", f"{finding.fix.title} (--fix --write does it)")] if finding.fix else []
     told = [("expected", finding.expected), *also, *(mend or [("next", finding.hint)])]
     return [row for row in told if row[1]]
+
+
+_ANSI = re.compile(r"\x1b\[[\d;]*m")
+
+
+def wrapped(line: str, width: int, indent: int = 8) -> str:
+    """A line for a terminal of so many columns, cut between words; a word that is too long has a line of its own.
+
+    >>> wrapped("drivers/my.sh: a word", 16, 4)
+    'drivers/my.sh: a\n    word'
+    """
+    words = line.split(" ")
+    text, column = words[0], len(_ANSI.sub("", words[0]))
+    for word in words[1:]:
+        length = len(_ANSI.sub("", word))
+        if 0 < width < column + 1 + length and column > indent and word:
+            text, column = f"{text}\n{' ' * indent}{word}", indent + length
+        else:
+            text, column = f"{text} {word}", column + 1 + length
+    return text
 
 
 def reached(coverage: Coverage) -> str:

@@ -16,6 +16,7 @@ from bridge.verify.reports.base import (
     shown,
     tally,
     unjudged_by_reason,
+    wrapped,
 )
 from bridge.wording import plural
 
@@ -54,20 +55,20 @@ class TextReport:
         self._count(script)
         where = printable(shown(script.path)).replace("\n", "\\n")
         if not self._options.quiet:
-            self._out.write(f"{self._style(where, 'bold')}: {_outcome(script)}\n")
+            self._line(f"{self._style(where, 'bold')}: {_outcome(script)}")
         for finding in script.findings:
             self._finding(where, finding)
         if script.mend is not None:
             self._mend(where, script.path, script.mend)
         if script.coverage is not None and not self._options.quiet:
-            self._out.write(f"{where}: {reached(script.coverage)} reached\n")
+            self._line(f"{where}: {reached(script.coverage)} reached")
             for name, text in missed(script.coverage):
-                self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
+                self._line(f"    {self._style(name, 'dim')}: {_indented(text)}")
         for said, results in unjudged_by_reason(script).items():
             few = len(results) <= FEW
             who = ", ".join(result.code for result in results) if few else f"{len(results)} checks"
             words, _, reason = said.partition(": ")
-            self._out.write(f"{where}: {who} {self._style(words, 'magenta')}: {_indented(reason)}\n")
+            self._line(f"{where}: {who} {self._style(words, 'magenta')}: {_indented(reason)}")
 
     def _count(self, script: ScriptFinished) -> None:
         if script.kind == "out-of-scope" and not script.findings:
@@ -80,11 +81,11 @@ class TextReport:
     def _finding(self, where: str, finding: Finding) -> None:
         place = f"{where}:{finding.line}" if finding.line else where
         word = self._style(finding.severity.value, _COLOURS[finding.severity], "bold")
-        self._out.write(f"{place}: {finding.code} {word}: {_indented(finding.message)}\n")
+        self._line(f"{place}: {finding.code} {word}: {_indented(finding.message)}")
         # Codes of scenarios (feature:line) bring a hint of their own.
         hinted = finding if finding.hint else finding._replace(hint=f"ralph-bridge explain {finding.code}")
         for name, text in [*([("in", finding.hook)] if finding.hook else []), *rows(hinted)]:
-            self._out.write(f"    {self._style(name, 'dim')}: {_indented(text)}\n")
+            self._line(f"    {self._style(name, 'dim')}: {_indented(text)}")
 
     def _mend(self, where: str, path: Path, mend: Mend) -> None:
         self._mended += len(mend.fixed)
@@ -93,20 +94,20 @@ class TextReport:
         if mend.written:
             for fixed in mend.fixed:
                 title = fixed.fix.title if fixed.fix else ""
-                self._out.write(f"{where}: {fixed.code} {self._style('mended', 'green')}: {printable(title)}\n")
+                self._line(f"{where}: {fixed.code} {self._style('mended', 'green')}: {printable(title)}")
             return
         for line in diff(path, mend):
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             self._out.write((self._style(line, colour) if colour else line) + "\n")
         if mend.refused:
-            self._out.write(f"{where}: {self._style('not mended', 'red', 'bold')}: {printable(mend.refused)}\n")
+            self._line(f"{where}: {self._style('not mended', 'red', 'bold')}: {printable(mend.refused)}")
 
     def _sum(self, run: RunFinished) -> None:
         words = [plural(run.errors, "error"), plural(run.warnings, "warning")]
         if run.infos:
             words.append(plural(run.infos, "note"))
         if run.unknown:
-            words.append(f"{run.unknown} not judged")
+            words.append(self._style(f"{run.unknown} not judged", "magenta"))
         scripts = plural(self._run, "script")
         if self._bad:
             who = scripts if self._bad == self._run else f"{self._bad} of {scripts}"
@@ -114,13 +115,18 @@ class TextReport:
             verdict = f"{who} {self._style(f'{violate} the contract', 'red')}"
         else:
             meet = self._style(f"{'meets' if self._run == 1 else 'meet'} the contract", "green")
-            verdict = f"{scripts} {meet}" if self._run else "nothing to verify"
+            so_far = " as far as it was judged" if run.unknown else ""
+            verdict = f"{scripts} {meet}{so_far}" if self._run else "nothing to verify"
         left_out = f" ({self._left_out} not run)" if self._left_out else ""
-        self._out.write(f"{verdict}: {', '.join(words)}{left_out}\n")
+        self._line(f"{verdict}: {', '.join(words)}{left_out}")
         if self._mended:
             done = "mended" if self._written else "can be mended: --fix --write does it"
             again = "; run it again for the rest" if self._left else ""
-            self._out.write(f"{plural(self._mended, 'finding')} {done}{again}\n")
+            self._line(f"{plural(self._mended, 'finding')} {done}{again}")
+
+    def _line(self, text: str) -> None:
+        for line in text.split("\n"):
+            self._out.write(wrapped(line, self._options.width) + "\n")
 
     def _style(self, text: str, *names: str) -> str:
         # By hand: only the command line may know click.
