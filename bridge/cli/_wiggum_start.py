@@ -101,14 +101,13 @@ def _request(given: dict[str, Any]) -> StartRequest:
 def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
     """Make everything ready for the Stop hook."""
     from bridge.git.work import WorkDetector
-    from bridge.loop.lock import one_loop
-    from bridge.setups.projects import other_folders
+    from bridge.setups.projects import project_lock
     from bridge.setups.wiggum.files import FILES, usable
     from bridge.setups.wiggum.start import prepare
 
     with usable():
         layout.folder.mkdir(parents=True, exist_ok=True)
-    with one_loop(layout.folder, layout.project, others=other_folders(layout.folder, layout.project)):
+    with project_lock(layout.folder, layout.project):
         prepared = prepare(layout, WorkDetector(layout.project, FILES), request, datetime.now(UTC))
     state = prepared.state
     for notice in prepared.notices:

@@ -15,13 +15,28 @@ from bridge.resources import os_text
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bridge.adapters.problems import AdapterProblem
     from bridge.adapters.registry import LoadedAdapter, Registry
     from bridge.adapters.results import Result
 
 _seconds = click.FloatRange(min=0, min_open=True)
+_ready_timeout = click.option(
+    "--ready-timeout",
+    type=_seconds,
+    default=30.0,
+    show_default=True,
+    help="Time limit for the first prompt, in seconds.",
+)
+_cwd = click.option(
+    "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="The program's working folder."
+)
+
+
+def _timeout(seconds: float) -> Callable[[Any], Any]:
+    text = "Time limit for each command, in seconds."
+    return click.option("--timeout", type=_seconds, default=seconds, show_default=True, help=text)
 
 
 @click.group()
@@ -229,16 +244,8 @@ def schema() -> None:
 )
 @click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file as well.")
 @click.option("--only", metavar="TEXT", help="Run only the tests with TEXT in their name (and the probe).")
-@click.option(
-    "--timeout", type=_seconds, default=15.0, show_default=True, help="Time limit for each command, in seconds."
-)
-@click.option(
-    "--ready-timeout",
-    type=_seconds,
-    default=30.0,
-    show_default=True,
-    help="Time limit for the first prompt, in seconds.",
-)
+@_timeout(15.0)
+@_ready_timeout
 @click.option("-v", "--verbose", is_flag=True, help="Also show tests that passed.")
 def test(
     files: Sequence[str],
@@ -319,19 +326,9 @@ def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
 @adapter.command("exec", short_help="Run commands in one session of an adapter.")
 @click.argument("name", metavar="ADAPTER")
 @click.argument("commands", nargs=-1, metavar="[COMMAND]...")
-@click.option(
-    "--timeout", type=_seconds, default=60.0, show_default=True, help="Time limit for each command, in seconds."
-)
-@click.option(
-    "--ready-timeout",
-    type=_seconds,
-    default=30.0,
-    show_default=True,
-    help="Time limit for the first prompt, in seconds.",
-)
-@click.option(
-    "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="The program's working folder."
-)
+@_timeout(60.0)
+@_ready_timeout
+@_cwd
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: float, cwd: str, as_json: bool) -> int:
     """Run the COMMANDs in one session of an adapter; without any, run all of stdin as one command.
@@ -374,9 +371,7 @@ def _document(result: Result) -> dict[str, object]:
 
 @adapter.command(short_help="Use an adapter's program by hand.")
 @click.argument("name", metavar="ADAPTER")
-@click.option(
-    "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="The program's working folder."
-)
+@_cwd
 def repl(name: str, cwd: str) -> int:
     """Use an adapter's program by hand, with its own line editor and history.
 

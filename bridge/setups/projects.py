@@ -12,6 +12,7 @@ from bridge.setups import SETUPS, detect, module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from bridge.loop.active import ActiveRun
@@ -27,10 +28,25 @@ def state_folders(project: Path) -> tuple[Path, ...]:
     return tuple(project / name for name in _FOLDERS)
 
 
-def other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
+def _other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
     """The same, without the loop's own."""
     own = os.path.realpath(folder)
     return tuple(each for each in state_folders(project) if os.path.realpath(each) != own)
+
+
+def project_lock(folder: Path, project: Path) -> AbstractContextManager[object]:
+    """Keep loops of all kinds out of a project while the block runs, as a loop would.
+
+    Args:
+        folder: of the state of the loop that it is about.
+        project: the project's folder.
+
+    Raises:
+        ProjectBusy: a loop is at work; says which.
+    """
+    from bridge.loop.lock import one_loop
+
+    return one_loop(folder, project, others=_other_folders(folder, project))
 
 
 def active_run(folder: Path, project: Path, tool: str) -> ActiveRun:
@@ -44,7 +60,7 @@ def active_run(folder: Path, project: Path, tool: str) -> ActiveRun:
     from bridge.loop.active import ActiveRun
 
     command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
-    return ActiveRun(folder, project, command=command, tool=tool, others=other_folders(folder, project))
+    return ActiveRun(folder, project, command=command, tool=tool, others=_other_folders(folder, project))
 
 
 def at_work(project: Path) -> int | None:

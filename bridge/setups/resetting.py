@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectBusy
-from bridge.loop.lock import one_loop
 from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.dot_ralph.signs import frankbria
 from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.projects import at_work, other_folders
+from bridge.setups.projects import at_work, project_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,9 +54,7 @@ def _bmalph(folder: Folder) -> list[str]:
     signals = small.read_exit_signals(folder)
     if not (found.is_open or corrupt or signals):
         return told
-    with ExitStack() as stack:
-        others = other_folders(folder.path, folder.project)
-        stack.enter_context(one_loop(folder.path, folder.project, others=others))
+    with project_lock(folder.path, folder.project):
         if found.is_open or corrupt:
             was = "could not be read" if corrupt else f"was OPEN ({found.reason or 'no reason given'})"
             controls.reset_circuit(folder, now)

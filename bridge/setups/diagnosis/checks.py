@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
 from bridge.git import ignore as ignoring
 from bridge.loop import runs
-from bridge.loop.lock import one_loop
 from bridge.process import leftovers, table
 from bridge.setups import unserved as others
 from bridge.setups.diagnosis import Case, Examined, Skipped, ask, failed, failed_with, passed, warned
-from bridge.setups.projects import at_work, other_folders
+from bridge.setups.projects import at_work, project_lock
 from bridge.wording import plural
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def end_orphans(case: Case, folder: Path) -> str:
     if not leftovers.marked(case.project) or not folder.is_dir() or at_work(case.project) is not None:
         return ""
     try:
-        with one_loop(folder, case.project, others=other_folders(folder, case.project)):
+        with project_lock(folder, case.project):
             groups = leftovers.end(case.project)
     except ProjectBusy:
         return ""

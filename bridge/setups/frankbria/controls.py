@@ -9,10 +9,9 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.lock import one_loop
 from bridge.setups.dot_ralph.controls import CONTROLS, Shown
 from bridge.setups.frankbria.backups import Backups
-from bridge.setups.projects import other_folders
+from bridge.setups.projects import project_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +39,7 @@ def act(action: str, words: Sequence[str], folder: Folder, now: float) -> Shown:
     if words:
         if not folder.path.is_dir():
             raise ConfigurationError(f"there is no {folder.shown} in {folder.project}")
-        with one_loop(folder.path, folder.project, others=other_folders(folder.path, folder.project)):
+        with project_lock(folder.path, folder.project):
             return Shown(backups.back_to(words[0]) + "\n")
     names = backups.names()
     if not names:

@@ -12,7 +12,7 @@ from bridge.process import table
 from bridge.records import read_object
 from bridge.setups.diagnosis import Examined, checks, failed, passed, warned
 from bridge.setups.dot_ralph.files import breaker, crash, sessions, small, status
-from bridge.setups.projects import at_work, other_folders
+from bridge.setups.projects import at_work, project_lock
 
 if TYPE_CHECKING:
     from bridge.setups.dot_ralph.doctor.case import FolderCase
@@ -102,7 +102,7 @@ def clear_leftovers(case: FolderCase[Any]) -> str:
     if not found or at_work(folder.project) is not None:
         return ""
     try:
-        with lock.one_loop(folder.path, folder.project, others=other_folders(folder.path, folder.project)):
+        with project_lock(folder.path, folder.project):
             crash.sort_out(folder, runs.read_run(folder.path), time.time())
     except ProjectBusy:
         return ""
