@@ -13,8 +13,8 @@ from bridge.cli._flow import Flow, Row, columns, cut, erase, flows, rows_to_writ
 from bridge.cli._terminal import Style
 from bridge.loop.events import IterationEnded, IterationStarted, OutputText, RunProgress, Waiting
 from bridge.loop.follow import said
-from bridge.setups.bmalph.policy import BmalphState
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
+from bridge.setups.dot_ralph.policy import FolderState
 from bridge.turn.progress import last_sentence
 from bridge.wording import duration, tame
 
@@ -195,7 +195,7 @@ class Bottom:
         now = self._clock()
         of = f"/{self._most}" if self._most else ""
         first = [f"iteration {self._iteration}{of}", duration(now - self._began)]
-        if isinstance(self._state, BmalphState):
+        if isinstance(self._state, FolderState):
             first.append(f"{self._state.calls.left(self._calls)} of {self._calls} calls left")
             first.append(f"breaker {self._state.breaker.state}")
         if self._plan is not None and self._plan.total:
