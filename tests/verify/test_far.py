@@ -37,6 +37,10 @@ SOUND = {
     "docker run of an image that is the agent": 'docker run --rm -e KEY -it some/agent -p "$p"',
     "docker exec of a shell": 'docker exec -i box bash -lc "agent -p $q"',
     "podman with an environment": 'podman run -e "PROMPT=$p" image agent --from-env',
+    "docker run with a prompt on stdin": "docker run --rm -i some/image agent -p -",
+    "docker compose with a prompt on stdin": "docker compose -f x.yml run --rm box agent -p -",
+    "kubectl with a prompt on stdin": "kubectl exec -i pod -- agent -p -",
+    "ssh with a prompt on stdin": "ssh -p 22 -oBatchMode=yes box agent -p -",
     "npx": 'npx -y @some/agent@latest -p "$p"',
     "npx with a package": 'npx --yes --package @some/agent agent -p "$p"',
     "uvx": 'uvx --from some-agent agent -p "$p"',
@@ -58,6 +62,11 @@ BROKEN = {
     "ssh with double quotes for the far side": 'ssh box "agent -p \\"$p\\""',
     "ssh without the prompt": "ssh box agent -p",
     "docker exec of a shell without quotes": 'docker exec box bash -c "agent -p $p"',
+    "docker run without -i": "docker run --rm some/image agent -p -",
+    "docker exec without -i": "docker exec box agent -p -",
+    "podman run without -i": "podman run --rm -v .:/w some/image agent -p -",
+    "kubectl without -i": "kubectl exec pod -- agent -p -",
+    "ssh -n": "ssh -nT box agent -p -",
     "docker run without the prompt": "docker run --rm some/image agent -p",
     "npx with half of the prompt": 'npx -y @some/agent -p "${p%%[[:space:]]*}"',
     "a shell that takes a word only": """bash -c 'agent -p $1' agent "$p\"""",
@@ -69,7 +78,10 @@ KNOWN = "agent"
 def _write(folder: Path, built: str) -> Path:
     path = folder / "far.sh"
     cli = built.split()[0] if built.split()[0] in ("ssh", "docker", "npx", "podman") else KNOWN
-    path.write_text(DRIVER.replace("CLI", cli).replace("BUILT", built))
+    text = DRIVER.replace("CLI", cli).replace("BUILT", built)
+    if built.endswith(" -"):
+        text = text.replace("CLAUDE_CMD_ARGS=", "CLAUDE_CMD_STDIN=$p\n    CLAUDE_CMD_ARGS=")
+    path.write_text(text)
     return path
 
 
