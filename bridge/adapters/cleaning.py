@@ -19,7 +19,7 @@ _ZSH_NO_LINE_END = re.compile(
 )
 """How zsh marks output without line end: it fills the line, and then goes back to its start."""
 _JLINE_BRACKET = re.compile(r"([)\]}])\x1b\[\d*A(?:\x1b\[\d*[CDG])?\r*(?:\r*\n)+(?:\x1b\[\d*C)?\x1b\[K\1")
-"""How JLine shows which bracket was closed: it goes to that earlier line and back, and draws the closing one again."""
+"""How JLine shows which bracket was closed: it goes to that earlier line and back, and draws the closing one."""
 
 
 def clean(adapter: AdapterFile, window: bytes, sent: str, *, exact: bool, prompt: str | None = None) -> str:
