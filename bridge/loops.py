@@ -6,11 +6,11 @@ import os
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES, Caps
-from bridge.loop.events import LoopEnded, Notice
+from bridge.loop.events import EventStream, LoopEnded, Notice
 from bridge.resources import os_text
 from bridge.setups.asked import (
     RunOptions,
@@ -23,7 +23,6 @@ from bridge.setups.asked import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from types import TracebackType
 
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Setup
@@ -83,7 +82,7 @@ _ONLY = {
 """Options that not every kind has, as on the command line."""
 
 
-class Loop:
+class Loop(EventStream[LoopEnded]):
     """A loop at work: iterate over its events; the last one is a `LoopEnded`.
 
     Whatever the kind of the project, there is an ``IterationStarted`` before each run of the tool, ``OutputText``
@@ -99,12 +98,12 @@ class Loop:
         ended: the last event, once it was there; else None.
     """
 
+    _last = LoopEnded
+
     def __init__(self, project: Path, setup: str, events: Generator[LoopEvent, None, None]) -> None:
         self.project = project
         self.setup = setup
-        self.ended: LoopEnded | None = None
-        self._events = events
-        self._first: LoopEvent | None = next(events)
+        self._begin(events)
 
     @classmethod
     def open(
@@ -157,30 +156,6 @@ class Loop:
         kind, found = _kind(folder, setup, asked)
         _check_options(kind, asked)
         return cls(folder, kind, _events(lambda tell: _open(kind, folder, found, asked, tell)))
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> LoopEvent:
-        event, self._first = self._first, None
-        if event is None:
-            event = next(self._events)
-        if isinstance(event, LoopEnded):
-            self.ended = event
-        return event
-
-    def close(self) -> None:
-        """End the loop now, with the tool and everything that it has started. May be repeated."""
-        self._first = None
-        self._events.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Loop {self.setup}, {self.project}{', ended' if self.ended else ''}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 from bridge.loop.turn_records import NO_TURNS, Totals
 from bridge.turn.tool import Event as LoopEvent
@@ -12,8 +12,10 @@ from bridge.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProg
 from bridge.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from datetime import datetime
     from pathlib import Path
+    from types import TracebackType
 
     from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
@@ -192,3 +194,45 @@ def interruption(error: BaseException) -> tuple[str, str]:
     if isinstance(error, GeneratorExit):
         return "interrupted", "closed"
     return "unexpected_exit", type(error).__name__
+
+
+E = TypeVar("E", bound=LoopEvent)
+
+
+class EventStream(Generic[E]):
+    """Something at work, as its events: iterate over them. The last one, of the kind `E`, is kept in `ended`.
+
+    Leaving early (:meth:`close`, the end of a ``with`` block, or dropping it) ends what is at work.
+    """
+
+    _last: ClassVar[type[LoopEvent]]
+
+    def _begin(self, events: Generator[LoopEvent, None, None]) -> None:
+        """Go on to the first event."""
+        self.ended: E | None = None
+        self._events = events
+        self._first: LoopEvent | None = next(events)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> LoopEvent:
+        event, self._first = self._first, None
+        if event is None:
+            event = next(self._events)
+        if isinstance(event, self._last):
+            self.ended = event  # type: ignore[assignment]
+        return event
+
+    def close(self) -> None:
+        """End now, with everything that was started. May be repeated."""
+        self._first = None
+        self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -11,13 +11,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.files import write_atomic
 from bridge.loop import runs
 from bridge.loop.caps import Caps, Spent
-from bridge.loop.events import LoopEvent, Notice, interruption
+from bridge.loop.events import EventStream, LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
 from bridge.loop.plan import with_ticks
 from bridge.loops import LoopOptions
@@ -35,7 +35,6 @@ from bridge.swarm.trees import LOCK, trees_folder
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
     from concurrent.futures import Executor
-    from types import TracebackType
 
     from bridge.swarm.project import SwarmProject
 
@@ -99,7 +98,7 @@ class SwarmEnded(LoopEvent):
         return self.record.all_merged and not self.landed
 
 
-class Swarm:
+class Swarm(EventStream[SwarmEnded]):
     """Many loops side by side: iterate over what happens; the last event is a `SwarmEnded`.
 
     Each task gets a work tree, a branch and a folder of state of its own, and runs the project's own loop there;
@@ -131,6 +130,8 @@ class Swarm:
         ConfigurationError: an option or a task that can't be used; no git repository.
         ProjectUnusable: git or the system refuses.
     """
+
+    _last = SwarmEnded
 
     def __init__(
         self,
@@ -246,25 +247,7 @@ class Swarm:
         """Take the lock and begin; what both ways to make one have in common."""
         self.folder = folder
         self.record = record
-        self.ended: SwarmEnded | None = None
-        self._events = _Host(project, folder, record, executor, retry, resumed=resumed).run()
-        self._first: LoopEvent | None = next(self._events)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> LoopEvent:
-        event, self._first = self._first, None
-        if event is None:
-            event = next(self._events)
-        if isinstance(event, SwarmEnded):
-            self.ended = event
-        return event
-
-    def close(self) -> None:
-        """End all workers in order, and save their work. May be repeated."""
-        self._first = None
-        self._events.close()
+        self._begin(_Host(project, folder, record, executor, retry, resumed=resumed).run())
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """The same as a generator, into which signals may be thrown."""
@@ -272,14 +255,6 @@ class Swarm:
         if first is not None:
             yield first
         yield from self._events
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Swarm {self.record.run}, {self.record.project}{', ended' if self.ended else ''}>"
