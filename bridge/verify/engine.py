@@ -209,7 +209,8 @@ def _mended(subject: Subject, run: _Verification, results: list[CheckResult]) ->
         return _results(_subject(path, without), checks, without)
 
     findings = [finding for result in results for finding in result.findings]
-    return offered(subject.path, subject.source, findings, again)
+    known = results if run.checks == checks else None
+    return offered(subject.path, subject.source, findings, again, known)
 
 
 def _coverage(path: Path, run: _Verification) -> Coverage:

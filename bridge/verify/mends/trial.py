@@ -42,7 +42,13 @@ def _verdict(results: Iterable[CheckResult]) -> _Verdict:
     return _Verdict(found, frozenset(result.code for result in kept if result.outcome is CheckOutcome.UNKNOWN))
 
 
-def offered(path: Path, source: bytes, findings: Sequence[Finding], again: Again) -> Mend | None:
+def offered(
+    path: Path,
+    source: bytes,
+    findings: Sequence[Finding],
+    again: Again,
+    known: Sequence[CheckResult] | None = None,
+) -> Mend | None:
     """The fixes of these findings that can be made together, and after which nothing is worse; None for none.
 
     Args:
@@ -50,6 +56,7 @@ def offered(path: Path, source: bytes, findings: Sequence[Finding], again: Again
         source: what it holds.
         findings: of one verification of it.
         again: verifies a script; all that it finds, consequences included.
+        known: what that gives for the script as it is, if somebody has done it already.
     """
     together: list[Fix] = []
     left = 0
@@ -62,6 +69,8 @@ def offered(path: Path, source: bytes, findings: Sequence[Finding], again: Again
         return None
 
     def verdict(fixes: Sequence[Fix]) -> _Verdict:
+        if known is not None and not fixes:
+            return _verdict(known)
         with _copy(path, applied(source, fixes)) as copy:
             return _verdict(again(copy))
 
