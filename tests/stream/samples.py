@@ -186,6 +186,22 @@ CLINE_OLD = [
     {"ts": 5, "type": "say", "say": "completion_result", "text": BLOCK},
 ]
 
+
+def gemini(kind: str, **fields: object) -> dict[str, object]:
+    return {"type": kind, "timestamp": "2026-11-22T07:19:23.158Z", **fields}
+
+
+GEMINI_EVENTS = [
+    gemini("init", session_id="g-1", model="gemini-2.5-flash"),
+    gemini("message", role="user", content=PROMPT),
+    gemini("message", role="assistant", content=WORK[:4], delta=True),
+    gemini("message", role="assistant", content=WORK[4:], delta=True),
+    gemini("tool_use", tool_name="read_file", tool_id="t-1", parameters={"path": "PROMPT.md"}),
+    gemini("tool_result", tool_id="t-1", status="success", output=PROMPT),
+    gemini("message", role="assistant", content=BLOCK, delta=True),
+    gemini("result", status="success", stats={"total_tokens": 30, "input_tokens": 20, "output_tokens": 10}),
+]
+
 # name: (family, session id, events); each says TEXT, ends well, and holds PROMPT where it must not count.
 FAMILIES: dict[str, tuple[str, str | None, list[bytes]]] = {
     "claude stream": ("claude", "c-1", lines(*CLAUDE_EVENTS)),
@@ -212,5 +228,6 @@ FAMILIES: dict[str, tuple[str, str | None, list[bytes]]] = {
     "copilot": ("copilot", "p-1", lines(*COPILOT_EVENTS)),
     "cursor": ("cursor", "u-1", lines(*CURSOR_EVENTS)),
     "cline": ("cline", None, lines(*CLINE_EVENTS)),
+    "gemini": ("gemini", "g-1", lines(*GEMINI_EVENTS)),
     "cline before agents": ("cline", None, lines(*CLINE_OLD)),
 }

@@ -33,6 +33,12 @@ def codex_failed(text: str) -> list[Any]:
     return [*samples.CODEX_EVENTS[:3], {"type": "turn.failed", "error": {"message": text}}]
 
 
+def gemini_failed(text: str) -> list[Any]:
+    message = f"[API Error: {text}]\nPlease wait and try again later."
+    result = samples.gemini("result", status="error", error={"type": "unknown", "message": message}, stats={})
+    return [*samples.GEMINI_EVENTS[:2], result]
+
+
 USED_UP = "usage_limit_reached"
 LOW_PRIORITY = (
     "You've hit your 5-hour limit \u00b7 resets 4:47pm (UTC) \u00b7 /low-priority to continue now \u00b7 "
@@ -73,6 +79,13 @@ CODEX_LIMIT = "You\u2019ve hit your usage limit. Upgrade to Pro (https://x.test/
         ("Working.\nYou've hit your session limit \u00b7 resets 1am (UTC)\n", "five_hour", "2026-11-21T01:00Z"),
         ("Error: 5-hour usage limit reached. Try again later.\n", "five_hour", None),
         ("Claude usage limit reached. Please try back at 5:30 PM.\n", "usage", None),
+        (gemini_failed("You have exhausted your daily quota on this model."), "usage", None),
+        (
+            gemini_failed("You have exhausted your capacity on this model. Your quota will reset after 3h12m5s."),
+            "usage",
+            "2026-11-20T17:12:05Z",
+        ),
+        (gemini_failed("Resource has been exhausted (e.g. check quota)."), "rate", None),
         (
             '{"type":"error","error":{"message":"Rate limit, retry after 30 seconds"}}',
             "rate",

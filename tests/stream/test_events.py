@@ -381,3 +381,32 @@ def test_an_answer_can_be_asked_for_while_it_grows() -> None:
     assert seen[-1] == samples.TEXT
     assert samples.WORK in seen
     assert reader.family == "codex"
+
+
+# gemini
+
+
+def test_gemini_one_object() -> None:
+    tokens = {"tokens": {"prompt": 20, "candidates": 10, "cached": 5}}
+    whole = {"session_id": "g-1", "response": samples.BLOCK, "stats": {"models": {"a": tokens, "b": tokens}}}
+    reader = Reader()
+    for line in json.dumps(whole, indent=2).encode().splitlines(keepends=True):
+        reader.feed(line)
+    answer = reader.answer()
+    assert (answer.family, answer.text, answer.session_id) == ("gemini", samples.BLOCK, "g-1")
+    usage = reader.details().usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (40, 20, 10)
+
+
+def test_gemini_fails_with_status_0_and_names_what_was_refused() -> None:
+    call = samples.gemini("tool_use", tool_name="run_shell_command", tool_id="t", parameters={"command": "ls"})
+    error = {"type": "policy_violation", "message": "denied by policy"}
+    refused = samples.gemini("tool_result", tool_id="t", status="error", error=error)
+    failure = samples.gemini("error", severity="error", message="The model returned an empty response")
+    reader = Reader()
+    for line in samples.lines(
+        samples.GEMINI_EVENTS[0], call, refused, failure, samples.gemini("result", status="error", stats={})
+    ):
+        reader.feed(line)
+    assert (reader.answer().is_error, reader.answer().error) == (True, "The model returned an empty response")
+    assert reader.details().denials == ("run_shell_command",)

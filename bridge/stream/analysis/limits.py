@@ -29,10 +29,10 @@ _USAGE = re.compile(
     r"\busage\b.{0,20}\blimit|\blimit\b.{0,20}\breached\b.*\b(?:try|resets?|until|upgrade)\b"
     r"|\b(?:hit|reached) your\b(?!\s+(?:context|output|token)).{0,40}\blimit"
     r"|\bexceeded your current quota\b|\binsufficient_quota\b|\bquota exceeded\b"
-    r"|\bout of (?:extra )?(?:usage|credits)\b",
+    r"|\bout of (?:extra )?(?:usage|credits)\b|\bexhausted your\b.{0,40}\b(?:quota|capacity)\b",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"\brate[\s_-]*limit|\btoo many requests\b", re.IGNORECASE)
+_RATE = re.compile(r"\brate[\s_-]*limit|\btoo many requests\b|\bresource(?: has been |_)exhausted\b", re.IGNORECASE)
 _STATUS = re.compile(r"\b429\b")
 _KINDS: tuple[tuple[LimitKind, re.Pattern[str]], ...] = (
     ("rate", _RATE),

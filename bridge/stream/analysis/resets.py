@@ -16,7 +16,7 @@ _CLOCK = re.compile(
     r"(?:\s*\((?P<zone>[A-Za-z_+/-]+(?:\d+)?)\)|\s+(?P<utc>UTC|GMT)\b)?",
     re.IGNORECASE,
 )
-_UNIT = r"(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b"
+_UNIT = r"(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![a-z])"
 _SPAN = re.compile(
     rf"(?:\bin|\bafter|\bwait)\s+(?:about\s+)?((?:\d+(?:\.\d+)?\s*{_UNIT}[\s,]*(?:and\s+)?)+)", re.IGNORECASE
 )

@@ -13,6 +13,7 @@ from bridge.stream.events.copilot import Copilot
 from bridge.stream.events.cursor import Cursor
 from bridge.stream.events.details import Details
 from bridge.stream.events.document import JSON, Document, OneObject, is_result, single
+from bridge.stream.events.gemini import Gemini
 from bridge.stream.events.opencode import OpenCode
 from bridge.stream.events.texts import NoTexts
 
@@ -26,6 +27,7 @@ FAMILIES: dict[str, type[Family]] = {
     "opencode": OpenCode,
     "cline": Cline,
     "copilot": Copilot,
+    "gemini": Gemini,
     "cursor": Cursor,  # before claude: it claims less
     "claude": Claude,
 }
