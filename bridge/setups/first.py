@@ -64,10 +64,8 @@ def _installed(case: FirstCase) -> list[str]:
 
 
 CHECKS: Mapping[str, DoctorCheck[FirstCase]] = {
-    "bash-available": DoctorCheck("bash available", checks.bash),
+    **checks.MACHINE,
     "git-repo": DoctorCheck("git repository with commits", _git, 60),
-    "jq-available": DoctorCheck("jq available", checks.jq),
-    "disk-space": DoctorCheck("disk space", checks.disk),
     "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
     "ralph-project": DoctorCheck("a project that the loop can run in", _way, 60),
 }

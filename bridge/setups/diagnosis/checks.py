@@ -12,12 +12,12 @@ from bridge.git import ignore as ignoring
 from bridge.loop import runs
 from bridge.process import leftovers, table
 from bridge.setups import unserved as others
-from bridge.setups.diagnosis import Case, Examined, Skipped, ask, failed, failed_with, passed, warned
+from bridge.setups.diagnosis import Case, DoctorCheck, Examined, Skipped, ask, failed, failed_with, passed, warned
 from bridge.setups.projects import at_work, project_lock
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
@@ -81,6 +81,14 @@ def disk(case: Case) -> Examined:
     if seen.f_files and not seen.f_favail:
         return failed("no inodes left", "delete files that nobody needs")
     return warned(room, "a long loop may need more") if free < _LITTLE_FREE else passed(room)
+
+
+MACHINE: Mapping[str, DoctorCheck[Case]] = {
+    "bash-available": DoctorCheck("bash available", bash),
+    "jq-available": DoctorCheck("jq available", jq),
+    "disk-space": DoctorCheck("disk space", disk),
+}
+"""What every setup asks of a machine, by stable ids."""
 
 
 def unserved(case: Case) -> Examined:

@@ -223,10 +223,8 @@ def _last(case: RalphCase) -> Examined:
 
 
 CHECKS: Mapping[str, DoctorCheck[RalphCase]] = {
-    "bash-available": DoctorCheck("bash available", checks.bash),
+    **checks.MACHINE,
     "git-repo": DoctorCheck("git repository", _repository),
-    "jq-available": DoctorCheck("jq available", checks.jq),
-    "disk-space": DoctorCheck("disk space", checks.disk),
     "ralph-project": DoctorCheck("a project that the loop can run in", _kind),
     "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
     "ralph-loop": DoctorCheck("the controller", _controller),

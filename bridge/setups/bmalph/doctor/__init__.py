@@ -37,10 +37,8 @@ CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
 }
 
 PLAIN_CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
-    "bash-available": CHECKS["bash-available"],
+    **checks.MACHINE,
     "git-repo": DoctorCheck("git repository with commits", plain.git, 60),
-    "jq-available": CHECKS["jq-available"],
-    "disk-space": CHECKS["disk-space"],
     "ralph-project": DoctorCheck("a project that the loop can run in", plain.kind),
     "unserved": CHECKS["unserved"],
     "ralphrc": CHECKS["ralphrc"],

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.doctor.case import FolderCase
 
 MACHINE: Mapping[str, DoctorCheck[FolderCase[Any]]] = {
-    "bash-available": DoctorCheck("bash available", checks.bash),
-    "jq-available": DoctorCheck("jq available", checks.jq),
-    "disk-space": DoctorCheck("disk space", checks.disk),
+    **checks.MACHINE,
     "folder-writable": DoctorCheck("the loop's folder can be written to", tree.writable, fix=tree.make_folders),
 }
 """What is looked at first."""
