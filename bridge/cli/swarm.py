@@ -429,6 +429,8 @@ def _lines(seen: dict[str, Any]) -> str:
             lines += [f"  branch  {name}" for name in filter(None, [each["branch"], *each["kept"]])]
         if each["unsaved"]:
             lines.append(f"  not saved: {each['unsaved']}; it is in {each['tree']}")
+        elif each["kept"] and not each["next"]:
+            lines += ["", f"{each['id']} is merged, and has left more on {', '.join(each['kept'])}"]
         if each["next"]:
             lines.append(f"  next    {each['next']}")
     if seen["landed"]:

@@ -28,7 +28,7 @@ from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import open_project, uncommitted
 from bridge.swarm.record import EventsTail, SwarmRecord, TaskRecord
 from bridge.swarm.saving import Saved
-from bridge.swarm.supervisor import Order, Result, ending, recover, supervise
+from bridge.swarm.supervisor import UNSEEN, Order, Result, begun, ending, recover, supervise
 from bridge.swarm.tasks import Task, check, from_plan
 from bridge.swarm.trees import LOCK, trees_folder
 
@@ -565,8 +565,12 @@ class _Host:
         if future.cancelled():
             yield from self._lost(task, "the executor cancelled it")
         elif (error := future.exception()) is not None:
-            self.broken = self.broken or isinstance(error, BrokenExecutor)
+            if isinstance(error, BrokenExecutor) and not self.broken:
+                self.broken = True
+                yield Notice(f"the executor takes no more tasks: {error or type(error).__name__}")
             yield from self._lost(task, f"the executor lost it: {error or type(error).__name__}")
+        elif future.result().reason in UNSEEN:
+            yield from self._lost(task, future.result().detail)
         else:
             yield from self._ended(task, future.result())
 
@@ -661,9 +665,10 @@ class _Host:
             self.write()
 
     def _drain(self) -> None:
-        for future in list(self.at_work):
-            if future.cancel():
-                task = self.at_work.pop(future)
+        for future, task in list(self.at_work.items()):
+            # Some engines call a task cancelled that runs: one that has begun ends by itself.
+            if not begun(self.folder / "tasks" / task.task.id, task.attempt) and future.cancel():
+                del self.at_work[future]
                 task.step, task.outcome, task.reason = "done", "interrupted", "stopped"
         while self.at_work or self.merging is not None:
             pending: set[Future[Any]] = {*self.at_work, *([self.merging[0]] if self.merging else [])}

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     from bridge.git.repository import Repository
 
+UNSEEN = ("begun twice", "busy")
+"""Reasons of a `Result` that says nothing of the attempt itself: another one has begun it."""
+
 _LOOK = 0.05
 _HOST = 1.0
 """Seconds between two looks whether the host lives."""
@@ -123,7 +126,9 @@ def supervise(order: Order) -> Result:
     """
     folder = Path(order.folder)
     try:
-        if not _first(folder / f"begun-{order.attempt}"):
+        if asked_to_stop(Path(order.run_folder)):
+            return Result("interrupted", "stopped", "it was asked to end before it began")
+        if not _first(_mark(folder, order.attempt)):
             return Result(
                 "lost", "begun twice", f"attempt {order.attempt} was begun before, and nobody saw its end"
             )
@@ -133,6 +138,15 @@ def supervise(order: Order) -> Result:
             return _attempt(order, held)
     except (BridgeError, OSError) as error:
         return Result("failed", type(error).__name__, str(error))
+
+
+def begun(folder: Path, attempt: int) -> bool:
+    """Whether somebody has begun an attempt; `folder` is the task's."""
+    return _mark(folder, attempt).exists()
+
+
+def _mark(folder: Path, attempt: int) -> Path:
+    return folder / f"begun-{attempt}"
 
 
 def _first(mark: Path) -> bool:

@@ -140,7 +140,37 @@ def test_a_worker_is_killed(project: Project) -> None:
 
 
 def workers(host: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    return [each for each in psutil.Process(host.pid).children() if "swarm.worker" in " ".join(each.cmdline())]
+    below = psutil.Process(host.pid).children(recursive=True)
+    return [each for each in below if "swarm.worker" in " ".join(each.cmdline())]
+
+
+def test_a_process_of_the_executor_is_killed(project: Project) -> None:
+    """Its worker ends the agent and saves; the agent was started once; what waited is told, and goes on later."""
+    project.plan(f"one: echo precious > one.txt; {HOLD}", "two: echo 2 > two.txt")
+    host = project.start("run", "-j", "1", "--executor", "concurrent.futures:ProcessPoolExecutor")
+    until(lambda: (project.notes / "holding").exists())
+    (worker,) = workers(host)
+    pool = worker.parent()
+    assert pool is not None
+    pool.kill()
+    assert host.wait(60) == 1
+    assert project.outcomes() == {"one": "lost", "two": None}
+    assert project.refs_hold("precious")
+    assert len(project.started()) == 1
+    assert "the executor takes no more tasks" in (project.notes / "err").read_text()
+    assert project.swarm("resume").returncode == 1
+    assert project.outcomes() == {"one": "lost", "two": "merged"}
+
+
+def test_watch_follows_to_the_end(project: Project) -> None:
+    project.plan(f"one: {HOLD}")
+    host = project.start("run")
+    until(lambda: (project.notes / "holding").exists())
+    watching = project.start("watch")
+    until(lambda: ": running" in (project.notes / "err").read_text())
+    assert project.swarm("stop", "--now").returncode == 0
+    assert (host.wait(60), watching.wait(60)) == (1, 0)
+    assert (project.notes / "out").read_text().count("interrupted") >= 4
 
 
 def test_an_agent_is_killed(project: Project) -> None:

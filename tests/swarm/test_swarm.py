@@ -312,3 +312,82 @@ def test_leaving_early_saves(project: Project, monkeypatch: pytest.MonkeyPatch) 
     assert project.processes() == [] or all("pytest" in each for each in project.processes())
     for name in project.env:
         monkeypatch.delenv(name, raising=False)
+
+
+def test_what_all_tasks_have_cost_ends_the_swarm(project: Project) -> None:
+    """Two turns of 3 dollars: the third task isn't begun, though no loop alone has reached the cap."""
+    told = (
+        '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"01a1f914",'
+        '"total_cost_usd":3,"usage":{"input_tokens":5,"output_tokens":7}}'
+    )
+    (project.notes / "cost").write_text(told + "\n")
+    cli = (project.path / "../bin/my-cli").resolve()
+    begin = cli.read_text().partition('echo "Done')[0].replace('echo "I begin with $task."', "")
+    cli.write_text(begin + 'cat "$NOTES/cost"\n')
+    project.plan(*(f"{name}: :" for name in ("one", "two", "three")))
+    done = project.swarm("run", "-j", "1", "--max-cost", "5")
+    assert done.returncode == 1
+    seen = project.seen()
+    assert [each["outcome"] for each in seen["tasks"]] == ["merged", "merged", None]
+    assert (seen["cost_usd"], seen["tokens"]) == (6, 24)
+    assert "$6.00 of at most $5.00 are spent" in done.stdout
+    more = project.swarm("resume", "--max-cost", "10")
+    assert more.returncode == 0, more.stderr
+    assert project.seen()["cost_usd"] == 9
+
+
+def test_the_second_start_of_an_attempt_is_refused(project: Project) -> None:
+    """A scheduler that thinks that a task was lost starts no second agent."""
+    from bridge.swarm.supervisor import Order, supervise
+
+    project.plan("one: echo 1 > one.txt")
+    assert project.swarm("run").returncode == 0
+    (path,) = (project.path / ".git/ralph-bridge/swarm").glob("*/tasks/*/order.json")
+    result = supervise(Order.from_json(json.loads(path.read_text())))
+    assert (result.verdict, result.reason) == ("lost", "begun twice")
+    assert len(project.started()) == 1
+
+
+def test_a_project_below_the_top_of_its_repository(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt")
+    inner = project.path / "inner"
+    inner.mkdir()
+    for name in (".ralph", ".gitignore"):
+        (project.path / name).rename(inner / name)
+    project.commit("moved")
+    done = project.swarm("run", "--project", "inner")
+    assert done.returncode == 0, done.stderr
+    (branch,) = project.git("branch", "--list", "--format=%(refname:short)", "ralph/swarm/*").splitlines()
+    assert project.git("show", f"{branch}:inner/one.txt") == "1"
+    assert "- [x] one" in project.git("show", f"{branch}:inner/.ralph/@fix_plan.md")
+
+
+def test_an_agent_that_commits_the_loops_own_files_gets_into_nobodys_way(project: Project) -> None:
+    project.write(".gitignore", "")
+    commit = "git add -A; git commit -qm done"
+    project.plan(f"one: echo 1 > one.txt; {commit}", f"two: echo 2 > two.txt; {commit}")
+    done = project.swarm("run")
+    assert done.returncode == 0, done.stdout
+    names = project.git("ls-tree", "-r", "--name-only", project.seen()["branch"]).splitlines()
+    assert {"one.txt", "two.txt"} < {*names}
+    assert not [name for name in names if "log" in name or "status" in name or "bridge" in name]
+
+
+def test_a_submodule_that_an_agent_works_in(project: Project, tmp_path: Path) -> None:
+    project.git("init", "-q", str(tmp_path / "library"))
+    (tmp_path / "library/a.txt").write_text("a\n")
+    for words in (["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@e", "commit", "-qm", "a"]):
+        project.git(*words, cwd=tmp_path / "library")
+    project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "library"), "lib")
+    project.plan(
+        "one: git -c protocol.file.allow=always submodule --quiet update --init; cd lib; echo precious > p.txt;"
+        " git add -A; git -c user.name=t -c user.email=t@e commit -qm p; echo precious2 > q.txt; cd .."
+    )
+    done = project.swarm("run")
+    assert "submodules are not checked out" in done.stderr
+    assert project.outcomes() == {"one": "merged"}, done.stdout
+    assert "is merged, and has left more on ralph/kept/" in done.stdout
+    assert project.refs_hold("precious")
+    assert project.refs_hold("precious2")
+    assert project.swarm("clean").returncode == 1, "what is in the submodule is in no branch of the user's"
+    assert project.refs_hold("precious2")
