@@ -120,7 +120,7 @@ Feature: Building the command
         | json   | --output-format json --permission-mode bypassPermissions      |
         | text   | --permission-mode bypassPermissions                           |
 
-    @own_tests @codex @opencode @copilot @cursor
+    @own_tests @codex @opencode @copilot @cursor @gemini @qwen
     Scenario Outline: Programs that print one format only are not asked for <format>
       Given CLAUDE_OUTPUT_FORMAT is "json"
       When the command is built
@@ -145,7 +145,7 @@ Feature: Building the command
         | acceptEdits       | acceptEdits       |
         | plan              | plan              |
 
-    @own_tests @codex @opencode @copilot @cursor
+    @own_tests @codex @opencode @copilot @cursor @gemini @qwen
     Scenario: The others take no notice of it
       When the command is built
       And CLAUDE_PERMISSION_MODE becomes "plan"
@@ -210,6 +210,26 @@ Feature: Building the command
       Then the command is
         """
         copilot --autopilot --yolo --max-autopilot-continues 50 --no-ask-user -s -p 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @gemini
+    Scenario: Gemini CLI
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        gemini --output-format stream-json --approval-mode yolo --skip-trust --resume sid-1 --prompt 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @qwen
+    Scenario: Qwen Code
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        qwen --output-format json --approval-mode yolo --resume sid-1 --prompt 'Loop 3.
 
         Do the next task.'
         """

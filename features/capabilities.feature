@@ -70,6 +70,8 @@ Feature: What each driver can do
         | opencode    | no        | yes      | yes         | passthrough  | select      | extract and fallback | static  |
         | copilot     | no        | no       | no          | absent       | passthrough | none                 | static  |
         | cursor      | no        | yes      | yes         | transform    | complex     | none                 | dynamic |
+        | gemini      | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
+        | qwen        | no        | yes      | yes         | transform    | complex     | none                 | static  |
       And the contract's data has the same row
 
     @own_tests @without_allowlist

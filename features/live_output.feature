@@ -51,7 +51,7 @@ Feature: Showing the work while it is done
       And the live command is prepared
       Then the live command is what bash itself yields
 
-    @own_tests @codex @opencode @copilot
+    @own_tests @codex @opencode @copilot @gemini
     Scenario: Where the program prints events anyway, or never, the command stays as it is
       When the command is built with the context "Loop 3." and the session "sid-1"
       And the live command is prepared
@@ -67,6 +67,16 @@ Feature: Showing the work while it is done
                -p 'Do the next task.' --verbose --include-partial-messages
         """
 
+    @own_tests @qwen
+    Scenario: Qwen Code is asked for a stream of events with partial messages
+      When the command is built with the session "sid-1"
+      And the live command is prepared
+      Then the live command is
+        """
+        qwen --output-format stream-json --include-partial-messages --approval-mode yolo --resume sid-1
+             --prompt 'Do the next task.'
+        """
+
     @own_tests @cursor
     Scenario: Cursor is asked for a stream of events
       When the command is built with the session "sid-1"
@@ -76,7 +86,7 @@ Feature: Showing the work while it is done
         cursor-agent -p --force --output-format stream-json --resume sid-1 'Do the next task.'
         """
 
-    @own_tests @claude-code @cursor
+    @own_tests @claude-code @cursor @qwen
     Scenario Outline: The word json is replaced where it is the format, and nowhere else
       Given a prompt file ".ralph/PROMPT.md" that says "json"
       When the command is built with the context "<context>" and the session "json"
@@ -152,6 +162,44 @@ Feature: Showing the work while it is done
       Then this is shown
         """
         All done.
+        """
+
+    @own_tests @gemini
+    Scenario: What Gemini CLI shows
+      When these lines are shown live
+        """
+        {"type":"init","session_id":"sid-1","model":"m"}
+        {"type":"message","role":"user","content":"Do the next task."}
+        {"type":"message","role":"assistant","content":"Let me ","delta":true}
+        {"type":"message","role":"assistant","content":"look.","delta":true}
+        {"type":"tool_use","tool_name":"read_file","tool_id":"1","parameters":{"file_path":"a"}}
+        {"type":"tool_result","tool_id":"1","status":"success","output":"nothing to show"}
+        {"type":"message","role":"assistant","content":"All done.","delta":true}
+        """
+      Then this is shown
+        """
+        Let me look.
+        ⚡ [read_file]
+        All done.
+        """
+
+    @own_tests @qwen
+    Scenario: What Qwen Code shows
+      When these lines are shown live
+        """
+        {"type":"stream_event","event":{"type":"goal_state","goal_state":{"v":2,"goal":null}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":"hm"}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"Let me "}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"look."}}}
+        {"type":"assistant","message":{"content":[{"type":"text","text":"Let me look."}]}}
+        {"type":"stream_event","event":{"type":"content_block_stop"}}
+        {"type":"stream_event","event":{"type":"content_block_start","content_block":{"type":"tool_use","name":"edit"}}}
+        """
+      Then this is shown
+        """
+        Let me look.
+
+        ⚡ [edit]
         """
 
     @own_tests @cursor

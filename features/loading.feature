@@ -68,6 +68,8 @@ Feature: Loading a driver
         | opencode    | OpenCode           |
         | copilot     | GitHub Copilot CLI |
         | cursor      | Cursor CLI         |
+        | gemini      | Gemini CLI         |
+        | qwen        | Qwen Code          |
 
     @once
     Scenario: A project's own driver is found before a shipped one of the same name
@@ -94,7 +96,7 @@ Feature: Loading a driver
       When the driver called "codxe" is loaded
       Then it is refused as an unknown driver
       And the message says "Did you mean codex?"
-      And the message says "Known: claude-code, codex, copilot, cursor, opencode"
+      And the message says "Known: claude-code, codex, copilot, cursor, gemini, opencode, qwen"
 
     @once
     Scenario: A helper that lies beside the drivers is not one

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # Written out, because importing the demo for `--help` would be slow; a test compares it with DRIVERS.
-_NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor")
+_NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor", "gemini", "qwen")
 
 
 @click.command()

@@ -107,7 +107,12 @@ class RecoveryStep(NamedTuple):
 
 
 class DriverCapabilities(NamedTuple):
-    """One column of the capability matrix."""
+    """One column of the capability matrix.
+
+    Attributes:
+        in_contract: loops count on what the matrix says. False of drivers that we ship beside: another script
+            of that name may have other capabilities.
+    """
 
     name: str
     display_name: str
@@ -124,6 +129,7 @@ class DriverCapabilities(NamedTuple):
     falls_back: bool
     helpers: tuple[str, ...] = ()
     helper_files: tuple[str, ...] = ()
+    in_contract: bool = True
 
 
 class Contract(NamedTuple):

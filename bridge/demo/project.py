@@ -26,6 +26,8 @@ DRIVERS: Mapping[str, str] = {
     "opencode": "opencode",
     "copilot": "copilot",
     "cursor": "cursor-agent",
+    "gemini": "gemini",
+    "qwen": "qwen",
 }
 """Which program each shipped driver runs."""
 

@@ -278,6 +278,62 @@ def run_cursor(run: Invocation) -> None:
     emit(type="result", subtype="success", is_error=False, **done, **session)
 
 
+def run_gemini(run: Invocation) -> None:
+    """gemini: stream-json, the prompt repeated, a message in pieces."""
+
+    def event(kind: str, **content: Any) -> None:
+        emit(type=kind, timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), **content)
+
+    event("init", session_id=run.session, model="stand-in")
+    event("message", role="user", content=run.prompt)
+    for number, text in enumerate(run.texts):
+        for piece in pieces(text):
+            event("message", role="assistant", content=piece, delta=True)
+        if number == 0 and run.edited:
+            event("tool_use", tool_name="write_file", tool_id="call_1", parameters={"file_path": run.edited})
+            event("tool_result", tool_id="call_1", status="success", output="")
+    given, made = tokens([run.prompt])
+    used = {"total_tokens": given + made, "input_tokens": given, "output_tokens": made, "cached": 0}
+    event("result", status="success", stats={**used, "duration_ms": 12, "tool_calls": 1 if run.edited else 0})
+
+
+def run_qwen(run: Invocation) -> None:
+    """qwen: stream-json with partial messages, or the same events as one array at the end."""
+    live = run.options.get("--output-format") == "stream-json"
+    events: list[dict[str, Any]] = []
+
+    def event(kind: str, **content: Any) -> None:
+        said = {"type": kind, "uuid": str(uuid.uuid4()), "session_id": run.session, **content}
+        if live:
+            emit(**said)
+        elif kind != "stream_event":
+            events.append(said)
+
+    event("system", subtype="init", cwd=os.getcwd(), tools=["edit"], model="stand-in", qwen_code_version="0.0.0")
+    for number, text in enumerate(run.texts):
+        block: dict[str, Any] = {"type": "text", "text": ""}
+        event("stream_event", event={"type": "content_block_start", "index": 0, "content_block": block})
+        for piece in pieces(text):
+            delta = {"type": "text_delta", "text": piece}
+            event("stream_event", event={"type": "content_block_delta", "index": 0, "delta": delta})
+        event("stream_event", event={"type": "content_block_stop", "index": 0})
+        event("assistant", message={"role": "assistant", "content": [{"type": "text", "text": text}]})
+        if number == 0 and run.edited:
+            tool = {"type": "tool_use", "id": "call_1", "name": "edit", "input": {}}
+            event("stream_event", event={"type": "content_block_start", "index": 1, "content_block": tool})
+            event("stream_event", event={"type": "content_block_stop", "index": 1})
+            tool = {**tool, "input": {"file_path": run.edited}}
+            event("assistant", message={"role": "assistant", "content": [tool]})
+            result = {"type": "tool_result", "tool_use_id": "call_1", "is_error": False, "content": "edited"}
+            event("user", message={"role": "user", "content": [result]})
+    given, made = tokens([run.prompt])
+    usage = {"input_tokens": given, "output_tokens": made, "cache_read_input_tokens": 0}
+    done = {"duration_ms": 12, "num_turns": 2, "result": run.texts[-1], "usage": usage, "permission_denials": []}
+    event("result", subtype="success", is_error=False, **done)
+    if not live:
+        sys.stdout.write(json.dumps(events, separators=(",", ":"), ensure_ascii=False) + "\n")
+
+
 def accepts(*, flags: str, values: str, several: str = "", optional: str = "") -> dict[str, str]:
     """Write down what options take: nothing, a value, several up to the next option, or perhaps one."""
     kinds = {FLAG: flags, VALUE: values, SEVERAL: several, OPTIONAL: optional}
@@ -335,7 +391,28 @@ CLIS: dict[str, Cli] = {
         unknown_session="Session {} not found",
         run=run_cursor,
     ),
+    "gemini": Cli(
+        options=accepts(
+            flags="--skip-trust -y --yolo",
+            values="--output-format -o --approval-mode --model -m --resume -r -p --prompt",
+        ),
+        refusal="Unknown argument: {}",
+        refused=1,
+        unknown_session='Error resuming session: Invalid session identifier "{}".',
+        run=run_gemini,
+    ),
+    "qwen": Cli(
+        options=accepts(
+            flags="--include-partial-messages -y --yolo",
+            values="--output-format -o --approval-mode --model -m --resume -r -p --prompt --append-system-prompt",
+        ),
+        refusal="Unknown argument: {}",
+        refused=1,
+        unknown_session="No saved session found with ID {}",
+        run=run_qwen,
+    ),
 }
+_PROMPT_IS_AN_OPTION = ("copilot", "gemini", "qwen")
 
 
 def check(run: Invocation) -> str:
@@ -345,7 +422,7 @@ def check(run: Invocation) -> str:
     if run.name == "codex" and words[:1] == ["resume"]:
         resume = words[1] if len(words) > 1 else ""
         words = words[2:]
-    prompt = (options.get("-p") or options.get("--prompt")) if run.name == "copilot" else " ".join(words)
+    prompt = (options.get("-p") or options.get("--prompt")) if run.name in _PROMPT_IS_AN_OPTION else " ".join(words)
     run.prompt = str(prompt or "")
     if run.prompt in ("", "-") and run.name != "cursor-agent":  # as the real ones do
         run.prompt = "" if sys.stdin.isatty() else sys.stdin.read().strip()

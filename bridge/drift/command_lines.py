@@ -43,7 +43,9 @@ _LAUNCHERS = {
 _PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
     "@github/copilot": "copilot",
+    "@google/gemini-cli": "gemini",
     "@openai/codex": "codex",
+    "@qwen-code/qwen-code": "qwen",
     "@sourcegraph/amp": "amp",
     "opencode-ai": "opencode",
 }

@@ -32,7 +32,7 @@ REASONS = ("max_cost", "max_tokens", "cost_unknown", "tokens_unknown")
 WARN_AT = 0.8
 """The part of a cap at which people are warned."""
 
-_TELL_NO_MONEY = frozenset({"codex", "copilot", "cursor"})
+_TELL_NO_MONEY = frozenset({"codex", "copilot", "cursor", "gemini", "qwen"})
 _TELL_NO_TOKENS = frozenset({"copilot"})
 
 

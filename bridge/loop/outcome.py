@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _DEAD = re.compile(
     r"no conversation found with session id|--resume requires a valid session|no rollout found for thread"
     r"|thread/resume failed|session not found|no session, task,? or name matched|unknown session|no such session"
+    r"|error resuming session|no saved session found"
     r"|(?:session|thread|conversation)\b.{0,80}\b(?:does not exist|has expired|expired|could not be found)",
     re.IGNORECASE,
 )

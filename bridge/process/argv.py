@@ -23,6 +23,8 @@ _INSTALL = {
     "codex": "npm install -g @openai/codex",
     "opencode": "npm install -g opencode-ai",
     "copilot": "npm install -g @github/copilot",
+    "gemini": "npm install -g @google/gemini-cli",
+    "qwen": "npm install -g @qwen-code/qwen-code",
     "cursor-agent": "curl https://cursor.com/install -fsS | bash",
 }
 

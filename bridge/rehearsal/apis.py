@@ -1,14 +1,15 @@
-"""The three APIs that CLIs ask models by: requests read, answers written as one document or as a stream. Pure."""
+"""The four APIs that CLIs ask models by: requests read, answers written as one document or as a stream. Pure."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bridge.rehearsal.scenario import Message, ModelTurn
 
@@ -55,6 +56,7 @@ class Api(Protocol):
 def system_texts(request: Mapping[str, Any]) -> list[str]:
     """Give what the system says in a request of any API, one string for each piece of text."""
     texts = _texts(request.get("system")) + _texts(request.get("instructions"))
+    texts += _texts(_mapping(request.get("systemInstruction")).get("parts"))
     for message in _messages(request):
         if message.get("role") in ("system", "developer"):
             texts += _texts(message.get("content"))
@@ -66,12 +68,12 @@ def user_texts(request: Mapping[str, Any]) -> list[str]:
     texts = _texts(words) if isinstance(words := request.get("input"), str) else []
     for message in _messages(request):
         if message.get("role") == "user":
-            texts += _texts(message.get("content"))
+            texts += _texts(message.get("content") or message.get("parts"))
     return texts
 
 
 def _messages(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    messages = request.get("messages") or request.get("input") or []
+    messages = request.get("messages") or request.get("input") or request.get("contents") or []
     return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
 
 
@@ -81,6 +83,10 @@ def _texts(content: object) -> list[str]:
         return [content]
     parts = content if isinstance(content, list) else []
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _chunks(text: str) -> list[str]:
@@ -174,7 +180,7 @@ def _messages_usage(output: int) -> dict[str, Any]:
 
 
 class _ChatCompletions:
-    """OpenAI's chat completions, as opencode and copilot ask them."""
+    """OpenAI's chat completions, as opencode, copilot and qwen ask them."""
 
     def tools(self, request: Mapping[str, Any]) -> list[str]:
         return [str((tool.get("function") or {}).get("name")) for tool in request.get("tools") or []]
@@ -342,12 +348,60 @@ def _responses_done(head: dict[str, Any], items: list[dict[str, Any]]) -> dict[s
     return head | {"status": "completed", "output": items, "usage": usage}
 
 
+class _GenerateContent:
+    """Google's generateContent, as gemini asks it. What it streams is an answer each, with a part of the whole."""
+
+    def tools(self, request: Mapping[str, Any]) -> list[str]:
+        listed = [tool.get("functionDeclarations") or [] for tool in request.get("tools") or []]
+        return [str(tool.get("name")) for tools in listed for tool in tools]
+
+    def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
+        if _mapping(request.get("generationConfig")).get("responseJsonSchema"):  # which model shall answer?
+            return _content(
+                [{"text": '{"complexity_reasoning": "It is simple.", "complexity_score": 1}'}], last=True
+            )
+        return _content(_content_parts(message, [message.text]), last=True)
+
+    def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]:  # noqa: ARG002
+        *parts, end = _content_parts(message, _chunks(message.text))
+        for part in parts:
+            yield StreamEvent("", _content([part]), "text" in part and "thought" not in part)
+        yield StreamEvent("", _content([end], last=True))
+
+
+def _content_parts(message: Message, texts: Sequence[str]) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = [{"text": message.think, "thought": True}] if message.think else []
+    parts += [{"text": text} for text in texts if text]
+    if message.call is not None:
+        parts.append({"functionCall": {"name": message.call.name, "args": message.call.arguments}})
+    return parts or [{"text": ""}]
+
+
+def _content(parts: list[dict[str, Any]], *, last: bool = False) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if not last:
+        return {"candidates": [candidate], "modelVersion": "scripted-model"}
+    usage = {
+        "promptTokenCount": INPUT,
+        "cachedContentTokenCount": CACHED,
+        "candidatesTokenCount": OUTPUT - REASONING,
+        "thoughtsTokenCount": REASONING,
+        "totalTokenCount": INPUT + OUTPUT,
+    }
+    ended = {"candidates": [candidate | {"finishReason": "STOP"}], "usageMetadata": usage}
+    return ended | {"modelVersion": "scripted-model"}
+
+
 _ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
 _ERROR_WORDS = {
     401: "invalid x-api-key",
     429: "This request would exceed your account's rate limit. Please try again later.",
     529: "Overloaded",
 }
+
+
+_GENERATE = (":generateContent", ":streamGenerateContent")
+_GOOGLE = defaultdict(lambda: "INTERNAL", {401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED", 529: "UNAVAILABLE"})
 
 
 def refusal(turn: ModelTurn, path: str, now: float) -> tuple[dict[str, Any], dict[str, str]]:
@@ -364,6 +418,8 @@ def refusal(turn: ModelTurn, path: str, now: float) -> tuple[dict[str, Any], dic
             "resets_in_seconds": int(turn.resets_in),
         }
         return {"error": error}, {}
+    if path.endswith(_GENERATE):
+        return {"error": {"code": turn.status, "message": words, "status": _GOOGLE[turn.status]}}, {}
     body = {"type": "error", "error": {"type": kind, "message": words, "code": kind}}
     return body, _subscription_headers(turn, resets) if turn.limit else {}
 
@@ -390,5 +446,12 @@ APIS: Mapping[str, Api] = {
     "/messages": _Messages(),
     "/responses": _Responses(),
     "/chat/completions": _ChatCompletions(),
+    _GENERATE[0]: _GenerateContent(),
+    _GENERATE[1]: _GenerateContent(),
 }
 """By the end of the path."""
+
+
+def streams(request: Mapping[str, Any], path: str) -> bool:
+    """Say whether the answer is to be a stream; Google's API says so in the path."""
+    return bool(request.get("stream")) or path.endswith(_GENERATE[1])

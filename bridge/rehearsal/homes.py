@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-CLIS = ("claude", "codex", "opencode", "copilot", "cline")
+CLIS = ("claude", "codex", "opencode", "copilot", "cline", "gemini", "qwen")
 """The CLIs that can be rehearsed. cursor-agent and amp can't: their agent loop runs on their makers' servers."""
 
 _KEY = "key-of-a-rehearsal"  # copilot strikes it out wherever it prints it
@@ -48,6 +48,8 @@ def furnish(home: Path, port: int, *, copilot_cache: Path | None = None) -> None
     _write(home / ".codex" / "config.toml", _CODEX.format(url=url))
     _write(home / ".config" / "opencode" / "opencode.json", json.dumps(_opencode(url)))
     _write(home / ".cline" / "data" / "settings" / "providers.json", json.dumps(_cline(url)))
+    _write(home / ".gemini" / "settings.json", json.dumps(_gemini()))
+    _write(home / ".qwen" / "settings.json", json.dumps(_qwen(url)))
     link = home / ".cache" / "copilot"
     if copilot_cache is not None and copilot_cache.is_dir() and not link.exists():
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -88,6 +90,9 @@ def environment(home: Path, port: int, *, path: str, subscription: bool = False)
         "COPILOT_OFFLINE": "true",
         "COPILOT_AUTO_UPDATE": "false",
         "CLINE_NO_AUTO_UPDATE": "1",
+        "GEMINI_API_KEY": _KEY,
+        "GEMINI_MODEL": _MODEL,  # else it asks a model which model to ask
+        "GOOGLE_GEMINI_BASE_URL": root,
     }
 
 
@@ -115,6 +120,29 @@ def _cline(url: str) -> dict[str, object]:
     entry = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
     providers = {"openai-native": entry}
     return {"version": 1, "lastUsedProvider": "openai-native", "modes": {}, "providers": providers}
+
+
+def _gemini() -> dict[str, object]:
+    return {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},  # without it, it refuses to ask another server
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {
+            "enableAutoUpdate": False,
+            "enableAutoUpdateNotification": False,
+            "maxAttempts": 1,  # ten otherwise, minutes of silence
+            "sessionRetention": {"enabled": False},  # it takes a resumed session for a broken one, and deletes it
+        },
+    }
+
+
+def _qwen(url: str) -> dict[str, object]:
+    return {
+        "security": {"auth": {"selectedType": "openai", "apiKey": _KEY, "baseUrl": url}},
+        "model": {"name": _MODEL, "generationConfig": {"maxRetries": 0}},
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {"enableAutoUpdate": False},
+        "memory": {"enableManagedAutoMemory": False},  # else every run makes one more request
+    }
 
 
 def _write(path: Path, text: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _SHELLS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Bash": lambda command: {"command": command, "description": "Do the next step"},
     "bash": lambda command: {"command": command, "description": "Do the next step"},
+    "run_shell_command": lambda command: {"command": command, "description": "Do the next step"},
     "exec_command": lambda command: {"cmd": command},
     "shell_command": lambda command: {"command": command},
     "shell": lambda command: {"command": ["bash", "-c", command]},

@@ -1,7 +1,8 @@
-"""The scripted model server: one process, three APIs, on loopback.
+"""The scripted model server: one process, four APIs, on loopback.
 
-``POST /v1/messages`` (and ``count_tokens``), ``/v1/responses``, ``/v1/chat/completions``, ``GET /v1/models``; and
-for the trial: ``POST /rehearsal/turns`` begins another scenario, ``GET /rehearsal/requests`` lists the requests.
+``POST /v1/messages`` (and ``count_tokens``), ``/v1/responses``, ``/v1/chat/completions``,
+``/v1beta/models/NAME:generateContent`` (and ``streamGenerateContent``), ``GET /v1/models``; and for the trial:
+``POST /rehearsal/turns`` begins another scenario, ``GET /rehearsal/requests`` lists the requests.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.errors import ConfigurationError
-from bridge.rehearsal.apis import APIS, INPUT, Api, StreamEvent, refusal, system_texts, user_texts
+from bridge.rehearsal.apis import APIS, INPUT, Api, StreamEvent, refusal, streams, system_texts, user_texts
 from bridge.rehearsal.scenario import ModelTurn, Scenario, message_for, turns_of
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(turn.status, body, headers)
             return
         message = message_for(turn, tools)
-        if request.get("stream"):
+        if streams(request, path):
             self._stream(api.events(request, message), turn)
         else:
             self._json(200, api.document(request, message))

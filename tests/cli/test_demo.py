@@ -171,7 +171,9 @@ def test_the_stand_in_needs_the_standard_library_only(tmp_path: Path) -> None:
     assert "stand-in" in done.stdout
 
 
-@pytest.mark.parametrize("stand_in", ["claude-code", "codex", "opencode", "copilot"], indirect=True)
+@pytest.mark.parametrize(
+    "stand_in", ["claude-code", "codex", "opencode", "copilot", "gemini", "qwen"], indirect=True
+)
 def test_a_stand_in_reads_its_prompt_from_stdin_as_its_model_does(
     stand_in: tuple[Path, dict[str, str], str],
 ) -> None:
@@ -181,6 +183,8 @@ def test_a_stand_in_reads_its_prompt_from_stdin_as_its_model_does(
         "codex": ["exec", "--json", "--sandbox", "workspace-write", "-"],
         "opencode": ["run", "--format", "json"],
         "copilot": ["-s"],
+        "gemini": ["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
+        "qwen": ["--output-format", "json", "--approval-mode", "yolo"],
     }[name]
     program = shutil.which(name, path=env["PATH"])
     assert program is not None

@@ -203,6 +203,10 @@ class TestEveryDriver:
             '{"type":"item.completed","item":{"type":"agent_message","text":1}}',
             '{"type":"text","part":{"text":3}}',
             '{"type":"message.updated","message":7}',
+            '{"type":"message","role":"assistant","content":7}',
+            '{"type":"message","role":"user","content":"x"}',
+            '{"type":"tool_use","tool_name":{}}',
+            '{"type":"result","status":"success"}',
             '{"msg":[]}',
             '{"type":"message.completed","message":{"content":[{"type":"image"},3]}}',
         ],
@@ -233,6 +237,8 @@ class TestEveryDriver:
             "opencode": [b"bash", b"todowrite", b"skill", b"question"],
             "copilot": [b"bash", b"view", b"shell"],
             "cursor": [b"Shell", b"read", b"file_edit"],
+            "gemini": [b"run_shell_command", b"replace", b"search_file_content"],
+            "qwen": [b"run_shell_command", b"edit", b"todo_write"],
         }
         assert set(expected[driver]) <= set(patterns)
 
@@ -246,8 +252,11 @@ def test_d15_a_prompt_that_begins_with_a_dash_follows_two_dashes(
     assert b"--" not in drivers.command(driver, b"ordinary - prompt --")
 
 
-def test_d15_copilot_joins_a_prompt_that_begins_with_a_dash_to_its_option(drivers: Drivers) -> None:
-    assert drivers.command("copilot", b"- [ ] task\n")[-2:] == [b"-s", b"--prompt=- [ ] task"]
+@pytest.mark.parametrize("driver", ["copilot", "gemini", "qwen"])
+def test_d15_a_prompt_that_begins_with_a_dash_is_joined_to_its_option(drivers: Drivers, driver: str) -> None:
+    *before, last = drivers.command(driver, b"- [ ] task\n")
+    assert last == b"--prompt=- [ ] task"
+    assert before[1:] == drivers.command(driver, b"task")[1:-2]
 
 
 def test_hooks_start_no_other_program(drivers: Drivers) -> None:

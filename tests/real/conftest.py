@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from bridge.cli import main; sys.exit(main())"
-DRIVERS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "copilot": "copilot"}
+DRIVERS = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "opencode": "opencode",
+    "copilot": "copilot",
+    "gemini": "gemini",
+    "qwen": "qwen",
+}
 AGENTS = ("claude", "codex", "cline")
 PATIENCE = 240.0  # seconds; opencode takes 3, and 50 on a machine that others use as well
 OUTPUT = "OUTPUT-OF-A-TOOL"
@@ -69,8 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def works(task: str, *, command: str = "") -> ModelTurn:
     """The model does a task of the plan with the CLI's own shell, and commits it."""
-    plan = "$(ls @fix_plan.md .ralph/@fix_plan.md .ralph/fix_plan.md 2>/dev/null)"
-    tick = f"sed -i 's/- \\[ \\] {task}/- [x] {task}/' {plan}"
+    # Without $(...): gemini runs no command that has that.
+    tick = f"find . -name '*fix_plan.md' -exec sed -i 's/- \\[ \\] {task}/- [x] {task}/' {{}} +"
     done = f"echo {OUTPUT}; echo {task} > {task}.txt && {tick} && git add -A && git commit -qm {task}"
     return ModelTurn(text=f"I do {task}.", think="What is next?", run=command or done)
 

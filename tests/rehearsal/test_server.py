@@ -155,6 +155,55 @@ def test_every_answer_can_be_cut(server: Server, path: str, turn: ModelTurn) -> 
         ask(server, path, WIRES[path] | {"stream": True})
 
 
+GEMINI: dict[str, Any] = {
+    "systemInstruction": {"role": "user", "parts": [{"text": "be brief"}]},
+    "contents": [{"role": "user", "parts": [{"text": "where we are"}, {"text": "do it"}]}],
+    "tools": [{"functionDeclarations": [{"name": "run_shell_command"}]}],
+}
+GENERATE = "/v1beta/models/gemini-scripted:generateContent"
+STREAM = "/v1beta/models/gemini-scripted:streamGenerateContent?alt=sse"
+
+
+def test_googles_api_says_in_the_path_whether_to_stream(server: Server) -> None:
+    play(server, ModelTurn(text="I look at everything that there is.", think="Where to begin?", run="echo one"))
+    pieces = events(ask(server, STREAM, GEMINI)[2])
+    whole = json.loads(ask(server, GENERATE, GEMINI)[2])
+    streamed_parts, parts = (
+        [part for each in answers for part in each["candidates"][0]["content"]["parts"]]
+        for answers in (pieces, [whole])
+    )
+    for found in (streamed_parts, parts):
+        assert [part["text"] for part in found if "thought" in part] == ["Where to begin?"]
+        said = "".join(part.get("text", "") for part in found if "thought" not in part)
+        assert said == "I look at everything that there is."
+        assert found[-1]["functionCall"]["args"]["command"] == "echo one"
+    assert pieces[-1]["usageMetadata"] == whole["usageMetadata"]
+    assert [each["candidates"][0].get("finishReason") for each in pieces][-2:] == [None, "STOP"]
+    (told,) = server.requests[:1]
+    assert (told["tools"], told["user"], told["system"]) == (
+        ["run_shell_command"],
+        ["where we are", "do it"],
+        ["be brief"],
+    )
+
+
+def test_googles_api_is_asked_which_model_to_ask(server: Server) -> None:
+    routing = {"contents": GEMINI["contents"], "generationConfig": {"responseJsonSchema": {"type": "object"}}}
+    (part,) = json.loads(ask(server, GENERATE, routing)[2])["candidates"][0]["content"]["parts"]
+    assert json.loads(part["text"])["complexity_score"] == 1
+
+
+def test_googles_errors_and_a_cut_stream(server: Server) -> None:
+    play(server, ModelTurn(status=429, message="no, not now"))
+    status, _, body = ask(server, STREAM, GEMINI)
+    error = {"code": 429, "message": "no, not now", "status": "RESOURCE_EXHAUSTED"}
+    assert (status, json.loads(body)) == (429, {"error": error})
+    for turn in (ModelTurn(text="a long story " * 20, fault="cut"), ModelTurn(fault="cut")):
+        play(server, turn)
+        with pytest.raises(http.client.IncompleteRead):
+            ask(server, STREAM, GEMINI)
+
+
 def raw(server: Server, request: bytes) -> bytes:
     """Send bytes, close that direction, and read what comes back."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:

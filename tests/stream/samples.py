@@ -202,6 +202,8 @@ GEMINI_EVENTS = [
     gemini("result", status="success", stats={"total_tokens": 30, "input_tokens": 20, "output_tokens": 10}),
 ]
 
+QWEN_INIT = {"type": "system", "subtype": "init", "session_id": "c-1", "tools": [], "qwen_code_version": "0.24.4"}
+
 # name: (family, session id, events); each says TEXT, ends well, and holds PROMPT where it must not count.
 FAMILIES: dict[str, tuple[str, str | None, list[bytes]]] = {
     "claude stream": ("claude", "c-1", lines(*CLAUDE_EVENTS)),
@@ -227,6 +229,12 @@ FAMILIES: dict[str, tuple[str, str | None, list[bytes]]] = {
     "opencode before parts": ("opencode", "ses_1", lines(*OPENCODE_OLD)),
     "copilot": ("copilot", "p-1", lines(*COPILOT_EVENTS)),
     "cursor": ("cursor", "u-1", lines(*CURSOR_EVENTS)),
+    "qwen": (
+        "qwen",
+        "c-1",
+        lines(QWEN_INIT, message(WORK), TOOL_OUTPUT, *pieces(BLOCK), message(BLOCK), CLAUDE_RESULT),
+    ),
+    "qwen array": ("qwen", "c-1", lines([QWEN_INIT, message(WORK), TOOL_OUTPUT, message(BLOCK), CLAUDE_RESULT])),
     "cline": ("cline", None, lines(*CLINE_EVENTS)),
     "gemini": ("gemini", "g-1", lines(*GEMINI_EVENTS)),
     "cline before agents": ("cline", None, lines(*CLINE_OLD)),

@@ -409,4 +409,4 @@ def test_gemini_fails_with_status_0_and_names_what_was_refused() -> None:
     ):
         reader.feed(line)
     assert (reader.answer().is_error, reader.answer().error) == (True, "The model returned an empty response")
-    assert reader.details().denials == ("run_shell_command",)
+    assert reader.details().denials == ("run_shell_command(ls)",)

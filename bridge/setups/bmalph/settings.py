@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.keys import GivenOption, SettingKey
     from bridge.setups.dot_ralph.values import Value
 
-_WITH_DRIVERS = ("claude-code", "codex", "opencode", "copilot", "cursor")  # config.json also names editors
+# config.json also names editors
+_WITH_DRIVERS = ("claude-code", "codex", "opencode", "copilot", "cursor", "gemini", "qwen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

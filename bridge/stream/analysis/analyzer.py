@@ -13,6 +13,7 @@ from bridge.stream.analysis.scan import Length, Scan
 from bridge.stream.analysis.verdict import json_verdict, text_verdict
 from bridge.stream.events import Answer, Reader
 from bridge.stream.events.base import clean
+from bridge.stream.events.gemini import TOO_MANY_REQUESTS
 
 if TYPE_CHECKING:
     import os
@@ -171,7 +172,10 @@ def _limit(answer: Answer, details: Details, facts: RunFacts) -> Limit | None:
         said.append(stderr)
         if details.shape == "text":
             said.append(own_words(answer.text))
-    found = find_limit(said, facts.now, api_error_status=details.api_error_status)
+    status = details.api_error_status
+    if answer.family == "gemini" and facts.exit_status == TOO_MANY_REQUESTS:
+        status = 429
+    found = find_limit(said, facts.now, api_error_status=status)
     if details.limit_type is not None or answer.reset_at is not None:
         return limit_in_events(details.limit_type or "", answer.reset_at, found, answer.error or "")
     return found

@@ -63,7 +63,7 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVer
     output to it. Words count in the other streams only, and not in one of claude that was cut short.
     """
     record = {} if answer.is_error else details.record
-    reduced = answer.family == "claude" and ("uuid" in details.record or not details.record)
+    reduced = answer.family in ("claude", "qwen") and ("uuid" in details.record or not details.record)
     stream = details.shape == "stream" and not reduced
     fields = {} if stream else record
     block = None if answer.is_error else _block_of(answer)
@@ -164,7 +164,7 @@ def _summary(answer: Answer, details: Details, *, stream: bool) -> str:
         return answer.error or ""
     if answer.family == "json" or ("result" in details.record and not stream):
         return clean(word(details.record.get("result")) or word(details.record.get("summary")))
-    cut = answer.family in ("claude", "cursor") and "result" not in details.record
+    cut = answer.family in ("claude", "cursor", "qwen") and "result" not in details.record
     return answer.text if cut else answer.final_text
 
 

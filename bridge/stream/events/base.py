@@ -23,8 +23,8 @@ class Answer:
     """What a CLI's output says.
 
     Attributes:
-        family: ``claude``, ``cursor``, ``codex``, ``opencode``, ``copilot``, ``cline``, ``gemini``, ``json`` (one
-            object of no known CLI) or ``text``.
+        family: ``claude``, ``cursor``, ``codex``, ``opencode``, ``copilot``, ``cline``, ``gemini``, ``qwen``,
+            ``json`` (one object of no known CLI) or ``text``.
         text: all the assistant's own text in order, newlines as they were (trap T4): never tool output,
             the user's prompt, thinking, or what a sub-agent said.
         final_text: the result, or the last message.

@@ -73,9 +73,13 @@ class Claude(Family):
         text = block_texts(message.get("content"))
         if not text:
             return
-        self.texts.drop(("block", self._block))
+        self._drop_pieces()
         if message.get("model") != SYNTHETIC:
             self.texts.say(text)
+
+    def _drop_pieces(self) -> None:
+        """Forget the pieces of a message that is there as a whole."""
+        self.texts.drop(("block", self._block))
 
     def _delta(self, event: JsonObject) -> None:
         """Pieces of a message count until the message itself arrives, so a cut stream keeps its text."""

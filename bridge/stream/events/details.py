@@ -74,10 +74,13 @@ def total(before: Number | None, value: object) -> Number | None:
     return before if more is None else more + (before or 0)
 
 
+_SHELLS = ("bash", "run_shell_command")
+
+
 def refused(tool: object, arguments: Any) -> str:
     """Name a refused tool for people; of a shell command its first line, at most 60 characters."""
     name = tool if isinstance(tool, str) and tool else "unknown"
     command = arguments.get("command") if isinstance(arguments, dict) else None
-    if name.lower() != "bash" or not isinstance(command, str):
+    if name.lower() not in _SHELLS or not isinstance(command, str):
         return name
     return f"{name}({command.split(chr(10), 1)[0][:60]})"

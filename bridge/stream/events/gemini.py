@@ -1,18 +1,31 @@
-"""Gemini CLI: ``--output-format json`` (one object) and ``stream-json`` (measured with 0.61).
+"""Gemini CLI: ``--output-format stream-json``, and the one object of ``json`` (measured with 0.61).
 
-The prompt is echoed as a message of the user's. Exit status 0 is no proof: an empty answer ends so, too, with a
-result whose status is "error".
+The session id is in the first event only. A message comes in pieces, and what follows it ends it. Status 0 is
+returned after an empty answer, after TERM (without a result) and when its guard against loops has ended the turn,
+which the result calls a success.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.stream.events.base import Family, kind, mapping, word
+from bridge.stream.events.base import Answer, Family, kind, mapping, word
 from bridge.stream.events.details import Usage, amount, refused, total
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
+
+TOO_MANY_REQUESTS = 429 % 256
+"""Its exit status then: that of the request that failed, as far as it fits."""
+
+_GATED = ("write_file", "replace", "run_shell_command")
+"""Tools that don't exist in a stricter approval mode. Any other that doesn't exist is the model's invention."""
+
+_REFUSED = "policy_violation"
+_NOT_ASKED = "requires user confirmation"
+_LOOP = "Loop detected"
+_NO_RESULT = "the turn was ended before its result"
 
 
 class Gemini(Family):
@@ -22,8 +35,10 @@ class Gemini(Family):
 
     def __init__(self) -> None:
         super().__init__()
-        self._block = 0
-        self._called: dict[str, tuple[str, object]] = {}
+        self._message = 0
+        self._calls: dict[str, JsonObject] = {}
+        self._stopped = ""
+        self._begun = False
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
@@ -32,57 +47,102 @@ class Gemini(Family):
             case "init":
                 return "session_id" in event and "model" in event
             case "message":
-                return "timestamp" in event and "role" in event and isinstance(event.get("content"), str)
+                return event.get("role") in ("user", "assistant") and isinstance(event.get("content"), str)
+            case "tool_use" | "tool_result":
+                return "tool_id" in event
+            case "error":
+                return "severity" in event
             case "result":
-                return event.get("status") in ("success", "error") and ("stats" in event or "error" in event)
-        return "type" not in event and isinstance(event.get("response"), str) and "stats" in event
+                return isinstance(event.get("stats"), dict) and isinstance(event.get("status"), str)
+            case "":
+                whole = "response" in event and "stats" in event
+                return "session_id" in event and (whole or "code" in mapping(event.get("error")))
+        return False
 
     def event(self, event: JsonObject) -> None:
-        """Take in one event, or the only object."""
+        """Take in one event."""
         self.session_id = word(event.get("session_id")) or self.session_id
         match kind(event):
+            case "init":
+                self.completed, self._begun = False, True
             case "message" if event.get("role") == "assistant":
-                self.texts.add(("block", self._block), word(event.get("content")))
+                self.texts.add(("message", self._message), word(event.get("content")))
+                return
             case "tool_use":
-                self._block += 1
-                self._called[word(event.get("tool_id"))] = word(event.get("tool_name")), event.get("parameters")
-            case "tool_result":
-                self._tool(event)
-            case "error" if event.get("severity") != "warning":
-                self.failed(word(event.get("message")))
+                self._calls[word(event.get("tool_id"))] = event
+            case "tool_result" if event.get("status") == "error":
+                self._refusal(event)
+            case "error":
+                self._error(event)
             case "result":
-                self.record = event
-                stats = mapping(event.get("stats"))
-                self.usage = Usage(
-                    input_tokens=amount(stats.get("input_tokens")),
-                    output_tokens=amount(stats.get("output_tokens")),
-                    cache_read_tokens=amount(stats.get("cached")),
-                    duration_ms=amount(stats.get("duration_ms")),
-                )
-                if event.get("status") == "success":
-                    self.ended()
-                else:
-                    self.failed(word(mapping(event.get("error")).get("message")))
+                self._result(event)
             case "":
-                self._object(event)
+                self._whole(event)
+        self._message += 1
 
-    def _tool(self, event: JsonObject) -> None:
+    def answer(self, malformed: int = 0) -> Answer:
+        """Give what the events so far amount to; what was begun and has no result is an error."""
+        answer = super().answer(malformed)
+        if self._begun and self.completed is False and not self.is_error:
+            return replace(answer, is_error=True, error=answer.error or _NO_RESULT)
+        return answer
+
+    def _refusal(self, event: JsonObject) -> None:
+        call = self._calls.get(word(event.get("tool_id")), {})
         error = mapping(event.get("error"))
-        message = word(error.get("message"))
-        if error.get("type") == "policy_violation" or "requires user confirmation" in message:
-            self.denials.append(refused(*self._called.get(word(event.get("tool_id")), ("", None))))
+        unknown = kind(error) == "tool_not_registered" and call.get("tool_name") in _GATED
+        if unknown or kind(error) == _REFUSED or _NOT_ASKED in word(error.get("message")):
+            self.denials.append(refused(call.get("tool_name"), call.get("parameters")))
 
-    def _object(self, event: JsonObject) -> None:
-        self.record = event
-        for model in mapping(mapping(event.get("stats")).get("models")).values():
-            tokens = mapping(mapping(model).get("tokens"))
-            self.usage = Usage(
-                input_tokens=total(self.usage.input_tokens, tokens.get("prompt")),
-                output_tokens=total(self.usage.output_tokens, tokens.get("candidates")),
-                cache_read_tokens=total(self.usage.cache_read_tokens, tokens.get("cached")),
-            )
-        self.final = word(event.get("response"))
-        if error := word(mapping(event.get("error")).get("message")):
-            self.failed(error)
-        else:
+    def _error(self, event: JsonObject) -> None:
+        message = word(event.get("message"))
+        if event.get("severity") == "error":
+            self.error = message or self.error
+        elif message.startswith(_LOOP):
+            self._stopped = message
+
+    def _result(self, event: JsonObject) -> None:
+        stats = mapping(event.get("stats"))
+        given = amount(stats.get("input_tokens"))
+        self.usage = Usage(
+            input_tokens=given,
+            output_tokens=_made(given, amount(stats.get("output_tokens")), amount(stats.get("total_tokens"))),
+            cache_read_tokens=amount(stats.get("cached")),
+            duration_ms=amount(stats.get("duration_ms")),
+        )
+        if event.get("status") == "success" and not self._stopped:
             self.ended()
+        else:
+            self.failed(self._stopped or word(mapping(event.get("error")).get("message")))
+
+    def _whole(self, event: JsonObject) -> None:
+        """Take in the object of ``json``: the words behind the last call of a tool, or the error."""
+        self.record = event
+        models = mapping(mapping(event.get("stats")).get("models")).values()
+        tokens = [mapping(mapping(model).get("tokens")) for model in models]
+        usage = Usage()
+        for each in tokens:
+            given = amount(each.get("prompt"))
+            made = _made(given, amount(each.get("candidates")), amount(each.get("total")))
+            usage = Usage(
+                input_tokens=total(usage.input_tokens, given),
+                output_tokens=total(usage.output_tokens, made),
+                cache_read_tokens=total(usage.cache_read_tokens, each.get("cached")),
+            )
+        self.usage = usage
+        self.final = word(event.get("response"))
+        error = mapping(event.get("error"))
+        warnings = event.get("warnings")
+        said = filter(None, map(word, warnings)) if isinstance(warnings, list) else iter(())
+        stopped = next((each for each in said if each.startswith(_LOOP)), "")
+        if error or stopped:
+            code = error.get("code")
+            self.api_error_status = code if isinstance(code, int) and 400 <= code < 600 else None
+            self.failed(stopped or word(error.get("message")) or kind(error))
+        elif self.final:
+            self.ended()
+
+
+def _made(given: float | None, made: float | None, whole: float | None) -> float | None:
+    """Tokens out: thoughts are paid for and count among all tokens, not among those of the answer."""
+    return made if given is None or made is None or whole is None else max(made, whole - given)

@@ -15,6 +15,7 @@ from bridge.stream.events.details import Details
 from bridge.stream.events.document import JSON, Document, OneObject, is_result, single
 from bridge.stream.events.gemini import Gemini
 from bridge.stream.events.opencode import OpenCode
+from bridge.stream.events.qwen import Qwen
 from bridge.stream.events.texts import NoTexts
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ FAMILIES: dict[str, type[Family]] = {
     "cline": Cline,
     "copilot": Copilot,
     "gemini": Gemini,
-    "cursor": Cursor,  # before claude: it claims less
+    "qwen": Qwen,  # before claude: they claim less
+    "cursor": Cursor,
     "claude": Claude,
 }
 """Asked in this order; the first that claims an event reads the output from there on."""

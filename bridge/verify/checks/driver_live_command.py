@@ -105,13 +105,18 @@ def live_keeps(subject: Subject) -> Iterator[Problem]:
         yield problem
         return
     # A context may be the very word that is looked for; where it is part of the prompt, it isn't alone.
-    short = probe.live(Build(context="json", output=None))
-    if short is not None and short.argv is not None and short.argv.count("json") < short.command.count("json"):
+    usual, short = (probe.live(Build(context=context, output=None)) for context in ("", "json"))
+    if _lost_json(short) > _lost_json(usual):
         yield Problem(
             "a context that is only the word json is changed",
             hint="change the argument behind --output-format only",
             severity=INFO,
         )
+
+
+def _lost_json(live: LiveCommand | None) -> int:
+    """How many words of the command are json, and are not in the live one: the format's is one, if it is given."""
+    return 0 if live is None or live.argv is None else live.command.count("json") - live.argv.count("json")
 
 
 _OUTPUT = re.compile(
@@ -198,7 +203,8 @@ def live_prints_events(subject: Subject) -> Iterator[Problem]:
     if format_ in ("text", "plain", "markdown", "md"):
         yield Problem(f"it asks for {format_}, and the filter reads events")
     elif format_ == "json":
-        if any(name in known.cli for known in driver_contract().drivers.values() if known.live == "passthrough"):
+        named = (known for known in driver_contract().drivers.values() if known.in_contract)
+        if any(name in known.cli for known in named if known.live == "passthrough"):
             return
         means_to = _EVENTS.search(probe.functions().get(HOOK, "")) is not None
         if _WHOLE.match(name) or means_to or ("--output-format" in line and _reads_as_claude(probe)):

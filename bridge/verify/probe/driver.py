@@ -179,8 +179,9 @@ class DriverProbe(Probe):
 
     @once
     def known(self) -> DriverCapabilities | None:
-        """The capability matrix' column for it."""
-        return driver_contract().drivers.get(self.name())
+        """The capability matrix' column for it, where the contract names it."""
+        known = driver_contract().drivers.get(self.name())
+        return known if known is not None and known.in_contract else None
 
     @once
     def available(self) -> tuple[HookResult, HookResult] | None:
