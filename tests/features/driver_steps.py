@@ -117,8 +117,7 @@ def _printed(bench: DriverBench, docstring: str) -> None:
 
 @given("the recorded events of the CLI")
 def _recorded(bench: DriverBench) -> None:
-    found = recordings_of(bench.cli_name()) or recordings_of("claude")  # qwen prints claude's
-    bench.recorded = b"".join(found[0].lines)
+    bench.recorded = b"".join(recordings_of(bench.cli_name())[0].lines)
 
 
 @when("the driver is loaded")
