@@ -14,6 +14,7 @@ USAGE = f"""\
 Usage: ralph_loop.sh [OPTIONS]
 
 {flags.USAGE.format(calls="runs that may succeed")}
+
 {flags.OWN_USAGE}
 
 Settings: .ralph/.ralphrc and the environment; options are stronger than both.

@@ -9,12 +9,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from bridge.loop import notify
+
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
     from bridge.setups.dot_ralph.folder import Folder
 
-_HANDED_ON = ("PATH", "RALPH_DIR")
+_HANDED_ON = ("PATH", "RALPH_DIR", notify.VARIABLE, notify.ON_VARIABLE)
 
 
 def tmux_commands(
