@@ -57,6 +57,10 @@ def _build(body: str, *, test: str = _TEST) -> str:
     return f"driver_build_command() {{\n{test}{body}}}\n"
 
 
+def _plain(body: str, *, test: str = _TEST) -> str:
+    return _build(f'    CLAUDE_CMD_ARGS=("my-platform" "--prompt" "$1")\n{body}', test=test)
+
+
 MENDED = (
     Case(
         "RB024",
@@ -100,6 +104,12 @@ MENDED = (
         "driver_supports_sessions() { true; return 0; }\n",
     ),
     Case(
+        "RB077",
+        "driver_check_available() {\n    type -t cat && command -v my-platform || ! which cat >/dev/null\n}\n",
+        "driver_check_available() {\n    type -t cat >/dev/null 2>&1 && "
+        "command -v my-platform >/dev/null 2>&1 || ! which cat >/dev/null\n}\n",
+    ),
+    Case(
         "RB100",
         _build(
             f'    CLAUDE_CMD_ARGS=("my-platform" "--prompt" "$1")\n{_OPTIONS}'
@@ -107,18 +117,31 @@ MENDED = (
         ),
         _build(
             f'    CLAUDE_CMD_ARGS=("my-platform" "--prompt" "$1")\n{_OPTIONS}'
-            '    [[ -n "${MY_MODEL:-}" ]] && CLAUDE_CMD_ARGS+=("--model" "$MY_MODEL")\n    return 0\n'
+            '    if [[ -n "${MY_MODEL:-}" ]]; then CLAUDE_CMD_ARGS+=("--model" "$MY_MODEL"); fi\n'
+        ),
+    ),
+    Case(
+        "RB100",
+        _plain(
+            '    [[ -n "$2" ]] && CLAUDE_CMD_ARGS+=("--context" "$2")\n'
+            '    [[ "${CLAUDE_USE_CONTINUE:-}" == true ]] && [[ -n "$3" ]] &&\n'
+            '        CLAUDE_CMD_ARGS+=("--session" "$3")\n'
+        ),
+        _plain(
+            '    [[ -n "$2" ]] && CLAUDE_CMD_ARGS+=("--context" "$2")\n'
+            '    if [[ "${CLAUDE_USE_CONTINUE:-}" == true ]] && [[ -n "$3" ]]; then '
+            'CLAUDE_CMD_ARGS+=("--session" "$3"); fi\n'
         ),
     ),
     Case(
         "RB080",
         'driver_display_name() { echo Mine; [ -n "${NO_SUCH:-}" ] && echo "$NO_SUCH" >&2; }\n',
-        'driver_display_name() { echo Mine; [ -n "${NO_SUCH:-}" ] && echo "$NO_SUCH" >&2; return 0; }\n',
+        'driver_display_name() { echo Mine; if [ -n "${NO_SUCH:-}" ]; then echo "$NO_SUCH" >&2; fi; }\n',
     ),
     Case(
         "RB184",
         'agent_post_iteration() {\n    [[ -n "${NO_SUCH:-}" ]] && log "x" # if wanted\n}\n',
-        'agent_post_iteration() {\n    [[ -n "${NO_SUCH:-}" ]] && log "x"; return 0 # if wanted\n}\n',
+        'agent_post_iteration() {\n    if [[ -n "${NO_SUCH:-}" ]]; then log "x"; fi # if wanted\n}\n',
     ),
     Case(
         "RB101",
@@ -259,7 +282,7 @@ MENDED = (
         '    [[ -n "${MY_NOTE:-}" ]] && echo "$MY_NOTE"\n}\n',
         "agent_format_display() {\n"
         "    jq --unbuffered -R -r 'fromjson? | select(.type == \"assistant\") | .text'\n"
-        '    [[ -n "${MY_NOTE:-}" ]] && echo "$MY_NOTE"\n    return 0\n}\n',
+        '    if [[ -n "${MY_NOTE:-}" ]]; then echo "$MY_NOTE"; fi\n}\n',
     ),
     Case(
         "RB004",
@@ -289,10 +312,6 @@ MENDED = (
 )
 
 
-def _plain(body: str, *, test: str = _TEST) -> str:
-    return _build(f'    CLAUDE_CMD_ARGS=("my-platform" "--prompt" "$1")\n{body}', test=test)
-
-
 LEFT_ALONE = {
     "another name was meant": Case("RB020", _plain('    CMD_ARGS=("$2")\n'), line=4, about="CMD_ARGS"),
     "what was in the array is used": Case(
@@ -318,6 +337,7 @@ LEFT_ALONE = {
     "it says more than a word": Case("RB077", "driver_supports_sessions() { echo yes, it does; }\n"),
     "the last command does something": Case("RB100", _plain('    CLAUDE_CMD_ARGS+=("$2") && check_it\n')),
     "the last command is an alternative": Case("RB100", _plain('    [[ -n "$2" ]] && x || false\n')),
+    "it does something first": Case("RB100", _plain('    [[ -n "$2" ]] && check_it && x\n')),
     "the last command is a test": Case("RB100", _plain('    [[ -n "$2" ]]\n')),
     "it tests for the prompt and goes on": Case(
         "RB101", _plain("", test='    [[ -f "$1" ]] || echo "none" >&2\n'), message="it returns 0"
@@ -339,6 +359,13 @@ LEFT_ALONE = {
     "there are two loops": Case(
         "RB115",
         _plain("    for t in $CLAUDE_ALLOWED_TOOLS; do :; done\n    for t in $CLAUDE_ALLOWED_TOOLS; do :; done\n"),
+    ),
+    "it is printed on stderr": Case(
+        "RB118",
+        _plain(
+            '    [[ "$2" ]] && { echo a; [[ "$3" ]] || echo b; } >&2\n    if true; then echo c; fi 1>&2\n'
+            "    true || echo d &>/dev/null\n"
+        ),
     ),
     "what it prints is read": Case("RB118", _plain('    echo "$2" | read -r _\n    printf -v x y\n')),
     "the output is discarded, too": Case("RB043", 'agent_invoke() { "$AGENT_CLI" <"$1" &>/dev/null; }\n'),

@@ -33,7 +33,7 @@ class Recipe(NamedTuple):
 _LOCAL_IFS = (Recipe("declare IFS local", variables.local_ifs),)
 _UNBUFFERED = (Recipe("don't let it buffer", commands.unbuffered),)
 _RESET = (Recipe("reset the array first", variables.reset_first),)
-_SUCCEED = (Recipe("return 0 where only a condition was not met", statuses.succeeding),)
+_SUCCEED = (Recipe("put the condition into an if", statuses.succeeding),)
 
 
 def _quote(parameter: int) -> tuple[Recipe, ...]:
@@ -50,7 +50,10 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "RB042": _UNBUFFERED,
     "RB043": (Recipe("let errors be seen", commands.with_errors),),
     "RB061": _LOCAL_IFS,
-    "RB077": (Recipe("answer by the status", statuses.by_status),),
+    "RB077": (
+        Recipe("answer by the status", statuses.by_status),
+        Recipe("look for the program without a word", commands.silent),
+    ),
     "RB080": _SUCCEED,
     "RB100": _SUCCEED,
     "RB101": (Recipe("fail without a prompt", statuses.without_prompt),),

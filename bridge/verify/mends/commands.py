@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.mends.places import name_of, runs_in, text, within
+from bridge.verify.mends.places import name_of, redirections, runs_in, text, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +68,9 @@ def with_errors(_subject: Subject, places: Places, problem: Problem) -> list[Edi
     return [places.replaced(len(before.rstrip(b" ")), found[0].end_byte, "")]
 
 
+_OF_STDOUT = re.compile(r"1?>|&>").match
+
+
 def to_stderr(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
     """What a hook only tells people, sent to stderr; None where what it prints may be another command's input."""
     node = places.function(problem.hook or "")
@@ -79,8 +82,23 @@ def to_stderr(_subject: Subject, places: Places, problem: Problem) -> list[Edit]
             continue
         if "-v" in (text(child) for child in command.named_children):
             continue
-        if command.parent is None or command.parent.type != "redirected_statement":
+        if not any(map(_OF_STDOUT, redirections(node, command))):
             edits.append(places.inserted(command.end_byte, " >&2"))
+    return edits
+
+
+def silent(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+    """``command -v`` and the like, which print where a program is, without that."""
+    node = places.function(problem.hook or "")
+    if node is None:
+        return None
+    edits = []
+    for command in within(node, "command"):
+        if not re.match(r"(command -[vV]|type|which) ", text(command)) or not runs_in(node, command):
+            continue
+        given = redirections(node, command)
+        if not any(map(_OF_STDOUT, given)):
+            edits.append(places.inserted(command.end_byte, " >/dev/null" if given else " >/dev/null 2>&1"))
     return edits
 
 

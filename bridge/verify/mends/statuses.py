@@ -33,7 +33,8 @@ def returning(subject: Subject, places: Places, problem: Problem) -> list[Edit] 
 
 
 def succeeding(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
-    """``return 0`` behind ``[[ ... ]] && command`` at the end of a function: there 1 only says "not this time"."""
+    """``if [[ ... ]]; then command; fi`` for ``[[ ... ]] && command`` at the end of a function: there the status of
+    the test would be that of the function, and 1 only says "not this time"."""
     node = places.function(problem.hook or "")
     body = None if node is None else node.child_by_field_name("body")
     if node is None or body is None:
@@ -41,14 +42,23 @@ def succeeding(_subject: Subject, places: Places, problem: Problem) -> list[Edit
     commands = [child for child in body.named_children if child.type != "comment"]
     last = commands[-1] if commands else None
     chain = last.child_by_field_name("body") if last is not None and last.type == "redirected_statement" else last
-    if last is None or chain is None or chain.type != "list" or "||" in (child.type for child in chain.children):
+    if last is None or chain is None or chain.type != "list" or not runs_in(node, chain):
         return None
-    if chain.named_children[0].type != "test_command" or not runs_in(node, chain):
+    tests, command = chain.named_children[0], chain.named_children[-1]
+    if not _is_test(tests) or _is_test(command) or chain.children[1].type != "&&":
         return None
-    line_ends = places.source[last.end_byte : last.end_byte + 1] == b"\n"
-    indent = places.indent(last)
-    code = f"\n{indent}return 0" if line_ends and indent is not None else "; return 0"
-    return [places.inserted(last.end_byte, code)]
+    return [
+        places.inserted(chain.start_byte, "if "),
+        places.replaced(tests.end_byte, command.start_byte, "; then "),
+        places.inserted(last.end_byte, "; fi"),
+    ]
+
+
+def _is_test(node: Node) -> bool:
+    """Whether it asks for something, and does nothing."""
+    if node.type == "list":
+        return all(map(_is_test, node.named_children)) and "||" not in (child.type for child in node.children)
+    return node.type == "test_command"
 
 
 _SAID = {"true": 0, "yes": 0, "false": 1, "no": 1}
