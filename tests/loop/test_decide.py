@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.outcome import Outcome
+from bridge.loop.outcome import Outcome, is_dead_session
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.policy import Decision, Limits, LoopState, Moment, PlanPolicy, Verdict
 
@@ -146,3 +146,19 @@ def test_counting_boxes(ticks: list[bool]) -> None:
     assert plan.complete == (bool(ticks) and all(ticks))
     first = next(itertools.compress(itertools.count(), (not tick for tick in ticks)), None)
     assert plan.next_task == (None if first is None else f"task {first}")
+
+
+@pytest.mark.parametrize(
+    ("said", "dead"),
+    [
+        ("No conversation found with session ID: 6f1c2a9e", True),
+        ('Error resuming session: Invalid session identifier "6f1c2a9e".', True),
+        ("No saved session found with ID 6f1c2a9e", True),
+        ("Error: session ses_7f3a91 not found", True),
+        ("Chat not found", True),
+        ("the session was long and the file was not found", False),
+        ("the chat program was not found", False),
+    ],
+)
+def test_words_for_a_session_that_is_gone(said: str, *, dead: bool) -> None:
+    assert is_dead_session(said) is dead
