@@ -118,6 +118,8 @@ def test_a_script_that_bash_cannot_parse(load: Callable[..., Agent]) -> None:
         load("if then\n")
     with pytest.raises(ScriptInvalid, match="not valid bash"):
         load("if then\n", strict=False)
+    with pytest.raises(ScriptInvalid, match=r"its lines end in CR LF, as on Windows: sed -i"):
+        load("agent_invoke() {\r\n  :\r\n}\r\n")
 
 
 def test_names_are_looked_for_in_folders_first(load: Callable[..., Agent], tmp_path: Path, bash: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +66,16 @@ def check_parses(path: Path, bash: str) -> None:
     """
     parsed = subprocess.run([bash, "-n", str(path)], capture_output=True, text=True, errors="replace", check=False)
     if parsed.returncode:
-        raise ScriptInvalid(f"{path} is not valid bash:\n{parsed.stderr.rstrip()}")
+        said = parsed.stderr.replace("\r", "").rstrip()
+        raise ScriptInvalid(f"{path} is not valid bash:\n{said}{line_ends(path)}")
+
+
+def line_ends(path: Path) -> str:
+    """A next step for a file whose lines end as on Windows, which bash takes for words; '' for others."""
+    with suppress(OSError):
+        if b"\r\n" in path.read_bytes():
+            return f"\n  next: its lines end in CR LF, as on Windows: sed -i 's/\\r$//' {shlex.quote(str(path))}"
+    return ""
 
 
 def missing_hooks(

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from bridge.contract.scripts import line_ends
 from bridge.errors import SessionRefused
 from bridge.files import usable
 from bridge.setups.ralph_loop.arguments import LOOP_MODES
@@ -27,7 +28,8 @@ def agent_script(home: Path, name: str) -> Path:
     """Path of the agent's script."""
     script = home / "agents" / f"{name}.sh"
     if not script.is_file():
-        raise SessionRefused(f"Error: agent script not found: {script}")
+        hint = line_ends(home / "config") if name.endswith("\r") else ""
+        raise SessionRefused(f"Error: agent script not found: {script}{hint}".replace("\r", ""))
     return script
 
 

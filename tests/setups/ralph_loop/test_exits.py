@@ -222,6 +222,7 @@ def _scripted(*lines: str) -> Callable[[Ralph], None]:
         (_configured("MODE=dance"), "plan", "Error: 'dance' is no mode"),
         (_configured("MAX_RETRIES=many"), "plan", "Error: MAX_RETRIES must be a whole number"),
         (_configured("AGENT=nobody"), "plan", "Error: agent script not found: "),
+        (_configured("AGENT=amp\r\n"), "plan", "agents/amp.sh\n  next: its lines end in CR LF"),
         (_agentless, "plan", "Error: agent script not found: "),
         (_scripted("false"), "plan", "agents/amp.sh"),
         (_scripted("unset -f agent_invoke"), "plan", "agent_invoke"),
