@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from bridge.cli.app import run_app
 from bridge.verify import engine
 from bridge.verify.mends import trial
-from bridge.verify.model import Finding, Mend, ScriptFinished
+from bridge.verify.model import Finding, Mend, ScriptFinished, Severity
 from tests.skeletons import minimal_driver
 
 from .examples import example
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.verify.engine import Mending
+
+    Found = tuple[str, Severity, str | None]
 
 
 def finished(path: Path, mending: Mending = "show", select: tuple[str, ...] = ()) -> ScriptFinished:
@@ -183,6 +186,32 @@ def test_a_global_that_somebody_may_want_is_not_made_local(why: str, tmp_path: P
     found: list[Finding] = [f for f in finished(path).findings if f.code == "RB020"]
     assert found
     assert [finding.fix for finding in found] == [None]
+
+
+ERROR, WARNING, NOTE = (("RB1", severity, "hook") for severity in Severity)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "worse"),
+    [
+        ([ERROR], [], False),
+        ([ERROR], [NOTE], False),
+        ([ERROR], [WARNING], True),
+        ([ERROR, ERROR], [ERROR], False),
+        ([WARNING], [NOTE], True),
+        ([ERROR], [ERROR, ERROR], True),
+        ([], [NOTE], True),
+    ],
+)
+def test_what_is_worse(before: list[Found], after: list[Found], worse: bool) -> None:
+    one, other = (trial._Verdict(Counter(found), frozenset()) for found in (before, after))
+    assert one.worse(other) is worse
+
+
+def test_what_could_not_be_told_before_is_not_worse() -> None:
+    unknown, nothing = frozenset({"RB1"}), frozenset[str]()
+    assert not trial._Verdict(Counter(), unknown).worse(trial._Verdict(Counter([ERROR]), nothing))
+    assert trial._Verdict(Counter(), nothing).worse(trial._Verdict(Counter(), unknown))
 
 
 def test_a_mend_that_makes_something_worse_is_not_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

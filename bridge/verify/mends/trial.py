@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.files import write_atomic
-from bridge.verify.model import CheckOutcome, Mend
+from bridge.verify.model import CheckOutcome, Mend, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bridge.verify.model import CheckResult, Edit, Finding, Fix, Severity
+    from bridge.verify.model import CheckResult, Edit, Finding, Fix
 
     Again = Callable[[Path], Sequence[CheckResult]]
 
@@ -27,8 +27,13 @@ class _Verdict(NamedTuple):
     unknown: frozenset[str]
 
     def worse(self, later: _Verdict) -> bool:
-        """Whether a later verification finds anything new. What could not be told before isn't new."""
-        new = {code for code, _, _ in later.found - self.found}
+        """Whether a later verification finds anything new. What could not be told before isn't new.
+
+        Nor is a note, where an error is gone: that may have hidden it.
+        """
+        mended = any(severity is Severity.ERROR for _, severity, _ in self.found - later.found)
+        found = later.found - self.found
+        new = {code for code, severity, _ in found if not (mended and severity is Severity.INFO)}
         return bool((new | later.unknown) - self.unknown)
 
     def gone(self, later: _Verdict) -> Counter[str]:
