@@ -76,9 +76,7 @@ def stand_in(folder: Folder, wanted: WantedRun) -> int:
 
 def _dry_run(opened: OpenedLoop) -> int:
     """Print the first command on stdout, and on stderr the settings with their sources. Touches nothing."""
-    from bridge import records
-    from bridge.loop.plan import parse_plan
-    from bridge.setups.bmalph.layout import fix_plan
+    from bridge.setups.bmalph.layout import read_plan
     from bridge.setups.bmalph.policy import BmalphState
     from bridge.setups.bmalph.store import context_of
     from bridge.setups.dot_ralph.files import sessions
@@ -88,10 +86,7 @@ def _dry_run(opened: OpenedLoop) -> int:
     session = None
     if loop.resume and script.supports_sessions():
         session = sessions.peek(folder)
-    path = fix_plan(folder)
-    text = records.read_text(path) if path else None
-    plan = None if text is None else parse_plan(text)
-    context = context_of(BmalphState(), plan, resumed=session is not None)
+    context = context_of(BmalphState(), read_plan(folder), resumed=session is not None)
     command = build_command(script, loop, loop.prompt, context=context, session=session)
     say(f"driver: {script.script}")
     say(f"live: {'yes' if command.live else 'no'}")

@@ -199,9 +199,8 @@ class _Keys:
 def _dry_run(opened: FrankbriaLoop) -> int:
     """Print the first command on stdout, on stderr the settings with their sources; change nothing, and end (trap
     F25)."""
-    from bridge import records
     from bridge.setups.dot_ralph.files import sessions
-    from bridge.setups.frankbria.layout import PLAN, read_sections
+    from bridge.setups.frankbria.layout import read_plan
     from bridge.setups.frankbria.policy import FrankbriaState
     from bridge.setups.frankbria.store import context_of
     from bridge.turn.driver import build_command
@@ -209,8 +208,7 @@ def _dry_run(opened: FrankbriaLoop) -> int:
     folder, loop = opened.folder, opened.loop
     resumes = loop.resume and opened.driver.supports_sessions()
     session = sessions.peek(folder) if resumes else None
-    text = records.read_text(folder.project / PLAN)
-    plan = None if text is None else read_sections(text, opened.settings.optional_sections.split(","))
+    plan = read_plan(folder.project, opened.settings.optional_sections)
     context = context_of(FrankbriaState(), plan)
     command = build_command(opened.driver, loop, loop.prompt, context=context, session=session)
     say(f"dry run: {opened.shown} would be called, nothing is")

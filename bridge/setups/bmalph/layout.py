@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.loop.plan import parse_plan
+from bridge.records import read_text
 from bridge.setups.dot_ralph.signs import BMALPH, RC, frankbria, other_system, there
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.loop.plan import Plan
     from bridge.setups.dot_ralph.folder import Folder
 
 
@@ -102,3 +105,10 @@ def fix_plan(folder: Folder) -> Path | None:
         if (folder / name).is_file():
             return folder / name
     return None
+
+
+def read_plan(folder: Folder) -> Plan | None:
+    """Read the fix plan; None without one."""
+    path = fix_plan(folder)
+    text = read_text(path) if path else None
+    return None if text is None else parse_plan(text)

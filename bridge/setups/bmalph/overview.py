@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.loop import lock, runs
-from bridge.loop.plan import parse_plan
 from bridge.process import table
 from bridge.process.table import running_in
-from bridge.records import read_object, read_text
+from bridge.records import read_object
 from bridge.setups.bmalph import layout
 from bridge.setups.dot_ralph.files import breaker, sessions, small
 
@@ -85,11 +84,8 @@ def _session(folder: Folder, now: float) -> dict[str, Any]:
 
 
 def _plan(folder: Folder) -> dict[str, Any] | None:
-    path = layout.fix_plan(folder)
-    if path is None:
-        return None
-    found = parse_plan(read_text(path) or "")
-    return {"done": found.done, "total": found.total, "next": found.next_task}
+    found = layout.read_plan(folder)
+    return None if found is None else {"done": found.done, "total": found.total, "next": found.next_task}
 
 
 def _run(folder: Folder) -> dict[str, Any] | None:

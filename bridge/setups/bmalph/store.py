@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from bridge import records, timestamps
 from bridge.loop.context import context_for
 from bridge.loop.outcome import left_session
-from bridge.loop.plan import Plan, parse_plan
-from bridge.setups.bmalph.layout import fix_plan
+from bridge.setups.bmalph.layout import read_plan
 from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.setups.bmalph.recording import BmalphRecorder
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
     from bridge.loop.events import LoopEvent
+    from bridge.loop.plan import Plan
     from bridge.loop.store import LoopSettings, Turn
     from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.files.logs import Level
@@ -78,9 +78,7 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
 
     def read_plan(self) -> Plan | None:
         """Read the fix plan."""
-        path = fix_plan(self.folder)
-        text = records.read_text(path) if path else None
-        return None if text is None else parse_plan(text)
+        return read_plan(self.folder)
 
     def begin_turn(self, state: BmalphState, plan: Plan | None, session: str | None) -> TurnRequest:
         """Name the logs of the turn, and say what the agent is told beside its prompt."""

@@ -14,7 +14,7 @@ from bridge.setups.dot_ralph.doctor.case import FolderCase
 from bridge.setups.frankbria import adoption, environment, rc
 from bridge.setups.frankbria.claude import command_words
 from bridge.setups.frankbria.differences import differences
-from bridge.setups.frankbria.layout import PLAN, missing_parts, read_sections
+from bridge.setups.frankbria.layout import PLAN, missing_parts, read_plan
 from bridge.setups.frankbria.refusals import provider_scripts, refuse
 from bridge.setups.frankbria.settings import FrankbriaSettings, resolve
 
@@ -95,9 +95,8 @@ def _prompt(case: FrankbriaCase) -> Examined:
 
 def _plan(case: FrankbriaCase) -> Examined:
     """There are tasks, and some are open."""
-    text = read_text(case.project / PLAN)
-    found = read_sections(text or "", case.settings.optional_sections.split(","))
-    if not found.total:
+    found = read_plan(case.project, case.settings.optional_sections)
+    if found is None or not found.total:
         return warned(f"{PLAN} has no `- [ ] task` line", "write one for each task")
     if found.complete:
         left = f", {found.open_optional} optional ones are open" if found.open_optional else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.loop.plan import Plan, parse_plan
+from bridge.records import read_text
 from bridge.setups.dot_ralph import folder as folders
 from bridge.setups.dot_ralph.folder import Folder
 from bridge.setups.dot_ralph.signs import FRANKBRIA
@@ -83,3 +84,14 @@ def read_sections(text: str, optional: Iterable[str]) -> SectionedPlan:
     left_open = aside.total - aside.done
     needed = parse_plan("\n".join(pieces[False]))
     return SectionedPlan(whole.done, whole.total, needed.next_task or whole.next_task, left_open)
+
+
+def read_plan(project: Path, optional: str) -> SectionedPlan | None:
+    """Read a project's plan; None without one.
+
+    Args:
+        project: its folder.
+        optional: OPTIONAL_SECTIONS, headings separated by commas.
+    """
+    text = read_text(project / PLAN)
+    return None if text is None else read_sections(text, optional.split(","))

@@ -13,7 +13,7 @@ from bridge.loop.outcome import left_session
 from bridge.setups.dot_ralph.files import crash, small
 from bridge.setups.dot_ralph.store import FolderStore, keep_stream
 from bridge.setups.frankbria.backups import Backups
-from bridge.setups.frankbria.layout import PLAN, missing_parts, read_sections
+from bridge.setups.frankbria.layout import missing_parts, read_plan
 from bridge.setups.frankbria.notifications import notification
 from bridge.setups.frankbria.policy import FrankbriaOutcome, FrankbriaState
 from bridge.setups.frankbria.reading import compound_commands, judged, questions_in
@@ -72,7 +72,6 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
         self._newer: NewerVersion | None = None
         self._leaving = leaving
         self._leave = False
-        self._optional = settings.optional_sections.split(",")
 
     def open(self, active: ActiveRun) -> Iterable[str]:
         """Make ready, and ask npm for a newer CLI where that is wanted."""
@@ -106,8 +105,7 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
 
     def read_plan(self) -> Plan | None:
         """Read the fix plan."""
-        text = records.read_text(self.folder.project / PLAN)
-        return None if text is None else read_sections(text, self._optional)
+        return read_plan(self.folder.project, self.settings.optional_sections)
 
     def begin_turn(self, state: FrankbriaState, plan: Plan | None, session: str | None) -> TurnRequest:
         """Keep the work tree where that is asked for, name the logs, say what the agent is told."""
