@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.swarm.host import Swarm
 
 _HEAD = ("task", "worker", "turn", "time", "cost", "outcome")
+_MOST = 12
 _COLOURS = {"merged": "green", "nothing to merge": "green", "conflict": "red", "check failed": "red"}
 
 
@@ -34,6 +35,16 @@ def table(seen: dict[str, Any]) -> list[str]:
         ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + f"  {tame(last)}").rstrip()
         for row, last in zip(rows, lasts, strict=True)
     ]
+
+
+def live_table(seen: dict[str, Any]) -> list[str]:
+    """Give what fits at the bottom of a terminal: of many tasks those that are under way, and a count."""
+    tasks = seen["tasks"]
+    if len(tasks) <= _MOST:
+        return table(seen)
+    busy = [each for each in tasks if each["step"] in ("running", "saved")][:_MOST]
+    waiting = sum(each["step"] == "waiting" for each in tasks)
+    return [*table({**seen, "tasks": busy}), f"{seen['merged']} of {len(tasks)} merged, {waiting} waiting"]
 
 
 def _row(task: dict[str, Any]) -> tuple[str, ...]:
@@ -110,6 +121,6 @@ def swarm_view(swarm: Swarm, *, quiet: bool) -> Iterator[SwarmView]:
     if quiet or not flows(sys.stderr):
         yield SwarmView(quiet=quiet, screen=None)
         return
-    screen = Screen(sys.stderr, lambda: table(shown(swarm.record, swarm.folder)))
+    screen = Screen(sys.stderr, lambda: live_table(shown(swarm.record, swarm.folder)))
     with screen:
         yield SwarmView(quiet=quiet, screen=screen)

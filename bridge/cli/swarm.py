@@ -223,15 +223,15 @@ def watch(*, run_name: str | None, project: str | None) -> int:
     import time
 
     from bridge.cli._flow import flows
-    from bridge.cli._swarm_view import table
+    from bridge.cli._swarm_view import live_table
     from bridge.cli._view import Screen
 
     with guarded("no longer watching"):
         last: list[str] = []
-        lines = [table(_seen(run_name, project))]
+        lines = [live_table(_seen(run_name, project))]
         with Screen(sys.stderr, lambda: lines[0]) if flows(sys.stderr) else nullcontext():
             while (seen := _seen(run_name, project))["state"] in ("starting", "running", "waiting"):
-                lines[0] = table(seen)
+                lines[0] = live_table(seen)
                 now = [f"{each['id']}: {each['outcome'] or each['step']}" for each in seen["tasks"]]
                 if not flows(sys.stderr):
                     for line in now:

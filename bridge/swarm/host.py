@@ -359,13 +359,12 @@ class _Host:
         tail = self.tails.pop(task.task.id, None)
         end = None
         found = recover(folder, patience=_RECOVER)
-        events = EventsTail(folder / "events.jsonl")
-        told = [each for each in events.read() if each.get("attempt") == task.attempt]
-        for event in told:
-            if event.get("event") == "ended":
-                end = ending(EventsTail(folder / "events.jsonl"))
+        events = EventsTail(folder / "events.jsonl").read()
+        told = [each for each in events if each.get("attempt") == task.attempt]
+        if any(each.get("event") == "ended" for each in told):
+            end = ending(EventsTail(folder / "events.jsonl"))
         if tail is None:
-            self._count_again(task, told)
+            self._count_again(task, events)
         saved = found[1] if found is not None else Saved()
         copied = found[0].copied if found is not None else {}
         if end is not None and end[0] != "interrupted":
@@ -374,12 +373,11 @@ class _Host:
             result = Result("lost", "host killed" if tail is None else "worker lost", why, saved, copied)
         yield from self._ended(task, result)
 
-    def _count_again(self, task: TaskRecord, told: list[dict[str, Any]]) -> None:
-        """Turns of which the killed host may have put down a part."""
-        ended = [each for each in told if each.get("event") == "turn-ended"]
-        if task.attempt == 1:
-            task.turns, task.cost_usd, task.tokens = 0, None, None
-            for event in ended:
+    def _count_again(self, task: TaskRecord, events: list[dict[str, Any]]) -> None:
+        """Count the turns of all attempts anew: the host that was killed may have put down a part of them."""
+        task.turns, task.cost_usd, task.tokens = 0, None, None
+        for event in events:
+            if event.get("event") == "turn-ended":
                 self._count(task, event)
 
     def _anew(self, task: TaskRecord) -> None:

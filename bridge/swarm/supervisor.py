@@ -189,6 +189,8 @@ def prepare(order: Order) -> Order:
     prefix = "" if inside == "." else f"{inside}/"
     for name, text in order.write.items():
         path = project / name
+        if prefix + name in order.copied and path.exists():
+            continue  # the attempt before has left it so, with boxes ticked
         with usable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, text)

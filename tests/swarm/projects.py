@@ -26,9 +26,10 @@ task=$(sed -n 's/^- \[ \] //p' $plan | head -n 1)
 echo "$RALPH_TASK $RALPH_WORKER $RALPH_PORT_BASE $RALPH_PORT_COUNT $$" >> "$NOTES/started"
 echo "I begin with $task."
 eval "${task#*: }" || exit
-sed -i 's/^- \[ \]/- [x]/' $plan
+sed -i '0,/^- \[ \]/s//- [x]/' $plan
 echo "Done with $task."
-printf -- '---RALPH_STATUS---\nSTATUS: COMPLETE\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n'
+grep -q '^- \[ \]' $plan ||
+    printf -- '---RALPH_STATUS---\nSTATUS: COMPLETE\nEXIT_SIGNAL: true\n---END_RALPH_STATUS---\n'
 """
 DRIVER = """
 driver_name() { echo mine; }
@@ -110,6 +111,14 @@ class Project:
             subprocess.run(["git", "grep", "-q", "-F", text, name], cwd=self.path, check=False).returncode == 0
             for name in names
         )
+
+    def lines(self, text: str) -> set[str]:
+        """The lines with this text in files of any branch."""
+        names = self.git("for-each-ref", "--format=%(refname)", "refs/heads").splitlines()
+        found = subprocess.run(
+            ["git", "grep", "-h", "-F", text, *names], cwd=self.path, capture_output=True, text=True, check=False
+        )
+        return {*found.stdout.splitlines()}
 
     def processes(self) -> list[str]:
         """What is still running of agents, workers and hosts: all have the folder of notes in the environment."""

@@ -25,7 +25,7 @@ for part in 1 2 3 4 5; do
     sleep 0.0$((RANDOM % 9))
 done
 """
-TASKS = tuple(f't{number}: . "$NOTES/work"' for number in range(4))
+TASKS = tuple(f't{number}: . "$NOTES/work"' for number in range(3))
 
 
 def prepared(project: Project) -> Project:
@@ -41,9 +41,8 @@ def nothing_runs(project: Project) -> None:
 
 def all_parts_are_there(project: Project) -> None:
     """What the agents say that they wrote is in some branch."""
-    for path in project.notes.glob("written.*"):
-        for line in path.read_text().splitlines():
-            assert project.refs_hold(line), line
+    written = {line for path in project.notes.glob("written.*") for line in path.read_text().splitlines()}
+    assert written <= project.lines(" part ")
 
 
 def completes(project: Project) -> None:
@@ -144,6 +143,7 @@ def workers(host: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return [each for each in below if "swarm.worker" in " ".join(each.cmdline())]
 
 
+@pytest.mark.slow
 def test_a_process_of_the_executor_is_killed(project: Project) -> None:
     """Its worker ends the agent and saves; the agent was started once; what waited is told, and goes on later."""
     project.plan(f"one: echo precious > one.txt; {HOLD}", "two: echo 2 > two.txt")
@@ -162,6 +162,7 @@ def test_a_process_of_the_executor_is_killed(project: Project) -> None:
     assert project.outcomes() == {"one": "lost", "two": "merged"}
 
 
+@pytest.mark.slow
 def test_watch_follows_to_the_end(project: Project) -> None:
     project.plan(f"one: {HOLD}")
     host = project.start("run")

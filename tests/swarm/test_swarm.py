@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridge import ConfigurationError, Swarm
+from bridge.cli._swarm_view import live_table
 from bridge.swarm.host import SwarmEnded, TaskEnded, TaskStarted
 from bridge.swarm.tasks import Task
 from tests.swarm.projects import HOLD, Project, until
@@ -189,6 +190,7 @@ def test_hooks_that_refuse_keep_nothing_from_being_saved(project: Project) -> No
     assert project.refs_hold("precious")
 
 
+@pytest.mark.slow
 def test_two_swarms_in_one_project(project: Project) -> None:
     project.plan(f"one: {_wait(4)}; echo 1 > one.txt", f"two: {_wait(4)}; echo 2 > two.txt")
     both = [project.start("run"), project.start("run")]
@@ -373,6 +375,7 @@ def test_an_agent_that_commits_the_loops_own_files_gets_into_nobodys_way(project
     assert not [name for name in names if "log" in name or "status" in name or "bridge" in name]
 
 
+@pytest.mark.slow
 def test_a_submodule_that_an_agent_works_in(project: Project, tmp_path: Path) -> None:
     project.git("init", "-q", str(tmp_path / "library"))
     (tmp_path / "library/a.txt").write_text("a\n")
@@ -391,3 +394,27 @@ def test_a_submodule_that_an_agent_works_in(project: Project, tmp_path: Path) ->
     assert project.refs_hold("precious2")
     assert project.swarm("clean").returncode == 1, "what is in the submodule is in no branch of the user's"
     assert project.refs_hold("precious2")
+
+
+def test_what_runs_again_goes_on_where_it_was(project: Project) -> None:
+    project.write(".ralph/@fix_plan.md", '## All\n- [ ] one: echo 1 > one.txt\n- [ ] two: test -e "$NOTES/go"\n')
+    project.commit("the plan")
+    done = project.swarm("run", "--by", "heading", "--max-iterations", "2")
+    assert done.returncode == 1
+    assert project.outcomes() == {"All": "incomplete"}
+    assert project.swarm("resume").returncode == 1
+    (project.notes / "go").touch()
+    assert project.swarm("resume", "--retry", "incomplete").returncode == 0
+    assert len(project.started()) == 3, "the first box was ticked, and isn't done again"
+    assert project.result(".ralph/@fix_plan.md").count("- [x]") == 2
+
+
+def test_of_many_tasks_the_live_view_shows_those_under_way() -> None:
+    row = {"worker": 0, "turn": 1, "seconds": 2.0, "cost_usd": None, "outcome": None, "last": "at it", "title": "t"}
+    tasks = [{**row, "id": f"t{n}", "step": "running" if n < 2 else "waiting"} for n in range(40)]
+    assert live_table({"tasks": tasks, "merged": 3}) == [
+        "task  worker  turn  time   cost  outcome",
+        "t0    0       1     2.0 s  -     running  at it",
+        "t1    0       1     2.0 s  -     running  at it",
+        "3 of 40 merged, 38 waiting",
+    ]
