@@ -78,6 +78,26 @@ def beyond(more: Sequence[str], base: Sequence[str]) -> list[str]:
     return found
 
 
+def wants_terminal(words: Sequence[str]) -> bool:
+    """Whether docker is told to make a terminal of a stdin that is none: it refuses that."""
+    if os.path.basename(words[0]) != "docker" or not {"run", "exec"} & set(words[1:3]):
+        return False
+    flags = list(words[1 + next(at for at, word in enumerate(words) if word in ("run", "exec")) :])
+    end = next((at for at, word in enumerate(flags) if not word.startswith("-") and not _valued(flags, at)), None)
+    short = "".join(word[1:] for word in flags[:end] if re.fullmatch(r"-[dit]+", word))
+    given = {*short, *({"--interactive": "i", "--tty": "t"}.get(word, "") for word in flags[:end])}
+    return given >= {"i", "t"}
+
+
+def _valued(flags: Sequence[str], at: int) -> bool:
+    """Whether the word is the value of an option of docker in front of it."""
+    before = flags[at - 1] if at else ""
+    return before.startswith("-") and "=" not in before and not _OF_DOCKER.fullmatch(before)
+
+
+_OF_DOCKER = re.compile(r"-[ditPq]+|--(?:rm|init|interactive|tty|detach|privileged|read-only|quiet|publish-all)")
+
+
 def lost_value(words: Sequence[str], fuller: Sequence[str], value: str) -> str | None:
     """The option that has `value` in `fuller`, and in `words` nothing, or an empty word, in the place of it."""
     for at in range(1, len(fuller)):
@@ -114,7 +134,13 @@ def late_option(words: Sequence[str], texts: Collection[str], program: str) -> s
         behind[0].startswith("-") and os.path.basename(words[0]) == os.path.basename(program)
     ):
         return None
-    return next((word for word in behind if _LATE.fullmatch(word)), None)
+    return next((word for word in behind if _LATE.fullmatch(word) or _is_value_of_late(word, texts)), None)
+
+
+def _is_value_of_late(word: str, texts: Collection[str]) -> bool:
+    """``--prompt=TEXT``."""
+    option, _, value = word.partition("=")
+    return option.startswith("--") and is_option(option) and any(value.startswith(text) for text in texts)
 
 
 def bare_id(words: Sequence[str], base: Sequence[str], session: str) -> str | None:

@@ -154,7 +154,11 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
         followed = re.search(rf"(?<![\w-]){re.escape(base)}(?![\w-])", argv[2]) is not None
     if not argv[0] or argv[0].startswith("-") or not followed or text in argv[0]:
         yield Problem(f"it begins with {said(argv[0])}", expected=f"{probe.cli()}, or a wrapper followed by it")
-    elif os.path.basename(argv[0]) in _HARMLESS and not _starts_with_prompt(probe):
+    elif (
+        os.path.basename(argv[0]) in _HARMLESS
+        and (probe.received(Build()).known or shutil.which(argv[0], path=probe.scratch.path) is not None)
+        and not _starts_with_prompt(probe)
+    ):
         yield Problem(
             f"{said(shlex.join(argv[:3]))} does not start {probe.cli()}, or not with the prompt",
             hint="in `sh -c CODE`, what follows is $0, $1 and so on",
@@ -232,11 +236,23 @@ def _prompt_once(probe: DriverProbe) -> Iterator[Problem]:
         if not found and any(a in STDIN_MARKERS or a.endswith("=-") for a in argv[1:]):
             yield Problem("the prompt is not in the command: the CLI is told to read it from stdin", severity=INFO)
             return
+        if case.context and _only_named(probe, case):
+            yield Problem("with a context, the path of the prompt is text behind it: nobody reads the file")
+            return
         if found != 1:
             with_context = " when there is a context" if case.context else ""
             times = "not in the command" if not found else f"{found} times in the command"
             yield Problem(f"the prompt is {times}{with_context}", expected="once")
             return
+
+
+def _only_named(probe: DriverProbe, case: Build) -> bool:
+    """Whether the context and the path are one text, where without a context the path is an argument of its own."""
+    values = [re.sub(r"^--?[\w-]+=", "", word) for word in probe.received(case).direct]
+    alone = [re.sub(r"^--?[\w-]+=", "", word) for word in probe.received(Build()).direct]
+    joined = [value for value in values if case.context in value and value.rstrip().endswith(case.prompt)]
+    rest = [value.replace(case.context, "").replace(case.prompt, "").strip() for value in joined]
+    return case.prompt in alone and "" in rest
 
 
 @behaviour("RB106", "The prompt arrives as it is", DRIVER, hook=HOOK, harm=WRONG_PROMPT)

@@ -71,10 +71,11 @@ def _filter(subject: Subject) -> tuple[DriverProbe, Filter] | None:
 def _expected(probe: DriverProbe) -> list[Recording]:
     """What its CLI prints in live mode, today's shape first; empty for a CLI that isn't known."""
     live = probe.live(Build())
-    found = recordings_of(probe.program(), probe.line(Build()) if live is None else live.received.line)
+    line = (probe.line(Build()) if live is None else live.received.line) or []
+    found = recordings_of(probe.program(), line)
     if any(recording.name == "claude" for recording in found):
         # Whether there are partial messages is up to the command.
-        partial = _PARTIAL in probe.live_argv()
+        partial = any(_PARTIAL in word for word in line)
         found = [r for r in found if (r.name == "claude") is partial]
     return found
 

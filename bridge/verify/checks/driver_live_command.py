@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.checks.driver_command import prompt_text
-from bridge.verify.command_line import beyond, is_option
+from bridge.verify.command_line import beyond, is_option, lost_value
 from bridge.verify.harms import CHANGES_THE_LOOP, WRONG_COMMAND, WRONG_DISPLAY
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import Build, DriverProbe
@@ -139,6 +139,7 @@ def _changed(probe: DriverProbe, case: Build, live: LiveCommand) -> Iterator[Pro
         elif after > before:
             yield Problem(f"{what} is in it more than once")
     yield from _lost_words(batch.line, received.line, tuple(given.values()))
+    yield from _torn(batch.line, received.line)
     values = {*beyond(batch.line, probe.line(Build()) or [])} - {case.context, "--"}
     for option, value in pairwise(batch.line):
         at = received.line.index(value) if value in received.line else 0
@@ -150,6 +151,19 @@ def _changed(probe: DriverProbe, case: Build, live: LiveCommand) -> Iterator[Pro
             and received.line[at - 1] != option
         ):
             yield Problem(f"{option} and its value are no longer side by side")
+
+
+def _torn(batch: Sequence[str], live: Sequence[str]) -> Iterator[Problem]:
+    """An option that says how the output is printed, and its value, of which one is gone."""
+    for option, value in pairwise(batch):
+        if not _OUTPUT.search(option) or not is_option(option) or value.startswith("-"):
+            continue
+        if lost_value(live, batch, value) == option:
+            yield Problem(f"{option} has lost its value {said(value)}")
+        elif option not in live and value in live[1:]:
+            ahead = live[list(live).index(value, 1) - 1]
+            if not is_option(ahead):
+                yield Problem(f"{said(value)} has lost its option {option}, and stands behind {said(ahead)}")
 
 
 def _lost_words(batch: Sequence[str], live: Sequence[str], texts: Sequence[str]) -> Iterator[Problem]:

@@ -16,6 +16,7 @@ from bridge.verify.command_line import (
     lost_value,
     swallowed,
     swallowed_by,
+    wants_terminal,
     without_value,
 )
 from bridge.verify.harms import WRONG_COMMAND
@@ -90,6 +91,10 @@ def options_in_place(subject: Subject) -> Iterator[Problem]:
     if isinstance(subject.probe, AgentProbe):
         if subject.probe.has(INVOKE) and (subject.probe.cli() or "").strip():
             line = [subject.probe.cli() or "", *subject.probe.invocation().argv]
+            if wants_terminal(line):
+                yield Problem(
+                    f"{line[0]} refuses -t here: its stdin is no terminal", hook=INVOKE, hint="leave -t out"
+                )
             yield from _misread(subject, line, (PROMPT.rstrip("\n"),), INVOKE)
         return
     problem = next(_problems(subject), None)
@@ -105,7 +110,10 @@ def _problems(subject: Subject) -> Iterator[Problem]:
         base,
         Build(context=CONTEXT, session=session, resume="true"),
         Build(session=session, resume="true", tools=", ".join(ALLOWED)),
+        Build(tools=", ".join(ALLOWED)),
     )
+    if (argv := probe.argv(base)) and wants_terminal(argv):
+        yield Problem(f"{argv[0]} refuses -t here: its stdin is no terminal", hook=HOOK, hint="leave -t out")
     for case in cases:
         texts = (prompt_text(probe, case), *filter(None, (case.context, case.session)))
         live = probe.live(case)

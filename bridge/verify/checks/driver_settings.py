@@ -37,6 +37,12 @@ def _reads(probe: DriverProbe, setting: str) -> tuple[bool, bool]:
     return probe.mentions(setting), probe.name() in entry.drivers or os.path.basename(line[0]) in own
 
 
+def _given(probe: DriverProbe, case: Build) -> list[str] | None:
+    """The CLI's command line, and its environment where that is known."""
+    line = probe.line(case)
+    return line if line is None else [*line, *probe.received(case).beside]
+
+
 @behaviour("RB113", "CLAUDE_OUTPUT_FORMAT is honoured", DRIVER, hook=HOOK, harm=WRONG_RESPONSE)
 def output_format(subject: Subject) -> Iterator[Problem]:
     """The loop parses JSON or text as this setting says. A driver that reads it and asks for something else gives
@@ -48,7 +54,7 @@ def output_format(subject: Subject) -> Iterator[Problem]:
     Good: CLAUDE_CMD_ARGS=("my-cli" "--output-format" "${CLAUDE_OUTPUT_FORMAT:-json}")
     """
     probe = subject.driver
-    json, text = probe.line(Build()), probe.line(Build(output="text"))
+    json, text = _given(probe, Build()), _given(probe, Build(output="text"))
     reads, must = _reads(probe, "CLAUDE_OUTPUT_FORMAT")
     if not json or not (reads or must):
         return
@@ -136,6 +142,30 @@ def _untrimmed(argv: list[str]) -> str | None:
     return next((value for value in values if value != value.strip() and value.strip() in ALLOWED), None)
 
 
+def _taken_apart(probe: DriverProbe, given: list[str]) -> str | None:
+    """A list that still has its blanks, of a driver that does take lists apart: it drops entries that are empty."""
+    kept = next((word for word in given if f"{ALLOWED[0]}, {ALLOWED[1]}" in word), None)
+    if kept is None:
+        return None
+    full = ", ".join(ALLOWED)
+    again = _tools(probe, f",{full},,") or []
+    return kept if any(full in word for word in again) and not any(f",{full}" in word for word in again) else None
+
+
+def _blanks(probe: DriverProbe, given: list[str]) -> Iterator[Problem]:
+    """Blanks that stay with an entry. Behind the commas is where people put them; elsewhere they are rare."""
+    hint = "take them off each item before it is passed on"
+    if (kept := _taken_apart(probe, given)) is not None:
+        yield Problem(f"the list is taken apart, and blanks stay with its entries: {said(kept)}", hint=hint)
+        return
+    odd = _tools(probe, "\t" + "  , ".join(ALLOWED) + " ") or []
+    for built, severity in ((given, None), (odd, INFO)):
+        if (blank := _untrimmed(built)) is not None:
+            message = f"blanks around an entry stay with it: {blank!r}"
+            yield Problem(message, severity=severity, expected=repr(blank.strip()), hint=hint)
+            return
+
+
 @behaviour("RB115", "The allowlist arrives, each tool intact", DRIVER, hook=HOOK, harm=WRONG_PERMISSIONS)
 def allowlist(subject: Subject) -> Iterator[Problem]:
     """CLAUDE_ALLOWED_TOOLS is a list with commas; its items hold blanks, parentheses and stars, as in
@@ -179,17 +209,7 @@ def allowlist(subject: Subject) -> Iterator[Problem]:
                 hint="split at commas only, and quote each item",
             )
             return
-    # Blanks behind the commas are how people write lists; others are rare, and many drivers don't expect them.
-    odd = _tools(probe, "\t" + "  , ".join(ALLOWED) + " ") or []
-    for built, severity in ((given, None), (odd, INFO)):
-        if (blank := _untrimmed(built)) is not None:
-            yield Problem(
-                f"blanks around an entry stay with it: {blank!r}",
-                severity=severity,
-                expected=repr(blank.strip()),
-                hint="take them off each item before it is passed on",
-            )
-            break
+    yield from _blanks(probe, given)
     within = _tools(probe, "Bash(git add, git commit),Read") or []
     if not _allows(within, "Bash(git add, git commit)"):
         yield Problem("a comma within parentheses splits an item", severity=INFO)

@@ -189,6 +189,17 @@ class AgentProbe(Probe):
         return f"set -o pipefail\nagent_invoke {shlex.quote(prompt)}"
 
     @once
+    def takes_long_prompts(self) -> bool:
+        """Whether the CLI is started with a prompt of more than 128 KiB, too, which Linux takes for no argument."""
+        prompt = self.scratch.file(
+            "project/.ralph/long prompt.md", PROMPT.encode() * (1 + (256 << 10) // len(PROMPT))
+        )
+        self.scratch.calls()
+        self.run(self._argv(f"agent_invoke {shlex.quote(prompt)} >/dev/null"))
+        os.unlink(prompt)
+        return bool(self.scratch.calls())
+
+    @once
     def good_status(self) -> int | None:
         """What agent_invoke returns when all went well; None when it had to be ended."""
         self.invocation()  # raises where nothing can be run

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SHELLS = ("bash", "sh", "dash", "zsh", "ksh", "env")
 _STARTERS = (
     *("ssh", "autossh", "mosh", "sudo", "doas", "su", "runuser", "docker", "podman", "nerdctl", "docker-compose"),
-    *("kubectl", "oc", "devcontainer", "mise", "nix", "direnv", "limactl", "vagrant"),
+    *("kubectl", "oc", "devcontainer", "mise", "nix", "direnv", "limactl", "vagrant", "gtimeout"),
     *("npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv"),
 )
 _OUTSIDE = (
@@ -38,7 +38,6 @@ REPLACED = (*_STARTERS, *_OUTSIDE)
 
 _LOCAL = (
     "timeout",
-    "gtimeout",
     "nice",
     "ionice",
     "nohup",

@@ -143,7 +143,21 @@ case $me in
         done
         if [ $# -eq 0 ]; then PATH=$system exec env; fi
         start "$@" ;;
-    sudo | doas | su | runuser)
+    su | runuser)
+        code='' user=''
+        while [ $# -gt 0 ]; do
+            case $1 in
+                -c | --command) code=$2; shift 2 || shift ;;
+                --command=*) code=${1#*=}; shift ;;
+                --) shift; break ;;
+                -u | -g | -G | -s | -w | --user | --group | --shell) user=${2-}; shift 2 || shift ;;
+                -*) shift ;;
+                *) user=$1; shift ;;
+            esac
+        done
+        if [ -n "$code" ]; then exec '@BASH@' -c "$code" "$me" "$@"; fi
+        if [ -n "$user" ]; then start "$@"; fi ;;
+    sudo | doas)
         options :-u:-g:-p:-h:-C:-r:-t:-T:-U:-D:-R:--user:--group:--chdir:--host:--prompt: "$@"
         set -- ${rest[@]+"${rest[@]}"}
         while [ $# -gt 0 ]; do
@@ -162,7 +176,22 @@ case $me in
                 *) exit 0 ;;
             esac
         done ;;
-    kubectl | devcontainer | oc | mise | nix | direnv | limactl | vagrant)
+    gtimeout)
+        options :-k:-s:--kill-after:--signal: "$@"
+        set -- ${rest[@]+"${rest[@]}"}
+        if [ $# -lt 2 ]; then exit 125; fi
+        shift
+        start "$@" ;;
+    direnv)
+        if [ "${1-}" != exec ] || [ $# -lt 3 ]; then exit 0; fi
+        shift 2
+        start "$@" ;;
+    devcontainer)
+        if [ "${1-}" != exec ]; then exit 0; fi
+        shift
+        options :--workspace-folder:--config:--override-config:--container-id:--id-label:--remote-env:--docker-path:--docker-compose-path:--container-data-folder:--log-level: "$@"
+        start ${rest[@]+"${rest[@]}"} ;;
+    kubectl | oc | mise | nix | limactl | vagrant)
         case "$me ${1-}" in
             'kubectl exec' | 'oc exec' | 'kubectl run' | 'oc run')
                 case "${*%% -- *} " in *' -i '* | *' -it '* | *' -ti '* | *' --stdin'*) ;; *) exec </dev/null ;; esac ;;
@@ -175,6 +204,14 @@ case $me in
         options :-p:--package:-w:--workspace: "$@"
         package ${rest[@]+"${rest[@]}"} ;;
     uvx | pipx)
+        for word in "$@"; do # an option of the tool, in front of its name: it is refused
+            case $word in
+                --yolo | --yes | --json | --print | --prompt | --prompt=* | --task | --task=* | --message | --headless | --output-format*)
+                    exit 2 ;;
+                run | -*) ;;
+                *) break ;;
+            esac
+        done
         if [ "$me" = pipx ]; then if [ "${1-}" = run ]; then shift; else exit 0; fi; fi
         options :--from:--with:-p:--python:--index-url:--spec:--pip-args:--refresh-package: "$@"
         package ${rest[@]+"${rest[@]}"} ;;

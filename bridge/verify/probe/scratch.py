@@ -32,7 +32,7 @@ PROMPT = "Do the next open task of the plan.\n\nOne task at a time, with its tes
 FILES = {
     PROMPT_FILE: PROMPT,
     ".ralph/PROMPT hard.md": "Keep  \"these\" 'quotes', $(touch rb-evaluated) and `touch rb-evaluated`,\n\n"
-    "  $HOME, \\n, \\\\, %s, *, {a,b}, !x and \t tabs\nas they are.\n",
+    "  $HOME, \\n, \\\\, %s, *, {a,b}, !x and \t tabs\nas they are: here\nthe parser\nthen\nstart it\n",
     ".ralph/PROMPT dash.md": "- [ ] begin with a dash\n- [ ] and go on\n",
     ".ralph/PROMPT blank name.md": "The name of this file has blanks.\n",
     ".ralph/PROMPT long.md": "# The plan \u2013 wie vereinbart\n\n<!-- for the agent -->\n\n"
