@@ -138,7 +138,7 @@ def test_a_verdict_tells_what_is_wrong() -> None:
 
 def test_the_shipped_drivers_are_quick() -> None:
     drivers = [path for path in sound_scripts() if path.parent.name == "drivers" and "sound" not in path.parts]
-    assert len(drivers) == 5
+    assert len(drivers) >= 5
     start = time.process_time()
     for path in drivers:
         verify(path)
