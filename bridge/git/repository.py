@@ -192,7 +192,7 @@ class Repository:
 
     def work(self, tree: TreeState) -> set[str]:
         """Give the paths that differ from HEAD or are untracked, and are work."""
-        return {path for path in tree.marks if self._is_work(path)}
+        return {path for path in tree.marks if self.is_work(path)}
 
     def busy(self, tree: TreeState) -> str:
         """Name what is under way here that a commit would disturb; '' when nothing is."""
@@ -209,16 +209,16 @@ class Repository:
         moved = before.head != after.head
         dirty = bool(self.work(after))
         touched = changed_paths(before, after)
-        if not moved and not any(map(self._is_work, touched)):
+        if not moved and not any(map(self.is_work, touched)):
             return Changes(head=after.head, dirty=dirty)
         listed = self.run(
             "diff", "--numstat", "-z", *_DIFF, (before.head if moved else after.head) or self.empty_tree(), "--"
         )
-        stats = [each for each in parse_numstat(listed.out) if self._is_work(each.path)]
+        stats = [each for each in parse_numstat(listed.out) if self.is_work(each.path)]
         # What was dirty before and is still, in the same way, also differs from the older commit.
         untouched = after.marks.keys() - touched
         stats = [each for each in stats if each.path not in untouched and (moved or each.path in touched)]
-        paths = {path for path in touched if self._is_work(path)} | {each.path for each in stats}
+        paths = {path for path in touched if self.is_work(path)} | {each.path for each in stats}
         new = sorted(paths - {each.path for each in stats} & after.marks.keys())
         summary = diff_summary(stats, [path for path in new if path in after.marks])
         return Changes(frozenset(paths), moved, summary, after.head, dirty)
@@ -231,7 +231,7 @@ class Repository:
             return before.tree != after.tree
         # What was only committed has been work of an earlier turn's, but a commit of it is work, too.
         names = self.run("diff", "--name-only", "-z", "--no-renames", before.head or self.empty_tree(), after.head)
-        committed = not names.ok or any(path and self._is_work(path) for path in os.fsdecode(names.out).split("\0"))
+        committed = not names.ok or any(path and self.is_work(path) for path in os.fsdecode(names.out).split("\0"))
         return committed or before.tree != after.tree != _NOTHING
 
     def stat(self, *commits: str, lines: int) -> str:
@@ -370,7 +370,7 @@ class Repository:
 
     # -- files ---------------------------------------------------------------------------------------
 
-    def _is_work(self, path: str) -> bool:
+    def is_work(self, path: str) -> bool:
         """Of a path from the top; what lies outside of the project's folder is."""
         return not path.startswith(self.prefix) or self.files.is_work(path.removeprefix(self.prefix))
 

@@ -156,7 +156,7 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
     if not runs:
         raise LookupError("no loop has run here yet")
     ended = [_standing(each, loop.state) for each in runs]
-    return Report(loop.project, loop.kind, tuple(_with_git(each, loop.project) for each in ended), logs)
+    return Report(loop.project, loop.kind, tuple(_with_git(each, loop) for each in ended), logs)
 
 
 def _runs(logs: Path) -> list[Run]:
@@ -265,12 +265,12 @@ def _standing(run: Run, state: Path) -> Run:
     return replace(run, ended=max(last, where.run.changed), state="killed")
 
 
-def _with_git(run: Run, project: Path) -> Run:
-    """Ask git what was committed in a run."""
+def _with_git(run: Run, loop: LoopPlace) -> Run:
+    """Ask git what was committed in a run; the loop's own files, where git has them, are no work."""
     before, after = run.heads
     if before is None:
         return run
-    repository = find_repository(project)
+    repository = find_repository(loop.project, loop.files)
     if repository is None:
         return run
     after = repository.head() if after is None else after
@@ -285,4 +285,5 @@ def _with_git(run: Run, project: Path) -> Run:
         return run
     texts = filter(None, log.out.decode("utf-8", "replace").split("\0"))
     commits = tuple(Commit(*text.partition("\t")[::2]) for text in texts)
-    return replace(run, commits=commits, files=parse_numstat(changed.out))
+    files = tuple(each for each in parse_numstat(changed.out) if repository.is_work(each.path))
+    return replace(run, commits=commits, files=files)

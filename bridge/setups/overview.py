@@ -10,13 +10,17 @@ from bridge.errors import ConfigurationError
 from bridge.loop.follow import last_words
 from bridge.loop.runs import read_run
 from bridge.loop.standing import standing
-from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.dot_ralph.folder import locate, own_files
+from bridge.setups.plain import settings as plain
+from bridge.setups.ralph_loop import store as ralph_loop
+from bridge.setups.wiggum import files as wiggum
 from bridge.setups.wiggum.files import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from bridge.git.repository import Files
     from bridge.loop.standing import Standing
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.model import Setup
@@ -45,6 +49,19 @@ class LoopPlace:
     def logs(self) -> Path:
         """The folder of the logs, with the records of turns and runs."""
         return self.state if self.kind == "ralph-loop" else self.state / "logs"
+
+    @property
+    def files(self) -> Files:
+        """Which files of the project are the loop's own, and so no work."""
+        match self.kind:
+            case "plain":
+                return plain.FILES
+            case "wiggum":
+                return wiggum.FILES
+            case "ralph-loop":
+                return ralph_loop.own_files(self.state.parent, self.project)
+            case _:
+                return own_files(locate(self.project))
 
     @property
     def texts(self) -> tuple[Path, ...]:
