@@ -28,6 +28,13 @@ def agents_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Nig
         yield made
 
 
+@pytest.fixture(params=[each for each in kinds.KINDS if not each.controllers], ids=lambda kind: kind.name)
+def waiting_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Night]:
+    """Of the kinds that wait for whoever reads them; the others drop what nobody reads, as their originals do."""
+    with kinds.night(request.param, tmp_path) as made:
+        yield made
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All of them take seconds: whole loops, with pauses and deadlines. They run with the slow tests."""
     for item in items:
