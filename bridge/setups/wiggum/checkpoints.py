@@ -109,7 +109,8 @@ def make(
             git.keep(_ref(run, iteration), commit)
             lacks = _error(left)
             return CheckpointResult(commit, f"checkpoint {iteration} lacks something: {lacks}" if lacks else "")
-        why = _last_line(done.err) or _last_line(done.text) or f"git commit ended with {done.status}"
+        said = _error(done.err) or _last_line(done.err) or _last_line(done.text)
+        why = said or f"git commit ended with {done.status}"
         after = git.look()
         if after is not None and not git.work(after):
             return CheckpointResult()  # nothing but what hooks or attributes make equal again
@@ -206,7 +207,7 @@ def _ref(run: str, iteration: int) -> str:
 
 
 def _error(stderr: str) -> str:
-    """Return the line of git's that names what it couldn't add; warnings, as of line ends, are none."""
+    """Return the line of git's that names what it couldn't do; warnings and advice are none."""
     return next((line for line in stderr.splitlines() if line.startswith(("error:", "fatal:"))), "")
 
 

@@ -73,6 +73,13 @@ def test_a_commit_of_the_agents_own_is_a_checkpoint(project: Project) -> None:
     ]
 
 
+def test_the_reason_is_gits_error_and_not_its_advice(project: Project) -> None:
+    project.git("config", "commit.gpgsign", "true")
+    project.git("config", "gpg.program", "false")
+    project.write("untracked.txt", "untracked\n")
+    assert "gpg failed to sign" in checkpoint(project).warning
+
+
 @pytest.mark.parametrize("no_verify", [False, True])
 def test_commit_hooks_are_heeded_unless_told_otherwise(project: Project, no_verify: bool) -> None:
     project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n", 0o755)
