@@ -126,10 +126,13 @@ def late_option(words: Sequence[str], texts: Collection[str], program: str) -> s
     """
     if "--" not in words:
         return None
-    behind = list(words[list(words).index("--") + 1 :])
-    text = _first(behind, texts)
+    text = _first(words[list(words).index("--") + 1 :], texts)
     if text is None:
         return None
+    ends = [at for at, word in enumerate(words[: list(words).index(text)]) if word == "--"]
+    if not ends:
+        return None
+    behind = list(words[ends[-1] + 1 :])
     if text != behind[0] and not (
         behind[0].startswith("-") and os.path.basename(words[0]) == os.path.basename(program)
     ):

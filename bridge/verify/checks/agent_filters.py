@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks.agent_runs import DISPLAY, EXTRACT
 from bridge.verify.harms import GOOD_TO_KNOW, WRONG_DISPLAY, WRONG_RESPONSE, WRONG_STATUS
-from bridge.verify.model import INFO
+from bridge.verify.model import INFO, WARNING
 from bridge.verify.recordings import BAD_LINES, compare
 from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
 from bridge.verify.shapes import LEARNED, misnamed
@@ -190,6 +190,8 @@ def empty_output(subject: Subject) -> Iterator[Problem]:
 def display_shows(subject: Subject) -> Iterator[Problem]:
     """People follow a run by it. Thoughts and tools may be shown as well; the text must be.
 
+    Warning: all of the prompt, or of the output of tools, is shown as well.
+
     Bad:  agent_format_display() { cat >/dev/null; }
     Good:
         ... | jq -r 'select(.type=="assistant") | .message.content[] | if .type=="text" then .text else empty end'
@@ -200,6 +202,8 @@ def display_shows(subject: Subject) -> Iterator[Problem]:
     if not shown.first or not shown.last:
         what = "nothing of what is said" if not shown.first and not shown.last else "not everything that is said"
         yield Problem(f"it shows {what}")
+    elif shown.leaked and subject.agent.knows_cli():
+        yield Problem(f"it shows all of {' and '.join(shown.leaked)}", expected="the text", severity=WARNING)
 
 
 @behaviour("RB182", "The display is line-buffered", AGENT, hook=DISPLAY, harm=WRONG_DISPLAY)

@@ -137,7 +137,7 @@ def _misread(subject: Subject, line: Sequence[str], texts: Sequence[str], hook: 
     program = probe.cli() or ""
     if (lost := without_value(line)) is not None:
         yield Problem(f"{lost.option} has no value", hook=hook, hint=f"it takes {said(lost.word)} for it")
-    elif (late := late_option(line, texts[:1], program)) is not None:
+    elif (late := late_option(line, texts[:-1] or texts, program)) is not None:
         yield Problem(f"{said(late)} is behind --, where it is no option", hook=hook, hint="put it in front")
     elif (taken := swallowed(line, texts, ALLOWED)) is not None:
         yield _swallows(taken.option, taken.word, texts, hook)

@@ -35,6 +35,9 @@ _CONTROLLER = {
 }  # fmt: skip
 
 
+_END = b"rb-the-end-of-it"
+_LONG_OUTPUT = (b"rb-tool-output", b"rb-tool-output " + b"and what it says " * 60 + _END)
+"""Its beginning may be shown, as the name of a tool may."""
 _LOOK, _LOOKS = 0.05, 12
 """Seconds between two looks at processes, and how often in a row they must be seen at rest."""
 
@@ -71,13 +74,15 @@ class DisplayRun(NamedTuple):
     """One run of agent_format_display with lines written one after the other.
 
     early: the first text was shown while more was to come. first, last: whether it was shown at all. status:
-    of the hook; negative when it had to be ended.
+    of the hook; negative when it had to be ended. leaked: what else was shown, to its end: the prompt, or the
+    output of tools.
     """
 
     early: bool
     first: bool
     last: bool
     status: int
+    leaked: tuple[str, ...] = ()
 
 
 class Extraction(NamedTuple):
@@ -435,6 +440,7 @@ class AgentProbe(Probe):
             return None
         files = self.scratch.files()
         cut = _first_text(recording)
+        recording = recording._replace(lines=tuple(line.replace(*_LONG_OUTPUT) for line in recording.lines))
         out = bytearray()
 
         def shows(text: str) -> bool:
@@ -456,7 +462,9 @@ class AgentProbe(Probe):
                 end_session(process)
                 self.cut("agent_format_display")
         self.note_files("agent_format_display", files)
-        return DisplayRun(early, shows(recording.texts[0]), shows(recording.texts[-1]), process.returncode)
+        leaks = {b"rb-prompt-echo": "the prompt", _END: "the output of tools"}
+        leaked = tuple(what for word, what in leaks.items() if word in out)
+        return DisplayRun(early, shows(recording.texts[0]), shows(recording.texts[-1]), process.returncode, leaked)
 
     @once
     def shows_first_text(self) -> bool:
