@@ -4,9 +4,10 @@
 # Sourced by a ralph loop. The functions write VALID_TOOL_PATTERNS, CLAUDE_CMD_ARGS, LIVE_CMD_ARGS and,
 # where the host asks for it (PROMPT_ON_STDIN), CLAUDE_CMD_STDIN; no other global. bash 3.2 (macOS) is enough.
 #
-# The output is always stream-json. Of the forms that gemini has, it alone has the words in front of the tool calls, the
+# The output is stream-json. Of the forms that gemini has, it alone has the words in front of the tool calls, the
 # errors (those of json go to stderr, behind log lines, with nothing on stdout), and a line that tells how the turn
-# ended: exit status 0 alone doesn't, gemini returns it after an empty answer and after TERM, too.
+# ended: exit status 0 alone doesn't, gemini returns it after an empty answer and after TERM, too. Long prompts get
+# json: stream-json repeats the prompt, and what a pipe doesn't take at once of that is lost, with all that follows.
 # shellcheck disable=SC2034  # the loop reads the arrays
 
 driver_name() {
@@ -57,7 +58,8 @@ driver_permission_denial_help() {
     echo "$name was refused a tool, although the loop runs it with --approval-mode yolo. To let it go on:"
     echo "  1. Look for rules that deny it: in ~/.gemini/policies, and \"tools\" in .gemini/settings.json here and"
     echo "     in ~/.gemini. An administrator may have turned yolo off (security.disableYoloMode)."
-    echo "  2. Its file tools stay inside the project. Let the shell write what belongs elsewhere."
+    echo "  2. Its file tools stay inside the project, and its shell runs no command with \$(...). Commits need user.name"
+    echo "     and user.email in the repository's own settings: ~/.gitconfig is closed to it."
     echo "  3. ALLOWED_TOOLS in $rc has no effect on $name."
     echo "  4. Then start the loop again."
 }
@@ -68,7 +70,7 @@ driver_permission_denial_help() {
 # happens when others are started in the project, ends it with status 42: the host begins a new one.
 driver_build_command() {
     local prompt_file="${1:-}" loop_context="${2:-}" session_id="${3:-}"
-    local prompt
+    local prompt format="stream-json"
     CLAUDE_CMD_ARGS=()
 
     if [[ ! -f "$prompt_file" ]]; then
@@ -78,7 +80,9 @@ driver_build_command() {
     prompt=$(<"$prompt_file") || return 1
     if [[ -n "$loop_context" ]]; then prompt="$loop_context"$'\n\n'"$prompt"; fi
 
-    CLAUDE_CMD_ARGS=("gemini" "--output-format" "stream-json" "--approval-mode" "yolo" "--skip-trust")
+    # 16,000 characters are less than the 64 KiB of a pipe in any encoding.
+    if ((${#prompt} > 16000)); then format="json"; fi
+    CLAUDE_CMD_ARGS=("gemini" "--output-format" "$format" "--approval-mode" "yolo" "--skip-trust")
     if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then
         CLAUDE_CMD_ARGS+=("--resume" "$session_id")
     fi

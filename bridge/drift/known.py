@@ -51,6 +51,12 @@ _KNOWN = (
     _KnownDrift("cline", r"of what the agent said", "D3", "cline 3 prints agent_event and run_result, no say/ask"),
     _KnownDrift("codex", r"--resume", "", "it is a command: codex exec OPTIONS resume ID PROMPT"),
     _KnownDrift("codex", r"skip-git-repo-check", "D19", "run the loop in a git repository"),
+    _KnownDrift(
+        "gemini",
+        r"not running in a trusted directory",
+        "",
+        "pass --skip-trust, or run the loop with GEMINI_CLI_TRUST_WORKSPACE=true",
+    ),
     _KnownDrift("", r"--append-system-prompt", "D9", _CONTEXT),
 )
 _HOOKS = {

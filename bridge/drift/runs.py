@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ END = f"{DONE}\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: false\n-
 WORK = f"echo works > worked.txt; echo {SECRET}"
 DASH = "- [ ] a task that begins with a dash"
 LARGE = "A line of a very large prompt.\n" * 8000
+_TELLING = re.compile(r"error|not running in a trusted", re.IGNORECASE)
 _TIMEOUT = 120.0  # a slow machine, rather than a slow CLI, takes more than a few
 
 
@@ -141,7 +143,7 @@ def complaint(status: int, output: str, *, fallback: int = 0) -> str:
     """Say how a run failed: by its status, and by the first line about an error, or else the fallback-th."""
     lines = [line.strip() for line in plain(output).splitlines() if line.strip()]
     otherwise = lines[fallback] if lines else "it printed nothing"
-    line = next((line for line in lines if "error" in line.lower() and line[0] != "-"), otherwise)
+    line = next((line for line in lines if _TELLING.search(line) and line[0] != "-"), otherwise)
     return f"status {status}: {line[:240]}" if status else f"it never asked the model: {line[:240]}"
 
 

@@ -31,6 +31,13 @@ def test_on_stdin_the_prompt_is_there_alone(drivers: Drivers, driver: str, usual
     assert done.stdout == b"C\n\n- P"
 
 
+def test_a_long_prompt_is_not_repeated_in_geminis_output(drivers: Drivers) -> None:
+    """What a pipe doesn't take at once of such a line is lost, and so is the answer (gemini 0.61)."""
+    command = drivers.command("gemini", b"x" * 16_001)
+    assert command[1:3] == [b"--output-format", b"json"]
+    assert drivers.live("gemini", *command) == command
+
+
 def test_geminis_live_command_is_the_same(drivers: Drivers) -> None:
     assert drivers.live("gemini", "gemini", "a b", "", "*") == [b"gemini", b"a b", b"", b"*"]
 

@@ -11,6 +11,8 @@ from tests.real.conftest import Stage, says, works
 FOLDER = Path(__file__).parent / "captures"
 CLAUDE = ("claude", "--permission-mode", "bypassPermissions", "-p", "--output-format")
 LIVE = ("stream-json", "--verbose", "--include-partial-messages")
+GEMINI = ("gemini", "--approval-mode", "yolo", "--skip-trust", "--output-format")
+QWEN = ("qwen", "--approval-mode", "yolo", "--output-format")
 SCRIPT = [works("one", command="echo OUTPUT-OF-A-TOOL"), says("All is complete, everything is done.")]
 LIMIT = [ModelTurn(status=429, limit="five_hour", resets_in=7200)]
 RUNS: dict[str, tuple[tuple[str, ...], list[ModelTurn]]] = {
@@ -33,6 +35,10 @@ RUNS: dict[str, tuple[tuple[str, ...], list[ModelTurn]]] = {
         [SCRIPT[0], says("All is complete, everything is done.", finish_only=True)],
     ),
     "copilot-text": (("copilot", "--autopilot", "--yolo", "--no-ask-user", "-s", "-p", "Do it."), SCRIPT),
+    "gemini": ((*GEMINI, "stream-json", "--prompt", "Do it."), SCRIPT),
+    "gemini-json": ((*GEMINI, "json", "--prompt", "Do it."), SCRIPT),
+    "qwen": ((*QWEN, "json", "--prompt", "Do it."), SCRIPT),
+    "qwen-live": ((*QWEN, "stream-json", "--include-partial-messages", "--prompt", "Do it."), SCRIPT),
     "cline": (("cline", "-y", "--json", "Do it."), SCRIPT),
 }
 

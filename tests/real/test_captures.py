@@ -23,7 +23,19 @@ __all__ = ["project"]
 
 FOLDER = Path(__file__).parent / "captures"
 NOW = datetime(2026, 11, 20, 19, 0, tzinfo=UTC)
-ANSWERS = ("claude-json", "claude-live", "codex", "opencode", "copilot-json", "copilot-text", "cline")
+ANSWERS = (
+    "claude-json",
+    "claude-live",
+    "codex",
+    "opencode",
+    "copilot-json",
+    "copilot-text",
+    "cline",
+    "gemini",
+    "gemini-json",
+    "qwen",
+    "qwen-live",
+)
 DRIVER_OF = {"claude": "claude-code"}
 
 
@@ -50,19 +62,21 @@ def test_what_a_tool_printed_is_not_what_the_agent_says(name: str) -> None:
     assert 'All is complete, everything is done.\nIt prints "quotes" and `ticks`.' in text
 
 
-@pytest.mark.parametrize("name", ["claude-live", "codex", "opencode"])
+@pytest.mark.parametrize("name", ["claude-live", "codex", "opencode", "gemini", "qwen-live"])
 def test_the_drivers_filters_show_todays_events_d4(name: str) -> None:
-    with Driver.load(DRIVER_OF.get(name.partition("-")[0], name)) as driver:
+    with Driver.load(DRIVER_OF.get(name.partition("-")[0], name.partition("-")[0])) as driver:
         show = Filter(driver.stream_filter()).apply
     shown = b"".join(map(show, (FOLDER / f"{name}.out").read_bytes().splitlines(keepends=True))).decode()
     assert shown.count("All is complete, everything is done.") == 1
     assert "OUTPUT-OF-A-TOOL" not in shown
 
 
-@pytest.mark.parametrize("name", ["claude-json", "claude-live", "codex", "opencode"])
+@pytest.mark.parametrize("name", ["claude-json", "claude-live", "codex", "opencode", "gemini", "qwen", "qwen-live"])
 def test_the_session_is_found_without_asking_the_cli_d5(name: str) -> None:
     path = str(FOLDER / f"{name}.out")
-    with Driver.load(DRIVER_OF.get(name.partition("-")[0], name), env={"PATH": "/usr/bin:/bin"}) as driver:
+    with Driver.load(
+        DRIVER_OF.get(name.partition("-")[0], name.partition("-")[0]), env={"PATH": "/usr/bin:/bin"}
+    ) as driver:
         found = recover(driver, path)
     assert found.step in ("driver", "generic")
     assert found.session_id == read_output(Path(path).read_bytes().splitlines(keepends=True)).session_id
@@ -114,12 +128,20 @@ TODAY = {
     "claude-code": "Agent ListAgents Monitor RemoteTrigger Skill TaskStop ToolSearch",
     "codex": "exec_command apply_patch",
     "opencode": "todowrite skill",
+    "gemini": "update_topic replace",
+    "qwen": "edit update_goal",
 }
 
 
 @pytest.mark.parametrize("name", TODAY)
 def test_drivers_list_todays_tools_and_those_of_old_d13(name: str) -> None:
-    old = {"claude-code": "MultiEdit", "codex": "shell", "opencode": "list"}[name]
+    old = {
+        "claude-code": "MultiEdit",
+        "codex": "shell",
+        "opencode": "list",
+        "gemini": "save_memory",
+        "qwen": "todo_write",
+    }[name]
     with Driver.load(name) as driver:
         assert {*TODAY[name].split(), old} <= set(driver.valid_tools())
 

@@ -14,7 +14,7 @@ driver = pytest.mark.parametrize("driver", DRIVERS)
 ONCE = ("--max-iterations", "1")
 LONG = "A long story that goes on and on. " * 30
 SOON = 15.0  # seconds in which a CLI of a busy machine meets the limit, and the loop begins to wait
-SILENT = ("opencode", "copilot")  # D8 and D14: they try for minutes, and say nothing
+SILENT = ("opencode", "copilot", "qwen")  # D8 and D14: they try for minutes, and say nothing
 
 
 @driver
@@ -23,7 +23,7 @@ def test_a_key_that_is_refused_fails_the_run(stage: Stage, driver: str) -> None:
         driver, *ONCE, "--timeout", "0.5", turns=[ModelTurn(status=401, message="that key is unknown")]
     )
     assert done.status == 1
-    assert "failed: exit status 1" in told(done)
+    assert f"failed: exit status {401 % 256 if driver == 'gemini' else 1}" in told(done)
     assert stage.plan() == "- [ ] one\n- [ ] two\n"
 
 
@@ -37,7 +37,7 @@ def test_three_failures_in_a_row_end_the_loop(stage: Stage) -> None:
 @pytest.mark.parametrize("status", [500, 529])
 @pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in SILENT])
 def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: str, status: int) -> None:
-    asks = {"claude-code": 2, "codex": 4}[driver]  # before it gives up
+    asks = {"claude-code": 2, "codex": 4, "gemini": 1}[driver]  # before it gives up
     turns = [ModelTurn(status=status)] * asks + both_tasks()
     done = stage.loop(driver, turns=turns)
     assert done.status == 0, told(done)
@@ -76,8 +76,9 @@ def test_codexs_limit_is_waited_for_d12(stage: Stage) -> None:
     assert "hit your usage limit" in told(done)
 
 
-def test_codexs_cut_stream_fails_the_run(stage: Stage) -> None:
-    done = stage.loop("codex", *ONCE, turns=[ModelTurn(text=LONG, fault="cut")])
+@pytest.mark.parametrize("driver", ["codex", "gemini"])
+def test_a_cut_stream_fails_the_run(stage: Stage, driver: str) -> None:
+    done = stage.loop(driver, *ONCE, turns=[ModelTurn(text=LONG, fault="cut")])
     assert done.status == 1
     assert "failed: exit status 1" in told(done)
 
@@ -89,7 +90,7 @@ def test_claudes_cut_stream_is_asked_for_again_by_itself(stage: Stage) -> None:
     assert shown(done).startswith("The whole story.")
 
 
-@pytest.mark.parametrize(("driver", "failures"), [("claude-code", 1), ("codex", 2)])
+@pytest.mark.parametrize(("driver", "failures"), [("claude-code", 1), ("codex", 2), ("gemini", 2)])
 def test_too_many_requests_fail_the_run_and_it_is_repeated(stage: Stage, driver: str, failures: int) -> None:
     """A plain 429 is no limit of a subscription: nothing says when it ends. claude asks twice in one run."""
     done = stage.loop(driver, turns=[ModelTurn(status=429)] * 2 + both_tasks())
@@ -116,6 +117,8 @@ FORGET = {
     "claude-code": "rm -rf $HOME/.claude/projects",
     "codex": "rm -rf $CODEX_HOME/sessions $CODEX_HOME/*.sqlite*",
     "opencode": "rm -rf $HOME/.local/share/opencode",
+    "gemini": "rm -rf $HOME/.gemini/tmp/*/chats",
+    "qwen": "rm -rf $HOME/.qwen/projects",
 }
 
 

@@ -23,6 +23,8 @@ def sessions(text: str) -> list[str]:
 @driver
 def test_the_loop_resumes_its_session_until_the_plan_is_done_d4(stage: Stage, driver: str) -> None:
     """Live; the driver's own filter shows what today's CLI prints, once, and nothing that a tool printed."""
+    stage.git("config", "user.name", "Rehearsal")  # in the repository: gemini's shell looks at no ~/.gitconfig
+    stage.git("config", "user.email", "rehearsal@localhost")
     done = stage.loop(driver, turns=both_tasks())
     assert done.status == 0, told(done)
     assert stage.plan() == "- [x] one\n- [x] two\n"
