@@ -272,3 +272,20 @@ def test_a_full_disk(project: Project, tmp_path: Path) -> None:
         assert project.refs_hold("precious")
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_leaves_the_agents_no_time(project: Project) -> None:
+    """The agent is deaf to INT and TERM, and its graces are long; its work is saved all the same."""
+    project.env["RALPH_BRIDGE_KILL_GRACE_SECONDS"] = "600"
+    deaf = "trap '' INT TERM; while :; do sleep 0.1; done"
+    project.plan(f'one: echo precious > one.txt; echo x >> "$NOTES/holding"; {deaf}')
+    host = project.start("run")
+    until(lambda: (project.notes / "holding").exists())
+    host.send_signal(signal.SIGINT)
+    until(lambda: project.seen()["stopping"] == "now")
+    host.send_signal(signal.SIGINT)
+    assert host.wait(60) == 130
+    nothing_runs(project)
+    assert project.outcomes() == {"one": "interrupted"}
+    assert project.refs_hold("precious")
