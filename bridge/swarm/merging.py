@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import BridgeError, ProjectUnusable
+from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
 from bridge.files import usable
 from bridge.loop.plan import with_ticks
-from bridge.process import ladder, leftovers
-from bridge.process.ladder import Rung
-from bridge.process.table import group_lives
+from bridge.process import leftovers
+from bridge.process.program import Program
 from bridge.records import read_text, write_text
 from bridge.swarm.project import clean_environment, files_of
 from bridge.swarm.saving import is_within
@@ -30,7 +26,6 @@ if TYPE_CHECKING:
 
 TREE = ".merge"
 _LOOK = 0.05
-_RUNGS = (Rung(signal.SIGTERM, 2.0), Rung(signal.SIGKILL, 2.0))
 _SHOWN = 5
 
 
@@ -120,8 +115,8 @@ class MergeQueue:
 
     def _merge(self, task: TaskRecord, log: Path) -> Merged:
         git, before = self._git, self._git.head()
-        if is_within(git, task.commit, before) and task.merge:
-            return Merged("merged", commit=task.merge)
+        if task.commit != task.base and is_within(git, task.commit, before):
+            return self._merged_before(task)
         done = git.run("merge", "--no-ff", "--no-commit", "--quiet", task.commit, env=git.identity())
         changed = _paths(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
         unmerged = _paths(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
@@ -146,6 +141,15 @@ class MergeQueue:
         if not done.ok or commit == before:
             return Merged("check failed", f"git commit was refused: {_words(done)}")
         return Merged("merged", commit=commit, unticked=unticked)
+
+    def _merged_before(self, task: TaskRecord) -> Merged:
+        """A host that was killed behind the commit couldn't put it down any more."""
+        found = self._git.run("rev-list", "--ancestry-path", "--merges", "--reverse", f"{task.commit}..HEAD")
+        plan = self._project.plan
+        ticked = plan is not None and (self._folder / plan).exists()
+        return Merged(
+            "merged", commit=(found.text.splitlines() or [""])[0], unticked=() if ticked else task.task.boxes
+        )
 
     # -- what no task brings along ---------------------------------------------------------------------
 
@@ -190,32 +194,22 @@ class MergeQueue:
         if not self._record.check:
             return ""
         env = clean_environment() | {"RALPH_TASK": task.task.id, leftovers.MARK: str(self._folder)}
-        with usable(log), open(log, "wb") as out:
-            process = subprocess.Popen(
-                ["/bin/sh", "-c", self._record.check],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                cwd=self._folder,
-                env=env,
-                start_new_session=True,
-            )
-            deadline = time.monotonic() + self._record.check_seconds
-            try:
-                while process.poll() is None and time.monotonic() < deadline and not self._stopped():
-                    time.sleep(_LOOK)
-                ended = process.poll() is not None
-            finally:
-                ladder.end([process.pid], _RUNGS, lambda: process.poll() is None or group_lives(process.pid))
-                process.wait()
-                leftovers.end(self._folder)
-        if ended:
-            return (
-                "" if process.returncode == 0 else f"`{self._record.check}` ended with {process.returncode}; {log}"
-            )
-        if self._stopped():
-            return None
-        return f"`{self._record.check}` took longer than {self._record.check_seconds / 60:g} minutes; {log}"
+        argv = ["/bin/sh", "-c", f"exec 2>&1\n{self._record.check}"]
+        most = self._record.check_seconds
+        try:
+            with (
+                open(log, "wb") as out,
+                Program(argv, cwd=self._folder, env=env, stderr_path=os.devnull, timeout=most) as program,
+            ):
+                for line in program.lines(every=_LOOK):
+                    out.write(line)
+                    if self._stopped():
+                        return None
+        except ProgramTimeout:
+            return f"`{self._record.check}` took longer than {most / 60:g} minutes; {log}"
+        finally:
+            leftovers.end(self._folder)
+        return "" if program.status == 0 else f"`{self._record.check}` ended with {program.status}; {log}"
 
 
 def land(project: SwarmProject, branch: str, into: str) -> str:

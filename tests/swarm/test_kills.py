@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -119,11 +120,24 @@ def test_what_was_complete_when_the_host_was_killed_is_merged(project: Project) 
     until(lambda: (project.notes / "checks").exists())
     host.kill()
     host.wait()
-    for line in project.processes():  # the check; nobody but `resume` can know of it
-        kill(int(line.split()[0]))
+    nothing_runs(project)
     assert project.swarm("resume").returncode == 0
     assert project.outcomes() == {"one": "merged"}
     assert len(project.started()) == 1
+
+
+def test_a_merge_that_the_killed_host_could_not_put_down(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt")
+    assert project.swarm("run").returncode == 0
+    (path,) = (project.path / ".git/ralph-bridge/swarm").glob("*/swarm.json")
+    record = json.loads(path.read_text())
+    merge = record["tasks"][0]["merge"]
+    record["tasks"][0] |= {"step": "saved", "outcome": "", "merge": ""}
+    path.write_text(json.dumps(record))
+    assert project.swarm("resume").returncode == 0
+    (task,) = project.seen()["tasks"]
+    assert (task["outcome"], task["merge"]) == ("merged", merge)
+    assert project.git("rev-parse", project.seen()["branch"]) == merge
 
 
 def test_a_worker_is_killed(project: Project) -> None:
