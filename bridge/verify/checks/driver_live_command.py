@@ -211,7 +211,7 @@ def live_prints_events(subject: Subject) -> Iterator[Problem]:
         return
     name = os.path.basename(line[0])
     if any(_EVENTS.search(word) for word in (format_, *filter(is_option, line))):
-        if name == "claude" and format_ == "stream-json" and "--verbose" not in line:
+        if os.path.basename(probe.program()) == "claude" and format_ == "stream-json" and "--verbose" not in line:
             yield Problem("claude refuses stream-json without --verbose", expected="--verbose as well")
         return
     if format_ in ("text", "plain", "markdown", "md"):
