@@ -6,13 +6,20 @@ import os
 import re
 import signal
 import time
+from typing import TYPE_CHECKING, TypeVar
 
 import hypothesis
+import pytest
 
 from bridge.contract import driver_contract
 from bridge.setups.bmalph.keys import KEYS
 
-__all__ = ["cases", "hear_signals", "same_environment"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from _pytest.mark.structures import ParameterSet
+
+T = TypeVar("T")
 
 # Settings of ours and of the CLIs, of bash, of the programs that scripts call, of git hooks and of the terminal.
 _STEERS = re.compile(
@@ -46,6 +53,18 @@ def same_environment() -> None:
 def cases(number: int) -> int:
     """So many of a property whose cases take long: a third in `make test`, which tries the same ones each time."""
     return number // 3 if hypothesis.settings().derandomize else number
+
+
+def mostly_slow(values: Iterable[T], fast: int) -> list[T | ParameterSet]:
+    """Parameters of one property: so many of them are tried in `make test`, the rest in `make test-slow`."""
+    listed = list(values)
+    rest = [
+        pytest.param(*each, marks=pytest.mark.slow)
+        if isinstance(each, tuple)
+        else pytest.param(each, marks=pytest.mark.slow)
+        for each in listed[fast:]
+    ]
+    return [*listed[:fast], *rest]
 
 
 def hear_signals() -> None:

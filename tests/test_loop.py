@@ -23,6 +23,7 @@ from bridge.loop.policy import Verdict
 from bridge.loops import KINDS
 from bridge.setups.wiggum.controls import stop
 from bridge.setups.wiggum.files import Layout
+from tests.machine import mostly_slow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,7 +201,7 @@ def test_a_run_that_fails_is_told_of_and_repeated(project: Project) -> None:
     assert (end.verdict, end.totals.turns, end.totals.failures) == (Verdict.COMPLETE, 2, 1)
 
 
-@pytest.mark.parametrize("way", ["close", "drop"])
+@pytest.mark.parametrize("way", mostly_slow(["close", "drop"], 1))
 def test_leaving_early_ends_everything(project: Project, way: str) -> None:
     project.write("hold", "")
     loop = project.open()

@@ -193,6 +193,7 @@ class Exchange:
             return None
         command.lines.clear()
         if command.detector is not None and command.incomplete:
+            self.await_read()  # bash ignores the key between its continuation prompt and the read after it
             command.detector = self.channel.new_detector()
         deadline = time.monotonic() + grace
         self.channel.write(key)

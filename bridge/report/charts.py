@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ from pygal.etree import etree
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from xml.etree.ElementTree import Element
+
+# It puts a finder for its maps on the path of all imports, which Python 3.11 warns of at each of them.
+sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, pygal.PluginImportFixer)]
 
 _MOST = 240
 """Points of a chart: more than its width in pixels shows nobody anything."""

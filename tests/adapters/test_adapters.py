@@ -13,13 +13,17 @@ from bridge.adapters.testing import run_tests
 BUILTIN = sorted((Path(registry.__file__).parent / "builtin").glob("*.yaml"))
 FOREIGN = sorted((Path(__file__).parent / "foreign").glob("*.yaml"))
 SLOW = {"jshell", "jdb"}
+"""And all of the foreign ones but these."""
+QUICK = {"dash", "racket-t"}
+
+
+def _is_slow(path: Path) -> bool:
+    return path.stem in SLOW or (path in FOREIGN and path.stem not in QUICK)
 
 
 def files() -> list[object]:
     return [
-        pytest.param(
-            path, id=f"{path.parent.name}/{path.stem}", marks=[pytest.mark.slow] if path.stem in SLOW else []
-        )
+        pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=[pytest.mark.slow] if _is_slow(path) else [])
         for path in [*BUILTIN, *FOREIGN]
     ]
 

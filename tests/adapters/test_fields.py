@@ -18,6 +18,7 @@ from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.registry import load_file
 from bridge.adapters.testing import run_tests
 from bridge.errors import AdapterNotReady, SessionBusy
+from tests.machine import mostly_slow
 
 if TYPE_CHECKING:
     from tests.adapters.conftest import Start
@@ -99,12 +100,15 @@ FOLDERS = """
 
 @pytest.mark.parametrize(
     ("when", "failing"),
-    [
-        ("always", {"it should stay"}),
-        ("behind", {"it should stay"}),
-        ("changes", {"the same folder", "moved before", "it should stay"}),
-        ("never", {"the same folder", "moved before", "moved", "nothing but a setup"}),
-    ],
+    mostly_slow(
+        [
+            ("changes", {"the same folder", "moved before", "it should stay"}),
+            ("always", {"it should stay"}),
+            ("behind", {"it should stay"}),
+            ("never", {"the same folder", "moved before", "moved", "nothing but a setup"}),
+        ],
+        1,
+    ),
 )
 def test_e1_a_folder_is_announced_since_the_last_prompt(tmp_path: Path, when: str, failing: set[str]) -> None:
     found = outcomes(stand_in(tmp_path, when, tests=FOLDERS))

@@ -14,6 +14,7 @@ import pytest
 from bridge.cli.demo import _NAMES
 from bridge.demo.project import DRIVERS, make_project
 from bridge.demo.standin import CLIS
+from tests.machine import mostly_slow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", mostly_slow(DRIVERS, 2))
 def test_a_whole_loop(project: Project, driver: str) -> None:
     done = project.run("demo", "--driver", driver, "--dir", "demo")
     assert done.returncode == 0, done.stderr
@@ -120,7 +121,7 @@ def call(stand_in: tuple[Path, dict[str, str], str], *arguments: str) -> subproc
     return subprocess.run([program, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("stand_in", DRIVERS, indirect=True)
+@pytest.mark.parametrize("stand_in", mostly_slow(DRIVERS, 2), indirect=True)
 def test_an_unknown_option_is_refused(stand_in: tuple[Path, dict[str, str], str]) -> None:
     command = {"codex": ["exec"], "opencode": ["run"]}.get(stand_in[2], [])
     done = call(stand_in, *command, "--no-such-option", "prompt")

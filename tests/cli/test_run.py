@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from tests.machine import mostly_slow
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -213,7 +215,9 @@ def test_a_prompt_that_is_too_long_for_an_argument_is_on_stdin(project: Project)
 
 @pytest.mark.parametrize(
     ("number", "status", "reason"),
-    [(signal.SIGINT, 130, "SIGINT"), (signal.SIGTERM, 143, "SIGTERM"), (signal.SIGHUP, 129, "SIGHUP")],
+    mostly_slow(
+        [(signal.SIGINT, 130, "SIGINT"), (signal.SIGTERM, 143, "SIGTERM"), (signal.SIGHUP, 129, "SIGHUP")], 2
+    ),
 )
 def test_signals_end_the_whole_group_first(
     project: Project, number: signal.Signals, status: int, reason: str

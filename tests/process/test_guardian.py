@@ -16,6 +16,7 @@ import pytest
 from bridge import Shell
 from bridge.errors import ShellStartFailed
 from bridge.process import guardian
+from tests.machine import mostly_slow
 
 ROOT = Path(__file__).parents[2]
 HOST = """
@@ -67,15 +68,18 @@ def session(leader: int) -> list[int]:
 
 @pytest.mark.parametrize(
     ("hook", "then"),
-    [
-        ("sleep 62", "wait"),
-        ("trap '' HUP INT TERM; while :; do sleep 62; done", "wait"),
-        ("set -m; sleep 62 & sleep 62", "wait"),
-        ("while :; do :; done", "wait"),
-        (":", "calls"),
-        ("sleep 62 &", "idle"),
-        ("sleep 62", "fork"),
-    ],
+    mostly_slow(
+        [
+            ("sleep 62", "wait"),
+            ("trap '' HUP INT TERM; while :; do sleep 62; done", "wait"),
+            ("set -m; sleep 62 & sleep 62", "wait"),
+            ("while :; do :; done", "wait"),
+            (":", "calls"),
+            ("sleep 62 &", "idle"),
+            ("sleep 62", "fork"),
+        ],
+        2,
+    ),
 )
 def test_a_killed_host_leaves_nothing(bash: str, tmp_path: Path, hook: str, then: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}

@@ -14,7 +14,7 @@ import pytest
 from bridge import timestamps
 from bridge.errors import ConfigurationError
 from bridge.git.tree import FileStat
-from bridge.report import html, jsons, markdown, text
+from bridge.report import charts, html, jsons, markdown, text
 from bridge.report.model import Commit, Report, Run, Wait
 from bridge.report.time_line import Span, lay_out
 from bridge.wording import duration
@@ -178,3 +178,8 @@ def test_the_page_in_a_browser(evil: Report, tmp_path: Path) -> None:
         assert page.ask("getComputedStyle(document.querySelector('tr.success')).display") == "none"
         assert page.messages == []
         assert page.requests == []
+
+
+def test_the_library_of_the_charts_leaves_no_finder_behind() -> None:
+    assert callable(charts.growth)
+    assert [finder for finder in sys.meta_path if type(finder).__module__.startswith("pygal")] == []

@@ -16,6 +16,7 @@ import pytest
 
 from bridge import Shell
 from bridge.errors import BridgeError, ShellDied, ShellStartFailed
+from tests.machine import mostly_slow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ def of_session(session: int) -> list[int]:
 @pytest.mark.parametrize(
     "path", [pytest.param(name, marks=[pytest.mark.slow] * (name == "recurses")) for name in PATHS]
 )
-@pytest.mark.parametrize("isolated", [False, True], ids=["main", "isolated"])
+@pytest.mark.parametrize("isolated", mostly_slow([False, True], 1), ids=["main", "isolated"])
 def test_nothing_is_left(bash: str, temporary: Path, path: str, isolated: bool) -> None:
     sessions = []
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from tests.machine import mostly_slow
 from tests.swarm.projects import HOLD, Project, kill, until
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def test_an_agent_is_killed(project: Project) -> None:
     assert project.refs_hold("precious")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_slow(range(4), 1))
 def test_killed_at_a_random_moment(project: Project, seed: int) -> None:
     at_a_random_moment(project, seed)
 

@@ -14,6 +14,7 @@ from bridge.verify import engine
 from bridge.verify.coverage import coverage_of, noted, tracing
 from bridge.verify.facts import read
 from bridge.verify.model import ScriptFinished
+from tests.machine import mostly_slow
 from tests.skeletons import minimal_agent, minimal_driver
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def finished(path: Path, *, coverage: bool) -> ScriptFinished:
     return next(event for event in events if isinstance(event, ScriptFinished))
 
 
-@pytest.mark.parametrize("kind", ["my-platform", "my-agent"])
+@pytest.mark.parametrize("kind", mostly_slow(["my-platform", "my-agent"], 1))
 def test_what_is_found_is_the_same_with_it(kind: str, tmp_path: Path) -> None:
     text = minimal_driver() if kind == "my-platform" else minimal_agent()
     path = tmp_path / f"{kind}.sh"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.verify.probe.far import REPLACED, decoded
+from tests.machine import mostly_slow
 
 from .mutants import sound_scripts
 from .standin import verify
@@ -85,7 +86,7 @@ def _write(folder: Path, built: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("what", SOUND)
+@pytest.mark.parametrize("what", mostly_slow(SOUND, 8))
 def test_what_can_be_had_back_has_arrived(what: str, tmp_path: Path) -> None:
     ran = verify(_write(tmp_path, SOUND[what]), ARRIVAL)
     assert [finding.message for finding in ran.alarms] == []

@@ -17,6 +17,7 @@ from bridge.contract import driver_contract
 from bridge.verify.engine import verify
 from bridge.verify.gherkin import features
 from bridge.verify.model import RunFinished, ScriptFinished
+from tests.machine import mostly_slow
 from tests.skeletons import minimal_agent, minimal_driver
 
 from .examples import FIXTURES, examples
@@ -121,10 +122,13 @@ def _verdicts(folder: Path, names: tuple[str, ...], *, strict: bool = False) -> 
 
 @pytest.mark.parametrize(
     ("strict", "bad", "good"),
-    [
-        (False, ["readme/my-platform.sh"], ["warned/codex.sh"]),
-        (True, ["warned/codex.sh"], ["mended/my-platform.sh", "without/driver_min_version/opencode.sh"]),
-    ],
+    mostly_slow(
+        [
+            (False, ["readme/my-platform.sh"], ["warned/codex.sh"]),
+            (True, ["warned/codex.sh"], ["mended/my-platform.sh", "without/driver_min_version/opencode.sh"]),
+        ],
+        1,
+    ),
 )
 def test_d2_the_three_ways_agree_on_the_readmes_example(
     tmp_path: Path, strict: bool, bad: list[str], good: list[str]

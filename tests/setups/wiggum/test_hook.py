@@ -313,6 +313,7 @@ def test_f5_its_limits_come_from_the_environment_too(project: Project) -> None:
     assert project.state["outcome"] == "max_iterations"
 
 
+@pytest.mark.slow
 def test_f5_a_transcript_that_is_missing_or_empty_fails_open(project: Project) -> None:
     project.keep()
     project.write("bin/empty", "")
