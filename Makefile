@@ -5,8 +5,8 @@ BIN    := $(VENV)/bin
 DRIVER ?= claude-code
 # The cases of the properties in `make test-slow`; make prints the command, and so the seed.
 SEED   ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
-# Tests wait now and then, for a deadline or for a child: two more at a time than there are cores.
-JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 2)))
+# Tests wait now and then, for a deadline or for a child: one more at a time than there are cores.
+JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
 # A test with a real CLI takes up to 1 GB and waits now and then: one more at a time than there are cores, where there
 # is memory for it.
 REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailable/ { most = int($$2 / 1200000) } \

@@ -74,9 +74,12 @@ def _sweep(folder: Path) -> None:
 
 
 def _records(folder: Path) -> list[Path]:
-    with suppress(OSError):
-        return sorted(folder.glob("*.json"))
-    return []
+    """The files of the records, the oldest first; ids of one second tell nothing about their order."""
+    found: list[tuple[int, Path]] = []
+    for path in folder.glob("*.json"):
+        with suppress(OSError):  # its loop has ended just now
+            found.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(found)]
 
 
 def _read(path: Path) -> Registered | None:

@@ -131,7 +131,7 @@ def test_an_unknown_option_is_refused(stand_in: tuple[Path, dict[str, str], str]
     assert "- [x]" not in (stand_in[0] / ".ralph/@fix_plan.md").read_text()
 
 
-@pytest.mark.parametrize("stand_in", ["claude-code", "codex", "opencode", "cursor"], indirect=True)
+@pytest.mark.parametrize("stand_in", mostly_slow(["claude-code", "codex", "opencode", "cursor"], 2), indirect=True)
 def test_an_unknown_session_is_refused(stand_in: tuple[Path, dict[str, str], str]) -> None:
     arguments = {
         "claude": ["--output-format", "json", "--resume", "gone", "-p", "x"],
@@ -173,7 +173,7 @@ def test_the_stand_in_needs_the_standard_library_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "stand_in", ["claude-code", "codex", "opencode", "copilot", "gemini", "qwen"], indirect=True
+    "stand_in", mostly_slow(["claude-code", "codex", "opencode", "copilot", "gemini", "qwen"], 2), indirect=True
 )
 def test_a_stand_in_reads_its_prompt_from_stdin_as_its_model_does(
     stand_in: tuple[Path, dict[str, str], str],

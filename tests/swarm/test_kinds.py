@@ -12,6 +12,7 @@ from bridge import Swarm
 from bridge.cli.bmalph import controller
 from bridge.loops import KINDS
 from bridge.swarm.tasks import Task
+from tests.machine import mostly_slow
 from tests.test_loop import ROOT, make
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin/my-cli").chmod(0o755)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "plain with an agent"])
+@pytest.mark.parametrize("kind", mostly_slow([*KINDS, "plain with an agent"], 2))
 def test_each_kind(kind: str, tmp_path: Path) -> None:
     project = make(tmp_path / "project", kind.partition(" ")[0])
     options = {name: value for name, value in project.options.items() if name != "task"}
