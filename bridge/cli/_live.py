@@ -144,7 +144,8 @@ class LoopScreen(Screen[None]):
         self._shown = wanted
         turn = self.live.turns[place] if place < len(self.live.turns) else None
         number = turn.turn if turn else self._under_way
-        lines.write(Text(f"turn {number}{f': {tame(turn.log)}' if turn and pane == 'log' else ''}", "bold"))
+        title = Text(f"turn {number}{f': {tame(turn.log)}' if turn and pane == 'log' else ''}", "bold")
+        lines.write(title, scroll_end=pane == "log")  # a diff is read from its beginning
         if pane == "diff":
             for line in self.live.diff(place).splitlines():
                 lines.write(Text(tame(line, keep="\t"), _DIFF.get(line[:1], "")), scroll_end=False)
