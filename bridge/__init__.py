@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridge.errors import *
     from bridge.loops import Loop
     from bridge.shell import Reply, Shell
-    from bridge.swarm.host import Swarm
+    from bridge.swarm.opening import Swarm
 
 __all__ = [
     "Adapter",
@@ -79,7 +79,7 @@ _HOMES = {
     "Loop": "loops",
     "Reply": "shell",
     "Shell": "shell",
-    "Swarm": "swarm.host",
+    "Swarm": "swarm.opening",
 }
 """The modules of the names that are no errors."""
 

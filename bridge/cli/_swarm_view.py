@@ -10,7 +10,7 @@ from bridge.cli._flow import flows
 from bridge.cli._terminal import Style, say
 from bridge.cli._view import Screen
 from bridge.loop.events import Notice
-from bridge.swarm.host import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
+from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.record import shown
 from bridge.wording import duration, plural, tame, usd
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bridge.loop.events import LoopEvent
-    from bridge.swarm.host import Swarm
+    from bridge.swarm.opening import Swarm
 
 _HEAD = ("task", "worker", "turn", "time", "cost", "outcome")
 _MOST = 12

@@ -95,7 +95,7 @@ def _swarm(base: Path, driver: str) -> int:
     """Show a swarm; 0 when it came to what it was to show."""
     from bridge.cli.swarm import drive_swarm
     from bridge.demo.project import DRIVERS, SWARM_CHECK, SWARM_TASKS, make_project
-    from bridge.swarm.host import Swarm
+    from bridge.swarm.opening import Swarm
 
     project = make_project(base, driver, iterations=len(SWARM_TASKS), wanted=SWARM_TASKS)
     os.environ.update(project.env)  # for the workers, which are processes of their own

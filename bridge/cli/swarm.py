@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from bridge.cli._swarm_view import SwarmView
     from bridge.loop.events import LoopEvent
-    from bridge.swarm.host import Swarm, SwarmEnded
+    from bridge.swarm.events import SwarmEnded
+    from bridge.swarm.opening import Swarm
     from bridge.swarm.tasks import Task
 
 _OF_RUN = {
@@ -126,7 +127,7 @@ def run(context: click.Context, /, **given: Any) -> int:
     Exit codes: 0 all merged; 1 something isn't (listed, with its branch and what can be done); 2 usage or
     configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
     """
-    from bridge.swarm.host import Swarm
+    from bridge.swarm.opening import Swarm
     from bridge.swarm.project import open_project
 
     for name in ("notify", "notify_on", "tokens_per_hour"):
@@ -172,7 +173,7 @@ def resume(
     Tasks that wait or were interrupted go on, what is complete is merged. What was lost (its worker, or all of the
     host, was killed), failed or conflicted runs again only with --retry; its work is on its branch until then.
     """
-    from bridge.swarm.host import Swarm
+    from bridge.swarm.opening import Swarm
 
     with _ended_in_order(), _executor(executor, jobs or 2) as chosen:
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
@@ -383,7 +384,7 @@ def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:
 
 def _to_its_end(events: Generator[LoopEvent, None, None], view: SwarmView) -> SwarmEnded:
     """Show what a swarm tells; a signal is its own to handle, wherever it comes."""
-    from bridge.swarm.host import SwarmEnded
+    from bridge.swarm.events import SwarmEnded
 
     came: BaseException | None = None
     with closing(events):

@@ -10,7 +10,7 @@ import pytest
 
 from bridge import ConfigurationError, Swarm
 from bridge.cli._swarm_view import live_table
-from bridge.swarm.host import SwarmEnded, TaskEnded, TaskStarted
+from bridge.swarm.events import SwarmEnded, TaskEnded, TaskStarted
 from bridge.swarm.tasks import Task
 from tests.swarm.projects import HOLD, Project, until
 

@@ -1,0 +1,256 @@
+"""`Swarm`: what may be asked for, and the way to begin or to go on."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import ConfigurationError
+from bridge.loop.caps import Caps
+from bridge.loop.events import EventStream, LoopEvent
+from bridge.loops import LoopOptions
+from bridge.resources import os_text
+from bridge.swarm import record as records
+from bridge.swarm.events import SwarmEnded
+from bridge.swarm.host import Host
+from bridge.swarm.project import open_project
+from bridge.swarm.record import SwarmRecord, TaskRecord
+from bridge.swarm.tasks import Task, check, from_plan
+from bridge.swarm.trees import trees_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Iterable, Sequence
+    from concurrent.futures import Executor
+    from pathlib import Path
+
+    from bridge.swarm.project import SwarmProject
+
+
+class Swarm(EventStream[SwarmEnded]):
+    """Many loops side by side: iterate over what happens; the last event is a `SwarmEnded`.
+
+    Each task gets a work tree, a branch and a folder of state of its own, and runs the project's own loop there;
+    what is complete is merged, one after the other, into ``ralph/swarm/RUN``. The user's work tree is not touched.
+
+    Leaving early (:meth:`close`, the end of a ``with`` block) ends all workers in order; their work is saved.
+
+    Args:
+        project: its folder, or one below it.
+        tasks: what is to be done; None: the open boxes of the project's fix plan.
+        executor: any :class:`concurrent.futures.Executor` whose workers see the same files; None: threads.
+        jobs: how many tasks at once.
+        setup: see `Loop.open`.
+        check: a command of the shell that has to succeed before a merge is committed.
+        check_minutes: that it may take.
+        into: a branch that is moved forward to the result at the end.
+        redo_conflicts: a task that conflicts begins once more from the new base, and is told what conflicted.
+        trees: another folder for the work trees.
+        task_minutes: that a task may take; None: any number.
+        max_cost, max_tokens, price_in, price_out: for all tasks together, as in `Loop.open`.
+        options: of each loop, as in `Loop.open`.
+
+    Attributes:
+        folder: where the swarm's state is put down.
+        record: where it stands.
+        ended: the last event, once it was there; else None.
+
+    Raises:
+        ConfigurationError: an option or a task that can't be used; no git repository.
+        ProjectUnusable: git or the system refuses.
+    """
+
+    _last = SwarmEnded
+
+    def __init__(
+        self,
+        project: str | os.PathLike[str] = ".",
+        tasks: Sequence[Task] | None = None,
+        *,
+        executor: Executor | None = None,
+        jobs: int = 2,
+        setup: str | None = None,
+        check: str | None = None,
+        check_minutes: float = 60.0,
+        into: str | None = None,
+        redo_conflicts: bool = False,
+        trees: str | os.PathLike[str] | None = None,
+        task_minutes: float | None = None,
+        max_cost: float | None = None,
+        max_tokens: float | None = None,
+        price_in: float | None = None,
+        price_out: float | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        given = _loop_options(options or {}, setup)
+        opened = _open(os.path.abspath(project), given)
+        chosen = _check_tasks(opened, tasks)
+        _check_options(jobs, check_minutes, task_minutes)
+        Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out).check("")
+        now = time.time()
+        git = opened.repository()
+        _check_names(opened, into)
+        folder = records.new_run(opened.swarms, now)
+        place = trees_folder(None if trees is None else os.fspath(trees), opened.name) / folder.name
+        self.begin(
+            opened,
+            folder,
+            SwarmRecord(
+                run=folder.name,
+                project=os.fspath(opened.folder),
+                kind=opened.kind,
+                base=git.head(),
+                branch=f"ralph/swarm/{folder.name}",
+                tasks=[TaskRecord(task) for task in chosen],
+                options=given,
+                jobs=jobs,
+                trees=os.path.realpath(place),
+                check=check or "",
+                check_seconds=check_minutes * 60,
+                into=into or "",
+                redo_conflicts=redo_conflicts,
+                task_seconds=None if task_minutes is None else task_minutes * 60,
+                max_cost=max_cost,
+                max_tokens=max_tokens,
+                price_in=price_in,
+                price_out=price_out,
+                began=now,
+            ),
+            executor,
+            (),
+            resumed=False,
+        )
+
+    @classmethod
+    def resume(
+        cls,
+        project: str | os.PathLike[str] = ".",
+        run: str | None = None,
+        *,
+        retry: Collection[str] = (),
+        executor: Executor | None = None,
+        jobs: int | None = None,
+        max_cost: float | None = None,
+        max_tokens: float | None = None,
+    ) -> Swarm:
+        """Go on with a swarm that has ended, or was killed: what is done isn't done again.
+
+        Args:
+            project: its folder, or one below it.
+            run: which; None: the last one.
+            retry: outcomes of tasks that are to run again, such as ``lost``.
+            executor, jobs: as above; None: as many as before.
+            max_cost, max_tokens: other caps than before; None: the same.
+
+        Raises:
+            ConfigurationError: there is no such swarm, or no such outcome.
+            ProjectBusy: it is at work; says where.
+        """
+        for outcome in retry:
+            if outcome not in records.RETRIED:
+                raise ConfigurationError(f"--retry {outcome!r}: expected some of {', '.join(records.RETRIED)}")
+        opened = open_project(os.path.abspath(project))
+        folder = records.find_run(opened.swarms, run)
+        known = records.read_swarm(folder)
+        if known is None:
+            raise ConfigurationError(f"{folder / records.FILE} is not to be understood")
+        opened = _open(known.project, known.options)
+        swarm = cls.__new__(cls)
+        known.jobs = known.jobs if jobs is None else jobs
+        known.max_cost = known.max_cost if max_cost is None else max_cost
+        known.max_tokens = known.max_tokens if max_tokens is None else max_tokens
+        _check_options(known.jobs, 1, None)
+        swarm.begin(opened, folder, known, executor, retry, resumed=True)
+        return swarm
+
+    def begin(
+        self,
+        project: SwarmProject,
+        folder: Path,
+        record: SwarmRecord,
+        executor: Executor | None,
+        retry: Collection[str],
+        *,
+        resumed: bool,
+    ) -> None:
+        """Take the lock and begin; what both ways to make one have in common."""
+        self.folder = folder
+        self.record = record
+        self._begin(Host(project, folder, record, executor, retry, resumed=resumed).run())
+
+    def events(self) -> Generator[LoopEvent, None, None]:
+        """The same as a generator, into which signals may be thrown."""
+        first, self._first = self._first, None
+        if first is not None:
+            yield first
+        yield from self._events
+
+    def __repr__(self) -> str:
+        return f"<Swarm {self.record.run}, {self.record.project}{', ended' if self.ended else ''}>"
+
+
+# -- what may be asked for ---------------------------------------------------------------------------
+
+
+def _open(project: str, options: dict[str, Any]) -> SwarmProject:
+    script = options.get("driver") or options.get("agent")
+    settings = options.get("settings")
+    return open_project(project, options.get("setup"), script=script, settings=settings)
+
+
+def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
+    """Give them as they can be put down: paths of scripts absolute, as every loop has another folder.
+
+    Raises:
+        ConfigurationError: one that `Loop.open` doesn't take, or that a swarm sets itself.
+    """
+    known = {*LoopOptions.__annotations__} - {"task", "words"}
+    for name in options:
+        if name not in known:
+            raise ConfigurationError(
+                f"option {name!r}: not one of a swarm's loops; known: {', '.join(sorted(known))}"
+            )
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in ("driver", "agent"):
+        if (value := given.get(name)) is not None:
+            text = os_text(os.fspath(value))
+            given[name] = os.path.abspath(text) if "/" in text or os.path.isfile(text) else text
+    if "prompt" in given:
+        given["prompt"] = os_text(os.fspath(given["prompt"]))
+    if "settings" in given:
+        given["settings"] = {name: os_text(value) for name, value in given["settings"].items()}
+    return given if setup is None else {**given, "setup": setup}
+
+
+def _check_tasks(project: SwarmProject, tasks: Iterable[Task] | None) -> list[Task]:
+    if tasks is not None:
+        chosen = list(tasks)
+        if not chosen:
+            raise ConfigurationError("there is no task\n  next: give some")
+        return check(chosen)
+    text = project.plan_text()
+    if text is None:
+        told = "implementation plans are not read" if project.kind == "ralph-loop" else "there is no fix plan"
+        raise ConfigurationError(
+            f"{project.folder}: {told}\n  next: name a file with a task per line, or a YAML file with tasks"
+        )
+    return from_plan(text, project.plan or "the plan")
+
+
+def _check_options(jobs: int, check_minutes: float, task_minutes: float | None) -> None:
+    if jobs < 1:
+        raise ConfigurationError(f"jobs is {jobs!r}, expected a number from 1")
+    for name, value in (("check_minutes", check_minutes), ("task_minutes", task_minutes)):
+        if value is not None and not value > 0:
+            raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
+
+
+def _check_names(project: SwarmProject, into: str | None) -> None:
+    git = project.repository()
+    for name in ("ralph", "ralph/swarm", "ralph/task", "ralph/kept"):
+        if git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}").ok:
+            raise ConfigurationError(
+                f"a branch is called {name}: no branch can lie below it\n  next: git branch -m {name} another-name"
+            )
+    if into is not None and not git.run("check-ref-format", "--branch", into).ok:
+        raise ConfigurationError(f"--into {into!r}: no name of a branch")
