@@ -82,3 +82,19 @@ def likely(name: str, known: Iterable[str]) -> str:
 
     close = difflib.get_close_matches(name, known, 1)
     return f" Did you mean {close[0]}?" if close else ""
+
+
+def state_folder() -> Path:
+    """Return where ralph-bridge keeps what outlives a project's folder; it need not exist.
+
+    Raises:
+        ConfigurationError: nobody knows the user's home.
+    """
+    given = os.environ.get("XDG_STATE_HOME", "")
+    from bridge.errors import ConfigurationError  # costs a start: only who keeps something pays
+
+    try:
+        base = Path(given) if given.startswith("/") else Path("~/.local/state").expanduser()
+    except RuntimeError as error:
+        raise ConfigurationError("no home is known\n  next: set HOME, or XDG_STATE_HOME") from error
+    return base / "ralph-bridge"

@@ -5,7 +5,6 @@ They lie in ``$XDG_STATE_HOME/ralph-bridge/loops/``. No loop depends on them: on
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import BridgeError
 from bridge.process.table import Identity, alive
 from bridge.records import delete, read_object, write_json
+from bridge.resources import state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from bridge.loop.runs import RunRecord
 
@@ -36,17 +36,20 @@ class Registered(NamedTuple):
     state: Path
 
 
-def registry(env: Mapping[str, str] = os.environ) -> Path:
-    """The folder of the records; it need not exist."""
-    home = env.get("XDG_STATE_HOME", "")
-    return (Path(home) if home.startswith("/") else Path("~/.local/state").expanduser()) / "ralph-bridge" / "loops"
+def registry() -> Path:
+    """The folder of the records; it need not exist.
+
+    Raises:
+        bridge.errors.ConfigurationError: nobody knows the user's home.
+    """
+    return state_folder() / "loops"
 
 
 @contextmanager
 def registered(run: RunRecord, project: Path, state: Path) -> Iterator[None]:
     """Leave a record of a loop for as long as the block takes."""
     path: Path | None = None
-    with suppress(BridgeError, OSError, RuntimeError):  # RuntimeError: nobody knows where the user's home is
+    with suppress(BridgeError, OSError):
         path = registry() / f"{run.run_id}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path.parent)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ProjectUnusable
 from bridge.files import usable
 from bridge.git.repository import Repository
+from bridge.resources import state_folder
 from bridge.swarm.project import clean_environment
 from bridge.swarm.record import locked
 
@@ -44,9 +45,7 @@ def trees_folder(given: str | None, project: str) -> Path:
     """
     if given:
         return Path(os.path.abspath(given)) / project
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path(os.path.expanduser("~")) / ".local" / "state"
-    return base / "ralph-bridge" / "swarm" / project
+    return state_folder() / "swarm" / project
 
 
 def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path) -> None:
