@@ -15,10 +15,10 @@ from bridge.process.program import Program
 from bridge.records import read_text, write_text
 from bridge.swarm.project import clean_environment, files_of
 from bridge.swarm.saving import is_within
-from bridge.swarm.trees import add_tree, copy_files, repository
+from bridge.swarm.trees import PatientRepository, add_tree, copy_files, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bridge.process.ask import Ran
     from bridge.swarm.project import SwarmProject
@@ -27,6 +27,21 @@ if TYPE_CHECKING:
 TREE = ".merge"
 _LOOK = 0.05
 _SHOWN = 5
+_ATTEMPTS = 3
+
+
+class _GitKilled(BridgeError):
+    """A git was ended by a signal, as by the kernel when memory is short: it has refused nothing."""
+
+
+class _Repository(PatientRepository):
+    """One that tells a git that was ended by a signal from one that says no."""
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b"") -> Ran:
+        done = super().run(*arguments, env=env, data=data)
+        if done.status < 0:
+            raise _GitKilled(f"git {arguments[0]} was ended by signal {-done.status}")
+        return done
 
 
 class Merged(NamedTuple):
@@ -66,8 +81,10 @@ class MergeQueue:
         self._stopped = stopped
         self.top = Path(record.trees) / TREE
         self._folder = self.top / project.prefix
-        self._git = repository(
-            self._folder if project.prefix else self.top, files_of(project.kind, self._folder, project.home)
+        self._git = _Repository(
+            self._folder if project.prefix else self.top,
+            files_of(project.kind, self._folder, project.home),
+            env=clean_environment(),
         )
 
     def open(self) -> None:
@@ -95,13 +112,21 @@ class MergeQueue:
             log: gets what the check prints.
         """
         try:
-            self._clean()
-            return self._merge(task, log)
+            return self._attempts(task, log)
         except (BridgeError, OSError) as error:
             return Merged("failed", str(error).splitlines()[0])
         finally:
             with suppress(BridgeError, OSError):
                 self._clean()
+
+    def _attempts(self, task: TaskRecord, log: Path) -> Merged:
+        """Merge it; once more from the beginning when a git was killed on the way."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(_GitKilled):
+                self._clean()
+                return self._merge(task, log)
+        self._clean()
+        return self._merge(task, log)
 
     def _clean(self) -> None:
         """The work tree is ours alone: what a check, or a host that was killed, has left there is nobody's work."""

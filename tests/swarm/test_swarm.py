@@ -190,6 +190,18 @@ def test_hooks_that_refuse_keep_nothing_from_being_saved(project: Project) -> No
     assert project.refs_hold("precious")
 
 
+def test_a_git_that_is_killed_during_a_merge_is_no_verdict(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt")
+    in_merge = "git rev-parse -q --verify MERGE_HEAD"
+    kills = f'#!/bin/sh\ntest -e "$NOTES/killed" || ! {in_merge} || {{ : > "$NOTES/killed"; kill -9 $PPID; }}\n'
+    project.write(".git/hooks/pre-commit", kills, 0o755)
+    done = project.swarm("run")
+    assert (project.notes / "killed").exists()
+    assert done.returncode == 0, done.stdout
+    assert project.outcomes() == {"one": "merged"}
+    assert len(project.started()) == 1
+
+
 @pytest.mark.slow
 def test_two_swarms_in_one_project(project: Project) -> None:
     project.plan(f"one: {_wait(4)}; echo 1 > one.txt", f"two: {_wait(4)}; echo 2 > two.txt")
