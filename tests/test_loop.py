@@ -136,7 +136,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=mostly_slow(KINDS, 2))
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Project:
     return make(tmp_path / "project", request.param)
 

@@ -49,9 +49,17 @@ def test_what_ships_has_tests_enough(path: Path) -> None:
 
 
 KINDS = Path(__file__).parent / "kinds"
+SLOW_KINDS = ("oscrepl-like", "slow-like", "typed-encoded")
 
 
-@pytest.mark.parametrize("path", sorted(KINDS.glob("*.yaml")), ids=lambda path: path.stem)
+def kinds() -> list[object]:
+    return [
+        pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW_KINDS else [])
+        for path in sorted(KINDS.glob("*.yaml"))
+    ]
+
+
+@pytest.mark.parametrize("path", kinds(), ids=lambda path: path.stem)
 def test_every_strategy_works(path: Path, tmp_path: Path, leaks: None) -> None:
     for each in KINDS.iterdir():
         (tmp_path / each.name).write_text(each.read_text().replace("@HERE@", str(tmp_path)))

@@ -56,12 +56,14 @@ def test_a_whole_swarm(project: Project) -> None:
     assert "next: git merge ralph/swarm/" in done.stdout
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_when_told_so(project: Project) -> None:
     done = project.run("demo", "--no-keep", TMPDIR=str(project.folder))
     assert done.returncode == 0
     assert os.listdir(project.folder) == [".ralph"]
 
 
+@pytest.mark.slow
 def test_as_many_iterations_as_asked_for(project: Project) -> None:
     done = project.run("demo", "--iterations", "6", "--no-keep", "--dir", "demo")
     assert done.returncode == 0
@@ -78,6 +80,7 @@ def test_colour_is_a_choice(project: Project) -> None:
     assert "\x1b[" not in project.run("demo", "--no-keep", FORCE_COLOR="1", NO_COLOR="1").stdout
 
 
+@pytest.mark.slow
 def test_the_callers_git_environment_is_left_alone(project: Project) -> None:
     git(project.folder, "init", "--quiet")
     env = {"GIT_DIR": str(project.folder / ".git"), "GIT_WORK_TREE": str(project.folder)}

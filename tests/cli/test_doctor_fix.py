@@ -14,6 +14,7 @@ import pytest
 
 from bridge.git.ignore import ignore
 from tests.cli.conftest import Project
+from tests.machine import mostly_slow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ def ignored(project: Project, *names: str) -> bool:
     return asked.stdout.splitlines() == list(names)
 
 
-@pytest.mark.parametrize("setup", ["plain", "bmalph", "ralph-loop"])
+@pytest.mark.parametrize("setup", mostly_slow(["bmalph", "plain", "ralph-loop"], 1))
 def test_ignore_rules_are_added_once(project: Project, setup: str) -> None:
     make(project, setup)
     path = project.folder / ".gitignore"

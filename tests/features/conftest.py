@@ -26,6 +26,8 @@ SCRIPTS = [
     *(resources.shipped("drivers") / driver.file for driver in driver_contract().drivers.values()),
     *sorted(resources.shipped("agents").glob("*.sh")),
 ]
+QUICK = ("claude-code", "codex")
+"""The scripts that are tried in `make test`; the others are in `make test-slow`."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -33,8 +35,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     scripts = chosen([mark.name for mark in metafunc.definition.iter_markers()], SCRIPTS)
     assert scripts, f"no script for {metafunc.definition.nodeid}"
-    if scripts != [None]:
-        metafunc.parametrize("script", scripts, indirect=True, ids=[path.stem for path in scripts if path])
+    if paths := [path for path in scripts if path]:
+        quick = [path for path in paths if path.stem in QUICK] or paths[:1]
+        marked = [pytest.param(path, marks=[] if path in quick else [pytest.mark.slow]) for path in paths]
+        metafunc.parametrize("script", marked, indirect=True, ids=[path.stem for path in paths])
 
 
 @pytest.fixture(autouse=True)

@@ -282,7 +282,9 @@ ERROR_OF = {
 }
 
 
-@pytest.mark.parametrize("name", ERROR_OF)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if "limited" in name else []) for name in ERROR_OF]
+)  # a limit is waited for
 def test_c1_an_error_in_the_stream_and_silence_are_failures_with_status_0_too(project: Path, name: str) -> None:
     script(project, ERROR_OF[name])
     failed = next(

@@ -16,7 +16,7 @@ from tests.machine import mostly_slow
 if TYPE_CHECKING:
     import subprocess
 
-SETUPS = ("plain", "bmalph", "ralph-loop", "wiggum", "frankbria")
+SETUPS = ("bmalph", "ralph-loop", "plain", "frankbria", "wiggum")
 # Each turn makes a file and commits it, says what it used, and prints $MUCH lines of noise on both streams.
 CLI = r"""
 case " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac
@@ -105,7 +105,7 @@ class Setup(Project):
         return [path for path in self.logs.iterdir() if re.fullmatch(names, path.name)]
 
 
-@pytest.fixture(params=mostly_slow(SETUPS, 3))
+@pytest.fixture(params=mostly_slow(SETUPS, 2))
 def setup(tmp_path: Path, request: pytest.FixtureRequest) -> Setup:
     made = Setup(tmp_path / "project", request.param)
     made.cli("claude", CLI)

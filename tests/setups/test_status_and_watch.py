@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import timestamps
+from tests.machine import mostly_slow
 from tests.setups.loops import KINDS, PATIENCE, Loops, made
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ ENDED = {
 }
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=mostly_slow(KINDS, 2))
 def loops(request: pytest.FixtureRequest, tmp_path: Path) -> Loops:
     return made(request.param, tmp_path)
 

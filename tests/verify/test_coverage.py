@@ -164,7 +164,7 @@ def test_what_is_found_is_the_same_with_it(kind: str, tmp_path: Path) -> None:
     assert [result[:5] for result in plain.results] == [result[:5] for result in traced.results]
 
 
-@pytest.mark.parametrize("driver", ["claude-code", "codex", "copilot", "cursor", "opencode"])
+@pytest.mark.parametrize("driver", mostly_slow(["codex", "claude-code", "copilot", "cursor", "opencode"], 1))
 def test_the_observations_reach_our_drivers(driver: str) -> None:
     found = finished(resources.shipped("drivers") / f"{driver}.sh", coverage=True).coverage
     assert found is not None

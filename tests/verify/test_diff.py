@@ -101,6 +101,7 @@ def test_each_kind_of_change_is_found_once(tmp_path: Path) -> None:
     assert sorted(found) == sorted((hook, facet) for _, _, hook, facet in CHANGES)
 
 
+@pytest.mark.slow
 def test_a_change_of_special_characters_only(tmp_path: Path) -> None:
     new = edited(tmp_path, '"resume" "$session_id"', '"resume" $session_id')
     found = compare(CODEX, new).changes
@@ -108,6 +109,7 @@ def test_a_change_of_special_characters_only(tmp_path: Path) -> None:
     assert {dict(change.where)["session"] for change in found} == {("special characters",)}
 
 
+@pytest.mark.slow
 def test_a_hook_that_came_and_one_that_went(tmp_path: Path) -> None:
     new = edited(tmp_path, "driver_min_version()", "driver_permission_denial_help()")
     kinds = {(change.hook, change.kind) for change in compare(CODEX, new).changes}

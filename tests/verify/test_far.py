@@ -235,6 +235,6 @@ def test_plain_text_may_be_wrapped_in_events(made: str, codes: set[str], tmp_pat
 STRANGERS = [path for path in sound_scripts() if path.stem in ("acme", "aider-file", "kiro", "qwen-docker", "corp")]
 
 
-@pytest.mark.parametrize("path", STRANGERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", mostly_slow(STRANGERS, 2), ids=lambda path: path.stem)
 def test_a_stranger_s_driver_is_sound(path: Path) -> None:
     assert [f"{finding.code} {finding.message}" for finding in verify(path).alarms] == []

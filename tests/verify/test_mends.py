@@ -73,6 +73,7 @@ def test_it_is_shown_and_not_written(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "1 finding can be mended: --fix --write does it" in shown
 
 
+@pytest.mark.slow
 def test_the_diff_is_what_git_and_write_make_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_file_that_has_changed_meanwhile_is_left_alone(tmp_path: Path) -> None
     assert path.read_text() == LEAK + "# one more line\n"
 
 
+@pytest.mark.slow
 def test_a_mend_that_can_not_be_written_is_told_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

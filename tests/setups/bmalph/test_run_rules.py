@@ -56,6 +56,7 @@ def test_a_limit_is_waited_out_and_costs_no_iteration(looping: Project) -> None:
     assert [record["loop_outcome"] for record in metrics(looping)] == ["success", "api_limit", "success"]
 
 
+@pytest.mark.slow
 def test_a_weekly_limit_too(looping: Project) -> None:
     until = inside.START.timestamp() + 30 * 3600
     info = f'{{"status":"rejected","resetsAt":{until:.0f},"rateLimitType":"seven_day"}}'

@@ -220,7 +220,7 @@ def test_f6_a_log_that_can_t_be_written_ends_no_loop(project: Project) -> None:
 # -- 14 F.7: minutes ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("timeout", [(), ("--timeout", "9")])
+@pytest.mark.parametrize("timeout", [(), pytest.param(("--timeout", "9"), marks=pytest.mark.slow)])
 def test_f7_minutes_end_the_turn_that_is_under_way(project: Project, timeout: tuple[str, ...]) -> None:
     mark = f"6{unique_seconds()}"
     project.claude(f"sleep {mark}")
