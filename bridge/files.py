@@ -57,6 +57,28 @@ def write_atomic(
         raise
 
 
+def append_durably(path: str | os.PathLike[str], data: bytes) -> None:
+    """Add `data` to the end of a file, which is made if need be; all of it or, where the system refuses, nothing.
+
+    Raises:
+        OSError: as above.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        before = os.fstat(descriptor).st_size
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            os.fsync(descriptor)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
+
+
 def _link(descriptor: int, beside: str, scratch: str | os.PathLike[str] | None) -> str:
     """Give a file without a name its name: in `scratch` where that can be, else `beside` the target."""
     # Only with a descriptor does Python have the link followed; an absolute path needs none.

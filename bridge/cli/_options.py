@@ -71,7 +71,7 @@ NOTIFY = (
     click.option(
         "--notify-on",
         metavar="LIST",
-        help="What to tell: ended, limit, breaker, cap, refused.  [default: all of it]",
+        help="What to tell: ended, limit, breaker, cap, refused, task.  [default: all of it]",
     ),
 )
 
@@ -87,9 +87,17 @@ def taken_notify(given: dict[str, Any]) -> Notify:
     return read_notify(os.environ, given.pop("notify"), given.pop("notify_on"))
 
 
+def notify_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say whom to tell; :func:`taken_notify` reads them."""
+    for option in reversed(NOTIFY):
+        command = option(command)
+    return command
+
+
 def caps_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that cap what a run may use; :func:`taken_caps` reads them."""
-    for option in reversed((*CAPS, *NOTIFY)):
+    """Give a command the options that cap what a run may use, for :func:`taken_caps`, and those above."""
+    command = notify_options(command)
+    for option in reversed(CAPS):
         command = option(command)
     return command
 

@@ -11,7 +11,7 @@ from bridge.cli._terminal import Style, say
 from bridge.cli._view import Screen
 from bridge.loop.events import Notice
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
-from bridge.swarm.record import shown
+from bridge.swarm.status import shown
 from bridge.wording import duration, plural, tame, usd
 
 if TYPE_CHECKING:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._options import caps_options, project_folder, project_option, settings_option, setup_option
+from bridge.cli._options import (
+    caps_options,
+    notify_options,
+    project_folder,
+    project_option,
+    settings_option,
+    setup_option,
+    taken_notify,
+)
 from bridge.cli._terminal import Style, guarded, print_json, say, show
 from bridge.errors import ConfigurationError
 from bridge.wording import plural, usd
@@ -127,17 +135,17 @@ def run(context: click.Context, /, **given: Any) -> int:
     Exit codes: 0 all merged; 1 something isn't (listed, with its branch and what can be done); 2 usage or
     configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
     """
+    from bridge.loop.notify import notifying
     from bridge.swarm.opening import Swarm
     from bridge.swarm.project import open_project
 
-    for name in ("notify", "notify_on", "tokens_per_hour"):
-        if given.pop(name):
-            raise click.UsageError(f"--{name.replace('_', '-')} is for single loops: put it behind --", context)
+    if given.pop("tokens_per_hour"):
+        raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
     options = _run_options(context)
     for name in ("driver", "agent", "prompt", "max_iterations", "settings"):
         if value := given.pop(name):
             options[name] = value
-    with _ended_in_order():
+    with _ended_in_order(), notifying(taken_notify(given)):
         folder = project_folder(given.pop("project"), tell=True)
         script, setup = options.get("driver") or options.get("agent"), given.pop("setup_name")
         opened = open_project(folder, setup, script=script, settings=options.get("settings"))
@@ -156,6 +164,7 @@ def run(context: click.Context, /, **given: Any) -> int:
 @click.option("--retry", metavar="LIST", help="Outcomes to try again: lost, failed, incomplete, timeout, conflict.")
 @click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="Another cap than before.")
 @click.option("--max-tokens", type=click.FloatRange(0, min_open=True), metavar="N", help="Another cap than before.")
+@notify_options
 @executor_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 def resume(
@@ -166,18 +175,19 @@ def resume(
     retry: str | None,
     executor: str | None,
     quiet: bool,
-    **caps: float | None,
+    **given: Any,
 ) -> int:
     """Go on with a swarm that was stopped or killed. What is merged isn't done again.
 
     Tasks that wait or were interrupted go on, what is complete is merged. What was lost (its worker, or all of the
     host, was killed), failed or conflicted runs again only with --retry; its work is on its branch until then.
     """
+    from bridge.loop.notify import notifying
     from bridge.swarm.opening import Swarm
 
-    with _ended_in_order(), _executor(executor, jobs or 2) as chosen:
+    with _ended_in_order(), notifying(taken_notify(given)), _executor(executor, jobs or 2) as chosen:
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
-        going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **caps)
+        going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **given)
         return drive_swarm(going, quiet=quiet)
 
 
@@ -250,7 +260,8 @@ def watch(*, run_name: str | None, project: str | None) -> int:
 def list_runs(*, project: str | None, as_json: bool) -> int:
     """List this project's swarms."""
     from bridge.swarm.project import open_project
-    from bridge.swarm.record import read_swarm, runs, shown
+    from bridge.swarm.record import read_swarm, runs
+    from bridge.swarm.status import shown
 
     with guarded():
         swarms = open_project(project_folder(project)).swarms
@@ -371,7 +382,7 @@ def _executor(given: str | None, jobs: int) -> Any:
 def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:
     """Show a swarm to its end, and what it came to: 0 all is merged, 1 something isn't."""
     from bridge.cli._swarm_view import swarm_view
-    from bridge.swarm.record import shown
+    from bridge.swarm.status import shown
 
     with swarm_view(swarm, quiet=quiet) as view:
         try:
@@ -401,7 +412,8 @@ def _to_its_end(events: Generator[LoopEvent, None, None], view: SwarmView) -> Sw
 
 def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
     from bridge.swarm.project import open_project
-    from bridge.swarm.record import find_run, read_swarm, shown
+    from bridge.swarm.record import find_run, read_swarm
+    from bridge.swarm.status import shown
 
     folder = find_run(open_project(project_folder(project)).swarms, run_name)
     known = read_swarm(folder)

@@ -39,6 +39,7 @@ KINDS = {
     "breaker": "a circuit breaker has ended it",
     "cap": "a cap on tokens or cost has ended it",
     "refused": "the agent was refused a tool, for the first time",
+    "task": "a task of a swarm has ended, and isn't merged",
 }
 """What can be told of; a breaker and a cap are ends, too, and told of once."""
 
@@ -135,12 +136,21 @@ class Notifier:
         self._refused = False
 
     def take(self, event: LoopEvent) -> None:
-        """Take an event; what is to be told is sent while the loop goes on."""
-        if not self._notify.addresses:
-            return
-        kind, facts = self._kind(event)
+        """Take an event of a loop; what is to be told is sent while the loop goes on."""
+        if self._notify.addresses:
+            kind, facts = self._kind(event)
+            if kind:
+                self.tell(kind, facts)
+
+    def tell(self, kind: str, facts: Mapping[str, Any]) -> None:
+        """Tell who wants to know of that kind.
+
+        Args:
+            kind: one of `KINDS`.
+            facts: with ``reason`` and ``detail``.
+        """
         named = {kind, "ended"} if kind in ("cap", "breaker") else {kind}
-        if not kind or not named & (self._notify.on or KINDS.keys()):
+        if not self._notify.addresses or not named & (self._notify.on or KINDS.keys()):
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._send_all, name="notify", daemon=True)
@@ -227,8 +237,10 @@ def _words(notice: dict[str, Any]) -> str:
         tokens, cost = notice["tokens"], notice["cost_usd"]
         used = "tokens unknown" if tokens is None else f"{tokens:,.0f} tokens"
         price = "cost unknown" if cost is None else usd(cost)
-        turns = f"{plural(notice['turns'], 'turn')}, {notice['failures']} failed, {duration(notice['seconds'])}"
-        lines.append(f"{turns} · {used} · {price}")
+        turns = f"{plural(notice['turns'], 'turn')}, {notice['failures']} failed"
+        if "tasks" in notice:
+            turns = f"{notice['merged']} of {plural(notice['tasks'], 'task')} merged"
+        lines.append(f"{turns}, {duration(notice['seconds'])} · {used} · {price}")
     return "\n".join(lines)
 
 

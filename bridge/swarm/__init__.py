@@ -9,7 +9,10 @@
 ``worker``       one task's loop, in a process of its own
 ``supervisor``   what an executor runs: makes the tree, starts the worker, ends it in order, saves
 ``merging``      one task after the other into the swarm's branch, with a check
-``host``         `Swarm`: who works on what, and what came of it, as a stream of events
+``host``         who works on what, and what came of it, as a stream of events
+``opening``      `Swarm`: what may be asked for
+``notices``      tells somebody who isn't there
+``status``       where a swarm stands, for who looks at it
 ``cleaning``     takes away what is proven merged
 ===============  ===============================================================================================
 """

@@ -31,12 +31,15 @@ class TaskStarted(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskProgress(LoopEvent):
-    """What a worker tells: ``turn`` (one begins), ``line`` (its last words), ``turn-ended``, ``notice``."""
+    """What a worker tells: ``turn`` (one begins), ``line`` (its last words), ``turn-ended``, ``notice``, ``limit``
+    (it waits for the end of one: `reason`, and `until` in ISO 8601), ``refused`` (the agent was refused tools)."""
 
     task: TaskRecord
     kind: str
     turn: int
     text: str
+    reason: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)

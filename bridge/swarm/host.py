@@ -18,13 +18,14 @@ from bridge.loop import runs
 from bridge.loop.caps import Caps, Spent
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
+from bridge.loop.notify import VARIABLE as NOTIFY
 from bridge.loop.plan import with_ticks
 from bridge.process.table import identify
 from bridge.swarm import record as records
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
-from bridge.swarm.record import EventsTail, SwarmRecord, TaskRecord
+from bridge.swarm.record import EventsTail, RecordWriter, SwarmRecord, TaskRecord
 from bridge.swarm.saving import Saved
 from bridge.swarm.supervisor import UNSEEN, Order, Result, begun, ending, recover, supervise
 from bridge.swarm.trees import LOCK
@@ -39,6 +40,7 @@ _TICK = 0.1
 _PORTS, _FIRST_PORT, _BLOCKS = 10, 20_000, 60
 _RECOVER = 20.0
 _SHOWN = 5
+_TOLD = ("turn", "line", "turn-ended", "notice", "limit", "refused")
 
 
 class Host:
@@ -57,6 +59,7 @@ class Host:
         self.project = project
         self.folder = folder
         self.record = record
+        self.writer = RecordWriter(folder, record)
         self.retry = retry
         self.resumed = resumed
         self.executor = executor
@@ -105,9 +108,12 @@ class Host:
                     runs.write_run(self.folder, active, now=time.time(), end=end or "error:")
         yield last
 
-    def write(self) -> None:
-        """Put down where it stands."""
-        records.write_swarm(self.folder, self.record)
+    def write(self, task: TaskRecord | None = None) -> None:
+        """Put down where it stands, or where one task does."""
+        if task is None:
+            self.writer.write()
+        else:
+            self.writer.write_task(task)
 
     # -- before ----------------------------------------------------------------------------------------
 
@@ -230,7 +236,7 @@ class Host:
                     over = True
                     task.step, task.outcome, task.reason = "done", "skipped", "needs"
                     task.detail = f"it needs {missing[0]}, which is not merged"
-                    self.write()
+                    self.write(task)
                     yield TaskEnded(task)
 
     def _start(self, task: TaskRecord) -> Generator[LoopEvent, None, None]:
@@ -242,14 +248,14 @@ class Host:
         self.tails[task.task.id] = EventsTail(events, records.tail_size(events))
         task.step, task.began, task.ended = "running", time.time(), None
         order = self._order(task, folder)
-        self.write()
+        self.write(task)
         assert self.executor is not None
         try:
             self.at_work[self.executor.submit(supervise, order)] = task
         except (BrokenExecutor, RuntimeError) as error:
             self.broken, task.step, task.began = True, "waiting", None
             task.attempt -= 1
-            self.write()
+            self.write(task)
             yield Notice(f"the executor takes no more tasks: {error or type(error).__name__}")
             return
         yield TaskStarted(task)
@@ -303,6 +309,7 @@ class Host:
                 "RALPH_WORKER": str(task.worker),
                 "RALPH_PORT_BASE": str(first + task.worker * _PORTS),
                 "RALPH_PORT_COUNT": str(_PORTS),
+                NOTIFY: "",  # the swarm tells, once
             },
             timeout=self.record.task_seconds,
             host=(me.pid, me.started, me.boot),
@@ -325,9 +332,10 @@ class Host:
             kind, turn = str(event.get("event")), int(event.get("turn") or 0)
             if kind == "turn-ended":
                 self._count(task, event)
-                self.write()
-            if kind in ("turn", "line", "turn-ended", "notice"):
-                yield TaskProgress(task, kind, turn, str(event.get("text") or event.get("error") or ""))
+                self.write(task)
+            if kind in _TOLD:
+                words = [str(event.get(name) or "") for name in ("reason", "until")]
+                yield TaskProgress(task, kind, turn, str(event.get("text") or event.get("error") or ""), *words)
 
     def _count(self, task: TaskRecord, event: dict[str, Any]) -> None:
         task.turns += event.get("result") != "limit"
@@ -368,11 +376,11 @@ class Host:
         task.unsaved = result.saved.unsaved
         if result.verdict == "complete" and task.commit:
             task.step = "saved"
-            self.write()
+            self.write(task)
             yield TaskSaved(task)
         else:
             task.step, task.outcome = "done", result.verdict if result.verdict != "complete" else "failed"
-            self.write()
+            self.write(task)
             yield TaskEnded(task)
 
     # -- merging ---------------------------------------------------------------------------------------
@@ -390,14 +398,14 @@ class Host:
         task.step, task.outcome, task.merge = "done", merged.outcome, merged.commit
         task.reason = "merge" if not task.merged else task.reason
         task.detail = merged.detail or task.detail
-        self.record.plan_ticked += merged.unticked if task.merged else ()
+        task.unticked = [*merged.unticked] if task.merged else []
+        self.write(task)
         yield TaskEnded(task)
         if merged.outcome == "conflict" and self.record.redo_conflicts and not task.redone and not self.why:
             task.redone = True
             self._anew(task)
-            self.write()
+            self.write(task)
             yield Notice(f"{task.task.id} begins anew from what is merged by now")
-        self.write()
 
     # -- the end ---------------------------------------------------------------------------------------
 
@@ -405,12 +413,14 @@ class Host:
         record = self.record
         if record.into and any(each.outcome == "merged" for each in record.tasks):
             record.landed = land(self.project, record.branch, record.into)
-        left = [box for box in record.plan_ticked if not self._tick_own(box)]
-        if ticked := len(record.plan_ticked) - len(left):
+        unticked = [box for each in record.tasks for box in each.unticked]
+        left = [box for box in unticked if not self._tick_own(box)]
+        if ticked := len(unticked) - len(left):
             yield Notice(f"{ticked} of the boxes in {self.project.plan} are ticked now: no branch has that file")
         if left:
             yield Notice(f"not ticked, as the plan that is committed lacks them: {'; '.join(left)}")
-        record.plan_ticked = []
+        for each in record.tasks:
+            each.unticked = []
         record.ended = time.time()
         record.end = self.why or ("all merged" if record.all_merged else "not all merged")
         self.write()

@@ -14,6 +14,7 @@ from bridge.resources import os_text
 from bridge.swarm import record as records
 from bridge.swarm.events import SwarmEnded
 from bridge.swarm.host import Host
+from bridge.swarm.notices import notified
 from bridge.swarm.project import open_project
 from bridge.swarm.record import SwarmRecord, TaskRecord
 from bridge.swarm.tasks import Task, check, from_plan
@@ -176,7 +177,8 @@ class Swarm(EventStream[SwarmEnded]):
         """Take the lock and begin; what both ways to make one have in common."""
         self.folder = folder
         self.record = record
-        self._begin(Host(project, folder, record, executor, retry, resumed=resumed).run())
+        host = Host(project, folder, record, executor, retry, resumed=resumed)
+        self._begin(notified(host.run(), record, folder))
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """The same as a generator, into which signals may be thrown."""

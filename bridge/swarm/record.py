@@ -1,8 +1,9 @@
 """The folder of one swarm, in the git folder that all work trees share: ``ralph-bridge/swarm/RUN/``.
 
-``swarm.json`` says where everything stands, and only the host writes it. Each task has a folder: what its worker
-tells (``events.jsonl``), what it printed beside (``worker.log``), the output of the check. ``stop`` asks the
-workers to end; they look at it themselves, wherever they run.
+``swarm.json`` says where everything stood when it was written, ``changes.jsonl`` which tasks have changed since;
+only the host writes them. Each task has a folder: what its worker tells (``events.jsonl``), what it printed beside
+(``worker.log``), the output of the check. ``stop`` asks the workers to end; they look at it themselves, wherever
+they run.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge import timestamps
 from bridge.errors import ConfigurationError
-from bridge.files import usable
+from bridge.files import append_durably, usable
 from bridge.loop.standing import standing
-from bridge.records import delete, read_object, read_text, write_json, write_text
+from bridge.records import delete, to_json, write_text
 from bridge.resources import likely
 from bridge.swarm.tasks import Task
 
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FILE = "swarm.json"
+FILE, CHANGES = "swarm.json", "changes.jsonl"
 STOP = "stop"
+_SHORT = 256 * 1024
+"""Bytes of changes that are not worth writing the record anew."""
 Step = Literal["waiting", "running", "saved", "done"]
 MERGED = ("merged", "nothing to merge")
 RETRIED = ("lost", "failed", "incomplete", "timeout", "conflict", "check failed")
@@ -74,6 +76,7 @@ class TaskRecord:
         turns: that have ended, of all attempts.
         cost_usd, tokens: of those; None: the tool doesn't tell.
         merge: the commit that merged it.
+        unticked: boxes that the branch's plan doesn't have, to be ticked when the swarm ends.
     """
 
     task: Task
@@ -99,6 +102,7 @@ class TaskRecord:
     cost_usd: float | None = None
     tokens: float | None = None
     merge: str = ""
+    unticked: list[str] = field(default_factory=list)
 
     @property
     def merged(self) -> bool:
@@ -135,7 +139,6 @@ class SwarmRecord:
         max_cost, max_tokens, price_in, price_out: see :class:`~bridge.loop.caps.Caps`, for all tasks together.
         began, ended: seconds since the epoch.
         end: why it ended; None: it hasn't, or not in order.
-        plan_ticked: boxes of merged tasks that the branch's plan doesn't have, to be ticked at the end.
         landed: what became of `into`.
     """
 
@@ -160,7 +163,6 @@ class SwarmRecord:
     began: float = 0.0
     ended: float | None = None
     end: str | None = None
-    plan_ticked: list[str] = field(default_factory=list)
     landed: str = ""
 
     def task(self, task_id: str) -> TaskRecord:
@@ -186,24 +188,74 @@ def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
 # -- files -------------------------------------------------------------------------------------------
 
 
-def write_swarm(folder: Path, record: SwarmRecord) -> None:
-    """Write ``swarm.json``.
+class RecordWriter:
+    """Writes the record of one swarm.
 
-    Raises:
-        ProjectUnusable: the system refuses.
+    A change of one task is one line, so that the work of many tasks isn't the square of their number; all of it is
+    written anew when the lines have become longer than that.
+
+    Args:
+        folder: of the swarm.
+        record: where it stands; it is changed from outside.
     """
-    write_json(folder / FILE, {"schema": 1, **asdict(record)})
+
+    def __init__(self, folder: Path, record: SwarmRecord) -> None:
+        self._folder = folder
+        self._record = record
+        self._serial = 0
+        self._whole = self._lines = 0
+
+    def write(self) -> None:
+        """Write all of it.
+
+        Raises:
+            ProjectUnusable: the system refuses.
+        """
+        text = to_json({"schema": 1, "serial": self._serial, **asdict(self._record)}, compact=True) + "\n"
+        write_text(self._folder / FILE, text)
+        delete(self._folder / CHANGES)
+        self._whole, self._lines = len(text), 0
+
+    def write_task(self, task: TaskRecord) -> None:
+        """Write down what has changed of one task.
+
+        Raises:
+            ProjectUnusable: the system refuses.
+        """
+        self._serial += 1
+        line = to_json({"serial": self._serial, **asdict(task)}, compact=True) + "\n"
+        self._lines += len(line)
+        if self._lines > max(self._whole, _SHORT):
+            self.write()
+            return
+        path = self._folder / CHANGES
+        with usable(path):
+            append_durably(path, line.encode("utf-8", "replace"))
 
 
 def read_swarm(folder: Path) -> SwarmRecord | None:
     """Read it; None when it isn't there, or isn't to be understood."""
-    found = read_object(folder / FILE) or {}
-    with suppress(TypeError, KeyError, ValueError):
+    with suppress(OSError, TypeError, KeyError, ValueError, AttributeError):
+        # In this order: what is in the lines is older than a file that was written meanwhile, and so passed over.
+        lines = _read(folder / CHANGES)
+        found = json.loads(_read(folder / FILE))
         known = {each.name for each in fields(SwarmRecord)}
         values = {name: value for name, value in found.items() if name in known}
-        values["tasks"] = [_task(each) for each in values["tasks"]]
+        tasks = {each["task"]["id"]: each for each in values["tasks"]}
+        for line in lines.splitlines():
+            with suppress(ValueError):  # the last one of a host that was killed
+                change = json.loads(line)
+                if change["serial"] > found.get("serial", 0):
+                    tasks[change["task"]["id"]] = change
+        values["tasks"] = [_task(each) for each in tasks.values()]
         return SwarmRecord(**values)
     return None
+
+
+def _read(path: Path) -> bytes:
+    with suppress(FileNotFoundError):
+        return path.read_bytes()
+    return b""
 
 
 def _task(found: dict[str, Any]) -> TaskRecord:
@@ -366,72 +418,3 @@ def _taken(held: int, patience: float | None) -> bool:
         if end is not None and time.monotonic() >= end:
             return False
         time.sleep(0.02)
-
-
-def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
-    """Give where a swarm stands, ready for JSON."""
-    where = standing(folder)
-    tasks = []
-    for each in record.tasks:
-        events = folder / "tasks" / each.task.id / "events.jsonl"
-        live = _live(events) if each.step == "running" else {}
-        lost = each.step == "running" and not where.running
-        tasks.append(
-            {
-                "id": each.task.id,
-                "title": each.task.title,
-                "needs": list(each.task.needs),
-                "step": "lost" if lost else each.step,
-                "outcome": each.outcome or None,
-                "reason": each.reason or None,
-                "detail": each.detail or None,
-                "attempt": each.attempt,
-                "worker": each.worker if each.worker >= 0 else None,
-                "turn": live.get("turn") or each.turns or None,
-                "last": live.get("last"),
-                "seconds": None if each.seconds is None else round(each.seconds, 3),
-                "cost_usd": each.cost_usd,
-                "tokens": each.tokens,
-                "branch": each.branch or None,
-                "kept": [*each.older, *each.kept],
-                "tree": each.tree or None,
-                "unsaved": each.unsaved or None,
-                "merge": each.merge or None,
-                "next": None
-                if each.merged or each.step in ("running", "saved")
-                else next_step(record, each, folder),
-            }
-        )
-    costs = [each.cost_usd for each in record.tasks if each.cost_usd is not None]
-    tokens = [each.tokens for each in record.tasks if each.tokens is not None]
-    return {
-        "run": record.run,
-        "state": where.word,
-        "holder": where.run.pid if where.running and where.run is not None else None,
-        "project": record.project,
-        "branch": record.branch,
-        "base": record.base,
-        "began": timestamps.iso(record.began),
-        "ended": None if record.ended is None else timestamps.iso(record.ended),
-        "end": record.end,
-        "jobs": record.jobs,
-        "stopping": asked_to_stop(folder) or None,
-        "merged": sum(each.merged for each in record.tasks),
-        "cost_usd": sum(costs) if costs else None,
-        "tokens": sum(tokens) if tokens else None,
-        "into": record.into or None,
-        "landed": record.landed or None,
-        "tasks": tasks,
-    }
-
-
-def _live(events: Path) -> dict[str, Any]:
-    """What a worker has told last."""
-    found: dict[str, Any] = {}
-    for line in (read_text(events) or "").splitlines()[-50:]:
-        with suppress(ValueError, AttributeError):
-            event = json.loads(line)
-            if event.get("event") in ("turn", "line"):
-                found["turn"] = event.get("turn") or found.get("turn")
-                found["last"] = event.get("text") or found.get("last")
-    return found

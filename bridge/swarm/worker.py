@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from bridge.errors import BridgeError
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, RunProgress, Waiting
-from bridge.loop.policy import Verdict
+from bridge.loop.policy import LIMITS, Verdict
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
 from bridge.swarm.record import asked_to_stop
@@ -54,7 +54,7 @@ class _Worker:
         self.turn = 0
         self.said = 0.0
         self.text = ""
-        self.alone = False
+        self.alone = self.refused = False
         self.leaving = False
 
     def run(self) -> int:
@@ -109,7 +109,11 @@ class _Worker:
             case RunProgress():
                 self._line(event.last_line)
             case Waiting(first=True):
-                self._tell("line", turn=self.turn, text=f"waits: {event.detail or event.reason}")
+                why = event.detail or event.reason
+                self._tell("line", turn=self.turn, text=f"waits: {why}")
+                if event.reason in LIMITS:
+                    until = event.until.isoformat()
+                    self._tell("limit", turn=self.turn, text=why, reason=event.reason, until=until)
             case Notice():
                 self._tell("notice", text=event.text)
             case IterationEnded() if event.turn is not None:
@@ -124,6 +128,9 @@ class _Worker:
                     output_tokens=told.output_tokens,
                     error=told.error,
                 )
+                if event.outcome.denied and not self.refused:
+                    self.refused = True
+                    self._tell("refused", turn=self.turn, text=event.outcome.refused_tools)
 
     def _line(self, text: str) -> None:
         now = time.monotonic()
