@@ -74,10 +74,13 @@ def find_script(adapter: AdapterFile, path: Path) -> tuple[Script | None, str]:
     if "/" in name or "\\" in name or name in (".", "..") or "\0" in name:
         return None, f"{name!r} must be the name of a file beside the adapter, without a folder"
     beside = path.parent / name
-    if path.parent != BUILTIN and beside.is_file():
+    if path.parent != BUILTIN and os.path.isfile(beside):  # False, too, where no file can have such a name
         if beside.resolve().parent != beside.parent.resolve():
             return None, f"{name!r} leads out of the adapter's folder"
-        return Script(beside.read_text(encoding="utf-8-sig", errors="surrogateescape"), name), ""
+        try:
+            return Script(beside.read_text(encoding="utf-8-sig", errors="surrogateescape"), name), ""
+        except OSError as error:
+            return None, f"{name!r} can't be read: {error.strerror}"
     ours = _our_script(name, adapter)
     if ours is None:
         known = ", ".join(sorted(set(_BY_EXTENSION.values())))

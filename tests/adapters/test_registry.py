@@ -87,7 +87,9 @@ def test_an_unknown_name_is_told_with_the_nearest(home: Path) -> None:
         registry(home).find("pyton")
 
 
-@pytest.mark.parametrize("name", ["../secret.py", "/etc/passwd", "sub/x.py", "..", "missing.py", "a\\b.py"])
+@pytest.mark.parametrize(
+    "name", ["../secret.py", "/etc/passwd", "sub/x.py", "..", "missing.py", "a\\b.py", "x" * 300]
+)
 def test_a_script_lies_beside_its_adapter_or_nowhere(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.py").write_text("")
     path = write(tmp_path / "adapters", "x", more=f"init: {{ script_resource: '{name}' }}\n")
