@@ -52,7 +52,7 @@ limits: $(VENV)/.dev      ## the figures of the table of limits in ARCHITECTURE.
 lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes -o requirements.lock pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev --extra notify --extra report -o requirements-dev.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev --extra dask --extra notify --extra report -o requirements-dev.lock pyproject.toml
 
 plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md, and that of the checks into docs/checks.md
 	$(BIN)/python -m tests.test_layering

@@ -26,7 +26,6 @@ from bridge.wording import plural, usd
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from concurrent.futures import Executor
 
     from bridge.cli._swarm_view import SwarmView
     from bridge.loop.events import LoopEvent
@@ -84,8 +83,9 @@ def swarm() -> None:
 run_option = click.argument("run_name", metavar="[RUN]", required=False)
 executor_option = click.option(
     "--executor",
-    metavar="MODULE:NAME",
-    help="Where the tasks run: a function that gives a concurrent.futures.Executor.  [default: threads]",
+    metavar="dask|MODULE:NAME",
+    help="Where the tasks run: a Dask cluster on this machine, or a function that gives a"
+    " concurrent.futures.Executor.  [default: threads]",
 )
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="So many at once.  [default: 2]"
@@ -136,6 +136,7 @@ def run(context: click.Context, /, **given: Any) -> int:
     configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
     """
     from bridge.loop.notify import notifying
+    from bridge.swarm.executors import opened as opened_executor
     from bridge.swarm.opening import Swarm
     from bridge.swarm.project import open_project
 
@@ -152,7 +153,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         by_heading = given.pop("by") == "heading"
         tasks = _tasks(given.pop("tasks_file"), opened.folder, opened.plan, by_heading=by_heading)
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
-        with _executor(given.pop("executor"), jobs) as executor:
+        with opened_executor(given.pop("executor"), jobs) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)
             return drive_swarm(started, quiet=quiet)
 
@@ -183,9 +184,10 @@ def resume(
     host, was killed), failed or conflicted runs again only with --retry; its work is on its branch until then.
     """
     from bridge.loop.notify import notifying
+    from bridge.swarm.executors import opened as opened_executor
     from bridge.swarm.opening import Swarm
 
-    with _ended_in_order(), notifying(taken_notify(given)), _executor(executor, jobs or 2) as chosen:
+    with _ended_in_order(), notifying(taken_notify(given)), opened_executor(executor, jobs or 2) as chosen:
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
         going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **given)
         return drive_swarm(going, quiet=quiet)
@@ -346,37 +348,6 @@ def _tasks(name: str | None, folder: Path, plan: str | None, *, by_heading: bool
     if os.path.realpath(name) == own:
         return tasks
     return [replace(each, boxes=(), prompt=each.prompt.replace("- [ ] ", "", 1)) for each in tasks]
-
-
-def _executor(given: str | None, jobs: int) -> Any:
-    """Call the function that ``--executor`` names; the executor is shut down when the block ends.
-
-    Raises:
-        ConfigurationError: there is no such function, or what it gives is no executor.
-    """
-    if given is None:
-        return nullcontext(None)
-    from concurrent.futures import Executor
-    from importlib import import_module
-    from inspect import signature
-
-    module, colon, name = given.partition(":")
-    if not colon or not module or not name:
-        raise ConfigurationError(
-            f"--executor {given}: expected MODULE:NAME, such as concurrent.futures:ThreadPoolExecutor"
-        )
-    sys.path.insert(0, os.getcwd())
-    try:
-        factory = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"--executor {given}: {error}") from None
-    finally:
-        sys.path.remove(os.getcwd())
-    takes = signature(factory).parameters
-    made: Executor = factory(jobs) if any(each in takes for each in ("max_workers", "jobs")) else factory()
-    if not isinstance(made, Executor):
-        raise ConfigurationError(f"--executor {given}: gives {type(made).__name__}, which is no Executor")
-    return made
 
 
 def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:

@@ -9,6 +9,7 @@
 ``worker``       one task's loop, in a process of its own
 ``supervisor``   what an executor runs: makes the tree, starts the worker, ends it in order, saves
 ``merging``      one task after the other into the swarm's branch, with a check
+``executors``    where the tasks run: threads, Dask, anybody's
 ``host``         who works on what, and what came of it, as a stream of events
 ``opening``      `Swarm`: what may be asked for
 ``notices``      tells somebody who isn't there

@@ -23,6 +23,7 @@ from bridge.loop.plan import with_ticks
 from bridge.process.table import identify
 from bridge.swarm import record as records
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
+from bridge.swarm.executors import words
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
 from bridge.swarm.record import EventsTail, RecordWriter, SwarmRecord, TaskRecord
@@ -256,7 +257,7 @@ class Host:
             self.broken, task.step, task.began = True, "waiting", None
             task.attempt -= 1
             self.write(task)
-            yield Notice(f"the executor takes no more tasks: {error or type(error).__name__}")
+            yield Notice(f"the executor takes no more tasks: {words(error)}")
             return
         yield TaskStarted(task)
 
@@ -358,8 +359,8 @@ class Host:
         elif (error := future.exception()) is not None:
             if isinstance(error, BrokenExecutor) and not self.broken:
                 self.broken = True
-                yield Notice(f"the executor takes no more tasks: {error or type(error).__name__}")
-            yield from self._lost(task, f"the executor lost it: {error or type(error).__name__}")
+                yield Notice(f"the executor takes no more tasks: {words(error)}")
+            yield from self._lost(task, f"the executor lost it: {words(error)}")
         elif future.result().reason in UNSEEN:
             yield from self._lost(task, future.result().detail)
         else:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from tests.machine import mostly_slow
 from tests.swarm.projects import HOLD, Project, kill, until
 
 if TYPE_CHECKING:
@@ -73,6 +72,7 @@ def test_ctrl_c_ends_in_order(project: Project) -> None:
     assert project.result("one.txt") == "precious"
 
 
+@pytest.mark.slow
 def test_term_is_the_same(project: Project) -> None:
     project.plan(f"one: echo precious > one.txt; {HOLD}")
     host = project.start("run")
@@ -83,6 +83,7 @@ def test_term_is_the_same(project: Project) -> None:
     assert project.refs_hold("precious")
 
 
+@pytest.mark.slow
 def test_stop_now_and_stop_soon(project: Project) -> None:
     project.plan(f"one: echo precious > one.txt; {HOLD}", "two: :")
     host = project.start("run", "-j", "1")
@@ -114,6 +115,7 @@ def test_the_host_is_killed(project: Project) -> None:
     assert len(project.started()) == 2, "what was lost doesn't run again unasked"
 
 
+@pytest.mark.slow
 def test_what_was_complete_when_the_host_was_killed_is_merged(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     check = 'echo x >> "$NOTES/checks"; test "$(wc -l < "$NOTES/checks")" = 2 || sleep 1000'
@@ -127,6 +129,7 @@ def test_what_was_complete_when_the_host_was_killed_is_merged(project: Project) 
     assert len(project.started()) == 1
 
 
+@pytest.mark.slow
 def test_a_merge_that_the_killed_host_could_not_put_down(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     assert project.swarm("run").returncode == 0
@@ -189,6 +192,7 @@ def test_watch_follows_to_the_end(project: Project) -> None:
     assert (project.notes / "out").read_text().count("interrupted") >= 4
 
 
+@pytest.mark.slow
 def test_an_agent_is_killed(project: Project) -> None:
     project.plan(
         f'one: echo precious > one.txt; echo $$ > "$NOTES/pid.new"; mv "$NOTES/pid.new" "$NOTES/pid"; {HOLD}'
@@ -201,7 +205,8 @@ def test_an_agent_is_killed(project: Project) -> None:
     assert project.refs_hold("precious")
 
 
-@pytest.mark.parametrize("seed", mostly_slow(range(4), 1))
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_killed_at_a_random_moment(project: Project, seed: int) -> None:
     at_a_random_moment(project, seed)
 
@@ -209,6 +214,7 @@ def test_killed_at_a_random_moment(project: Project, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", range(100, 200))
+@pytest.mark.slow
 def test_killed_at_each_of_many_moments(project: Project, seed: int) -> None:
     at_a_random_moment(project, seed)
 

@@ -59,6 +59,7 @@ def _wait(count: int) -> str:
     return f'until [ "$(wc -l < "$NOTES/started")" -ge {count} ]; do sleep 0.02; done'
 
 
+@pytest.mark.slow
 def test_a_conflict_may_be_redone_from_the_new_base(project: Project) -> None:
     project.plan(
         f"one: {_wait(2)}; echo x >> shared.txt",
@@ -81,6 +82,7 @@ def test_a_failed_check_keeps_the_branch_out(project: Project) -> None:
     assert "one.txt" not in project.git("ls-tree", "--name-only", project.seen()["branch"])
 
 
+@pytest.mark.slow
 def test_a_check_that_takes_too_long_is_ended(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     done = project.swarm("run", "--check", "setsid sleep 1000 & sleep 1000", "--check-minutes", "0.003")
@@ -88,6 +90,7 @@ def test_a_check_that_takes_too_long_is_ended(project: Project) -> None:
     assert project.outcomes() == {"one": "check failed"}
 
 
+@pytest.mark.slow
 def test_needs_are_waited_for_and_what_failed_is_not(project: Project) -> None:
     path = project.write(
         "tasks.yaml",
@@ -125,6 +128,7 @@ def test_files_that_git_does_not_have(project: Project) -> None:
     assert (project.path / "shared.txt").read_text() == "dirty"
 
 
+@pytest.mark.slow
 def test_an_untracked_plan_is_ticked_at_the_end(project: Project) -> None:
     project.write(".git/info/exclude", ".ralph/\n")
     project.git("rm", "-rq", "--cached", ".ralph")
@@ -136,6 +140,7 @@ def test_an_untracked_plan_is_ticked_at_the_end(project: Project) -> None:
     assert "1 of the boxes in .ralph/@fix_plan.md are ticked now" in done.stderr
 
 
+@pytest.mark.slow
 def test_every_agent_fails(project: Project) -> None:
     project.plan(*(f"{name}: echo {name} > {name}.txt; exit 1" for name in ("one", "two", "three")))
     done = project.swarm("run", "-j", "3", "--max-iterations", "1")
@@ -148,6 +153,7 @@ def test_every_agent_fails(project: Project) -> None:
     assert all(project.refs_hold(name) for name in ("one", "two", "three"))
 
 
+@pytest.mark.slow
 def test_a_task_that_takes_too_long_is_ended_and_saved(project: Project) -> None:
     project.plan(f"one: echo precious > one.txt; {HOLD}")
     done = project.swarm("run", "--task-minutes", "0.04")
@@ -170,6 +176,7 @@ def test_a_task_that_takes_too_long_is_ended_and_saved(project: Project) -> None
     ],
     ids=["detached", "other-branch", "merge", "staged", "read-only", "nested"],
 )
+@pytest.mark.slow
 def test_whatever_an_agent_leaves_is_saved(project: Project, state: str) -> None:
     project.plan(f"one: ({state}); exit 1")
     project.swarm("run", "--max-iterations", "1")
@@ -190,6 +197,7 @@ def test_hooks_that_refuse_keep_nothing_from_being_saved(project: Project) -> No
     assert project.refs_hold("precious")
 
 
+@pytest.mark.slow
 def test_a_git_that_is_killed_during_a_merge_is_no_verdict(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     in_merge = "git rev-parse -q --verify MERGE_HEAD"
@@ -232,6 +240,7 @@ def test_clean_takes_what_is_merged_and_nothing_else(project: Project) -> None:
     assert project.swarm("list").stdout == ""
 
 
+@pytest.mark.slow
 def test_a_work_tree_that_was_changed_since_is_not_removed(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     project.swarm("run")
@@ -244,6 +253,7 @@ def _exists(path: str) -> bool:
     return Path(path).exists()
 
 
+@pytest.mark.slow
 def test_into_never_touches_a_branch_with_changes(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     project.write("shared.txt", "dirty")
@@ -255,6 +265,7 @@ def test_into_never_touches_a_branch_with_changes(project: Project) -> None:
     assert (project.path / "one.txt").read_text() == "1\n"
 
 
+@pytest.mark.slow
 def test_caps_are_for_all_together(project: Project) -> None:
     project.plan(*(f"{name}: :" for name in ("one", "two", "three")))
     done = project.swarm("run", "-j", "1", "--max-cost", "5")
@@ -269,7 +280,7 @@ def test_caps_are_for_all_together(project: Project) -> None:
     [
         (["run", "no-such.txt"], "there is no such file with tasks"),
         (["run", "--", "--dry-run"], "--dry-run does not apply"),
-        (["run", "--executor", "x"], "expected MODULE:NAME"),
+        (["run", "--executor", "x"], "expected dask, or MODULE:NAME"),
         (["run", "--executor", "os:getcwd"], "which is no Executor"),
         (["resume", "x"], "no swarm has run here yet"),
         (["status"], "no swarm has run here yet"),
@@ -288,6 +299,7 @@ def test_a_branch_in_the_way_is_named(project: Project) -> None:
     assert "git branch -m ralph" in project.swarm("run").stderr
 
 
+@pytest.mark.slow
 def test_any_executor(project: Project) -> None:
     project.plan("one: echo 1 > one.txt", "two: echo 2 > two.txt")
     done = project.swarm("run", "--executor", "concurrent.futures:ProcessPoolExecutor")
@@ -295,6 +307,7 @@ def test_any_executor(project: Project) -> None:
     assert project.outcomes() == {"one": "merged", "two": "merged"}
 
 
+@pytest.mark.slow
 def test_from_python(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.plan("something else")
     for name, value in project.env.items():
@@ -328,6 +341,7 @@ def test_leaving_early_saves(project: Project, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.mark.slow
 def test_what_all_tasks_have_cost_ends_the_swarm(project: Project) -> None:
     """Two turns of 3 dollars: the third task isn't begun, though no loop alone has reached the cap."""
     told = (
@@ -350,6 +364,7 @@ def test_what_all_tasks_have_cost_ends_the_swarm(project: Project) -> None:
     assert project.seen()["cost_usd"] == 9
 
 
+@pytest.mark.slow
 def test_the_second_start_of_an_attempt_is_refused(project: Project) -> None:
     """A scheduler that thinks that a task was lost starts no second agent."""
     from bridge.swarm.supervisor import Order, supervise
@@ -362,6 +377,7 @@ def test_the_second_start_of_an_attempt_is_refused(project: Project) -> None:
     assert len(project.started()) == 1
 
 
+@pytest.mark.slow
 def test_a_project_below_the_top_of_its_repository(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     inner = project.path / "inner"
@@ -376,6 +392,7 @@ def test_a_project_below_the_top_of_its_repository(project: Project) -> None:
     assert "- [x] one" in project.git("show", f"{branch}:inner/.ralph/@fix_plan.md")
 
 
+@pytest.mark.slow
 def test_an_agent_that_commits_the_loops_own_files_gets_into_nobodys_way(project: Project) -> None:
     project.write(".gitignore", "")
     commit = "git add -A; git commit -qm done"
@@ -408,6 +425,7 @@ def test_a_submodule_that_an_agent_works_in(project: Project, tmp_path: Path) ->
     assert project.refs_hold("precious2")
 
 
+@pytest.mark.slow
 def test_what_runs_again_goes_on_where_it_was(project: Project) -> None:
     project.write(".ralph/@fix_plan.md", '## All\n- [ ] one: echo 1 > one.txt\n- [ ] two: test -e "$NOTES/go"\n')
     project.commit("the plan")
