@@ -25,17 +25,13 @@ if TYPE_CHECKING:
     from bridge.shell import Reply
 
 
-NOT_DRIVERS = frozenset({"cursor-agent-wrapper"})
-"""Helper scripts that lie beside drivers and are none (they would end the shell that sources them)."""
-
-
 def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
     """The script of the driver called `name`: in `folders` (a project's own ``.ralph/drivers``), then shipped.
 
     Raises:
         UnknownDriver: there is none, or the name holds ``/`` or ``..`` (as the bash controller refuses it).
     """
-    return resources.find_script(name, "drivers", folders, UnknownDriver, without=NOT_DRIVERS)
+    return resources.find_script(name, "drivers", folders, UnknownDriver, without=resources.NOT_DRIVERS)
 
 
 class Driver(LoadedScript):

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from typing import Literal
 
     from bridge.errors import ConfigurationError
 
 
 _PACKAGE = Path(__file__).parent
+NOT_DRIVERS = frozenset({"cursor-agent-wrapper"})
+"""Helper scripts that lie beside drivers and are none (they would end the shell that sources them)."""
 
 
 def shipped(kind: str) -> Path:
@@ -31,9 +34,38 @@ def is_name(script: str | os.PathLike[str]) -> bool:
     )
 
 
-def as_given(script: str) -> str:
-    """A name as it is; a path so that it leads to the same file from anywhere."""
-    return script if is_name(script) else os.path.abspath(script)
+def split_kind(name: str) -> tuple[Literal["driver", "agent"] | None, str]:
+    """Take a name apart: ``agent:codex`` means the agent ``codex``, where a driver is called so, too.
+
+    >>> split_kind("agent:codex"), split_kind("codex")
+    (('agent', 'codex'), (None, 'codex'))
+    """
+    kind, colon, rest = name.partition(":")
+    if colon and kind == "driver":
+        return "driver", rest
+    return ("agent", rest) if colon and kind == "agent" else (None, name)
+
+
+def as_given(script: str, kind: Literal["driver", "agent"]) -> str:
+    """A name without its kind; a path so that it leads to the same file from anywhere.
+
+    Raises:
+        ConfigurationError: the name is one of the other kind.
+    """
+    return _of_kind(script, kind) if is_name(script) else os.path.abspath(script)
+
+
+def _of_kind(name: str, kind: Literal["driver", "agent"]) -> str:
+    given, bare = split_kind(name)
+    if given not in (None, kind):
+        from bridge.errors import ConfigurationError
+
+        raise ConfigurationError(f"{name} is {_a(str(given))}, and {_a(kind)} is wanted here")
+    return bare
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def os_text(text: str) -> str:
@@ -56,10 +88,10 @@ def find_script(
     Raises:
         unknown: there is none, or the name holds ``/`` or ``..`` (as the bash controllers refuse it).
     """
-    noun = kind.removesuffix("s")
+    noun: Literal["driver", "agent"] = "driver" if kind == "drivers" else "agent"
+    name = _of_kind(name, noun)
     if not name or "/" in name or ".." in name or "\0" in name:
-        article = "an" if noun[0] in "aeiou" else "a"
-        raise unknown(f"{name!r} is not {article} {noun} name: it must not be empty or contain '/' or '..'")
+        raise unknown(f"{name!r} is not {_a(noun)} name: it must not be empty or contain '/' or '..'")
     places = [*map(Path, folders), shipped(kind)]
     for folder in places:
         if (found := folder / f"{name}.sh").is_file() and name not in without:

@@ -39,6 +39,7 @@ ROOMS: dict[str, str] = {
     "script": "what a driver and an agent have in common",
     "driver": "`Driver`: a method per hook",
     "agent": "`Agent`: a method per hook",
+    "lookup": "which file a path or a name of a script means",
     "turn": "one call of a tool",
     "loop": "the loop: pure decisions, a thin runner that yields events",
     "rehearsal": "a real CLI, offline: namespaces and a scripted model server",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge import resources
-from bridge.errors import ConfigurationError, UnknownAgent, UnknownDriver
+from bridge import lookup, resources
+from bridge.errors import ConfigurationError
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
@@ -17,32 +17,22 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
 
 
-def driver_folders() -> tuple[Path, ...]:
-    """Where the project in the working folder has drivers of its own, which a name may mean."""
+def project_scripts() -> lookup.Folders:
+    """Where the project that the user is in has scripts of its own, which a name may mean."""
+    from pathlib import Path
+
     from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.projects import project_above
 
     with suppress(ConfigurationError, OSError):  # RALPH_DIR is odd; the working folder has been removed
-        return locate().drivers
-    return ()
+        folder = locate(project_above(Path.cwd()))
+        return lookup.Folders(folder.all_drivers, folder.agents)
+    return lookup.Folders()
 
 
-def is_agent(script: str) -> bool:
-    """Whether `script` (a path or a name) means an agent; a name that a driver has means the driver."""
-    if not resources.is_name(script):
-        from bridge.contract.scripts import kind_of_file
-
-        return kind_of_file(script) == "agent"
-    from bridge.driver import find
-
-    with suppress(UnknownDriver):
-        find(script, driver_folders())
-        return False
-    from bridge import agent
-
-    with suppress(UnknownAgent):
-        agent.find(script)
-        return True
-    return False
+def find(script: str) -> Path:
+    """The file that a path or a name means; see :func:`bridge.lookup.find`."""
+    return lookup.find(resources.os_text(script), _folders(script))
 
 
 def load_driver(
@@ -51,8 +41,7 @@ def load_driver(
     """The driver that a path or a name means; a name also means one of the project's own."""
     from bridge.driver import Driver
 
-    folders = driver_folders() if resources.is_name(script) else ()
-    return Driver.load(script, folders=folders, settings=settings, timeout=timeout, strict=strict)
+    return Driver.load(script, folders=_folders(script).drivers, settings=settings, timeout=timeout, strict=strict)
 
 
 def load(
@@ -60,15 +49,33 @@ def load(
 ) -> Driver | Agent:
     """Load it, whatever it lacks; `settings` are there after it was sourced (for an agent before, too)."""
     loaded: Driver | Agent
-    if is_agent(script):
+    folders = _folders(script)
+    if _is_agent(script, folders):
         from bridge.agent import Agent
 
-        loaded = Agent.load(script, strict=False, timeout=timeout, settings=settings, lift=lift)
+        loaded = Agent.load(
+            script, folders=folders.agents, strict=False, timeout=timeout, settings=settings, lift=lift
+        )
     else:
-        loaded = load_driver(script, timeout=timeout, strict=False)
+        from bridge.driver import Driver
+
+        path = lookup.find(script, folders) if script and resources.is_name(script) else script
+        loaded = Driver.load(path, timeout=timeout, strict=False)
     try:
         loaded.shell.update(settings or {})
     except BaseException:
         loaded.close()
         raise
     return loaded
+
+
+def _folders(script: str) -> lookup.Folders:
+    return project_scripts() if resources.is_name(script) else lookup.Folders()
+
+
+def _is_agent(script: str, folders: lookup.Folders) -> bool:
+    if resources.is_name(script):
+        return lookup.names_agent(script, folders)
+    from bridge.contract.scripts import kind_of_file
+
+    return kind_of_file(script) == "agent"

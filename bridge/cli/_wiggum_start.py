@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -74,7 +74,8 @@ def _request(given: dict[str, Any]) -> StartRequest:
     asked = given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]
     description = given["description"]
     most, promise = given["max_iterations"], given["completion_promise"]
-    tool = next((f"{kind} {as_given(given[kind])}" for kind in ("driver", "agent") if given[kind]), None)
+    kinds: tuple[Literal["driver", "agent"], ...] = ("driver", "agent")
+    tool = next((f"{kind} {as_given(given[kind], kind)}" for kind in kinds if given[kind]), None)
     return StartRequest(
         description=None if description is None else os_text(description),
         mode=given["mode"],

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "adopt": ("bridge.cli.adopt", "Take the place of the setup's own controller."),
+    "agents": ("bridge.cli.listing", "List the agents that a name may mean."),
     "adapter": ("bridge.cli.adapter", "List, check, test and use adapters for interactive programs."),
     "call": ("bridge.cli.scripts", "Call one function of a script and show what it did."),
     "command": ("bridge.cli.scripts", "Print the command line that a driver builds."),
     "demo": ("bridge.cli.demo", "Watch a whole loop in a throwaway project."),
     "diff": ("bridge.cli.scripts", "Show how two versions of a script behave differently."),
     "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
+    "drivers": ("bridge.cli.listing", "List the drivers that a name may mean."),
     "drift": ("bridge.cli.drift", "Test scripts against the real CLIs that are installed here."),
     "eject": ("bridge.cli.adopt", "Restore the setup's own controller."),
     "explain": ("bridge.cli.explain", "Explain one of the checks of verify, or list them all."),

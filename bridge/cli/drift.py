@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._terminal import Style, guarded, print_json, say, show, sign
-from bridge.resources import os_text
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -44,12 +43,12 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool)
 
 
 def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool) -> list[DriftReport]:
+    from bridge.cli._scripts import find
     from bridge.drift import examine
-    from bridge.drift.commands import locate
     from bridge.errors import SandboxUnavailable
     from bridge.rehearsal.sandbox import missing
 
-    paths = [locate(os_text(script)) for script in scripts] or _shipped()
+    paths = [find(script) for script in scripts] or _shipped()
     if run and (why := missing()):
         raise SandboxUnavailable(f"--run: {why}\n  next: run it as root, or leave --run out")
     reports = []
@@ -63,8 +62,7 @@ def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool)
 
 
 def _shipped() -> list[Path]:
-    from bridge.driver import NOT_DRIVERS
-    from bridge.resources import shipped
+    from bridge.resources import NOT_DRIVERS, shipped
 
     return [
         path

@@ -95,7 +95,7 @@ def _act(folder: Folder, words: Sequence[str], given: Arguments) -> int:
     wanted = FrankbriaRun(
         options=given.options,
         extra=extra(given),
-        driver=None if driver is None else as_given(driver),
+        driver=None if driver is None else as_given(driver, "driver"),
         max_iterations=given.max_iterations,
         max_seconds=given.max_seconds,
         timeout=seconds,

@@ -117,21 +117,22 @@ def session_id(driver_name: str, output_file: str, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("old", type=click.Path(exists=True, dir_okay=False))
-@click.argument("new", type=click.Path(exists=True, dir_okay=False))
+@click.argument("old")
+@click.argument("new")
 @click.option("--format", "kind", type=click.Choice(["text", "json", "markdown"]), default="text",
               show_default=True, help="How to show the differences.")  # fmt: skip
 def diff(old: str, new: str, kind: str) -> int:
-    """Compare the behaviour of OLD and NEW, two versions of a driver or an agent.
+    """Compare the behaviour of OLD and NEW, two versions of a driver or an agent, by path or name.
 
     Both are run on the same inputs: contexts, sessions, settings, special characters, recorded events. Equal
     differences are shown as one change, with the inputs that it concerns.
 
     Exit codes: 0 no difference, 1 differences, 2 no scripts to compare.
     """
+    from bridge.cli._scripts import find
     from bridge.verify.diff import compare
     from bridge.verify.diff.render import RENDERERS
 
-    difference = compare(old, new)
+    difference = compare(find(old), find(new))
     write(RENDERERS[kind](difference))
     return 1 if difference.changes else 0

@@ -46,10 +46,21 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str,
 
 
 def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    for path in paths:
-        if not os.path.lexists(path):  # a link that leads nowhere is there, and a finding
-            raise ConfigurationError(f"{path} does not exist; check the path")
-    return paths
+    return tuple(path if os.path.lexists(path) else _named(path) for path in paths)
+
+
+def _named(script: str) -> str:
+    """What is no path may be a name; a link that leads nowhere is there, and a finding."""
+    from bridge.cli._scripts import find
+    from bridge.errors import ScriptNotFound, UnknownDriver
+
+    try:
+        found = find(script)
+    except ScriptNotFound:
+        raise ConfigurationError(f"{script} does not exist; check the path") from None
+    except UnknownDriver as error:
+        raise ConfigurationError(f"{script} does not exist, neither as a path nor as a name: {error}") from None
+    return os.path.relpath(found) if found.is_relative_to(os.getcwd()) else str(found)
 
 
 @click.command()
@@ -101,7 +112,7 @@ def verify(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Verify that drivers and agents, given as files or folders, meet the contract.
+    """Verify that drivers and agents, given as files, folders or names, meet the contract.
 
     A file that is named and is neither a driver nor an agent fails, and so does a run that verified nothing;
     helper scripts in a folder are passed over. `ralph-bridge explain RB012` explains a check.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge import resources
 from bridge.agent import Agent
-from bridge.agent import find as find_agent
 from bridge.contract.scripts import kind_of_file
 from bridge.drift.command_lines import commands_in_text, is_launcher, program_in
 from bridge.driver import Driver
-from bridge.driver import find as find_driver
-from bridge.errors import BridgeError, ScriptNotFound, UnknownDriver
+from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from bridge.shell import Shell
 
@@ -35,31 +31,6 @@ class ScriptCommands(NamedTuple):
     cli: str
     min_version: str | None
     commands: Mapping[str, Sequence[str]]
-
-
-def locate(script: str, folders: Sequence[str | os.PathLike[str]] = ()) -> Path:
-    """Find a script: a path, or the name of a driver or else of an agent.
-
-    Raises:
-        ScriptNotFound, UnknownDriver: there is none.
-    """
-    if not resources.is_name(script):
-        path = Path(os.path.abspath(script))
-        if path.is_dir():
-            raise ScriptNotFound(f"{script} is a folder\n  next: name the scripts in it, such as {script}/*.sh")
-        if not path.is_file():
-            raise ScriptNotFound(
-                f"there is no script {script}\n  next: give the path of a driver or agent, or a name"
-            )
-        return path
-    try:
-        return find_driver(script, folders)
-    except UnknownDriver:
-        try:
-            return find_agent(script, folders)
-        except BridgeError:
-            pass
-        raise
 
 
 def commands_of(path: Path, *, env: Mapping[str, str], folder: Path) -> ScriptCommands:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.contract.scripts import kind_of_file
 from bridge.drift.command_lines import is_launcher, program_in
-from bridge.drift.commands import commands_of, locate
+from bridge.drift.commands import commands_of
 from bridge.drift.known import explain, locate_hooks
 from bridge.drift.machine import Machine
 from bridge.drift.model import DriftFinding, DriftReport, DriftStatus, failed, limit, passed, skipped, warning
 from bridge.errors import BridgeError
 from bridge.help_text import OptionError, option_errors
+from bridge.lookup import Folders, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from bridge.drift.commands import ScriptCommands
 
@@ -46,7 +47,7 @@ def examine(
         SandboxUnavailable: with `run`, and there are no namespaces here.
     """
     env = os.environ if env is None else env
-    path = locate(os.fspath(script))
+    path = Path(os.path.abspath(find(os.fspath(script), Folders())))
     with Machine.here(env) as machine:
         folder = machine.folder()
         try:

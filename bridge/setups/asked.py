@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.loop.caps import Caps
 from bridge.resources import as_given, os_text
@@ -74,10 +74,10 @@ class RunOptions:
         """Globals for the script, as the shell side has text."""
         return {name: os_text(value) for name, value in self.settings.items()}
 
-    def script(self, name: str) -> str | None:
+    def script(self, name: Literal["driver", "agent"]) -> str | None:
         """Return the driver or the agent that is asked for, a path so that it leads there from anywhere."""
         given: str | None = getattr(self, name)
-        return None if given is None else as_given(given)
+        return None if given is None else as_given(given, name)
 
 
 def plain_settings(folder: Path, asked: RunOptions) -> PlainSettings:

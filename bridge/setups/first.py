@@ -50,10 +50,10 @@ def _way(case: FirstCase) -> Examined:
 
 def _installed(case: FirstCase) -> list[str]:
     """Name the shipped drivers whose CLI is on PATH; Claude Code's first, as `run` takes it."""
-    from bridge.driver import NOT_DRIVERS, Driver
+    from bridge.driver import Driver
 
     found = []
-    for name in resources.scripts_in([resources.shipped("drivers")], without=NOT_DRIVERS):
+    for name in resources.scripts_in([resources.shipped("drivers")], without=resources.NOT_DRIVERS):
         try:
             with Driver.load(name, env=dict(case.env), timeout=5) as driver:
                 if shutil.which(driver.cli_binary(), path=case.env.get("PATH")):

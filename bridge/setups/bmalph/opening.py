@@ -107,10 +107,10 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *,
         bridge.errors.UnknownDriver: the project has drivers, and none of that name.
         bridge.errors.BridgeError: it can't be loaded.
     """
-    from bridge.driver import NOT_DRIVERS, Driver
+    from bridge.driver import Driver
 
     name = settings.platform_driver
-    own = resources.scripts_in(folder.drivers, without=NOT_DRIVERS)
+    own = resources.scripts_in(folder.drivers, without=resources.NOT_DRIVERS)
     source = settings.sources["platform_driver"]
     if own and name not in own and "/" not in name and source.kind != "option":
         places = ", ".join(folder.name_of(each) for each in folder.drivers)
@@ -122,7 +122,7 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *,
         )
     return Driver.load(
         settings.platform_driver,
-        folders=folder.drivers,
+        folders=folder.all_drivers,
         cwd=folder.project,
         settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
         log=log,

@@ -65,6 +65,16 @@ class Folder:
         """Where the project's own drivers lie, in the order of the search (the second: the contract's)."""
         return self.path / "drivers", self.project / "ralph" / "drivers"
 
+    @property
+    def all_drivers(self) -> tuple[Path, ...]:
+        """The same, and where projects without a loop of their own keep drivers."""
+        return *self.drivers, self.project / "drivers"
+
+    @property
+    def agents(self) -> tuple[Path, Path]:
+        """Where the project's own agents lie, in the order of the search."""
+        return self.path / "agents", self.project / "agents"
+
     def name_of(self, path: Path) -> str:
         """`path` as people in the project would write it."""
         for base, prefix in ((self.path, self.shown), (self.project, "")):

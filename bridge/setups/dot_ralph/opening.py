@@ -72,7 +72,7 @@ def options_of(
 ) -> dict[str, GivenOption]:
     """What the options of ``run`` say about settings; `timeout` in minutes, `retry_delay` in seconds."""
     given = {
-        "platform_driver": ("--driver", driver and resources.as_given(driver)),
+        "platform_driver": ("--driver", driver and resources.as_given(driver, "driver")),
         "prompt_file": ("--prompt", prompt),
         "max_calls_per_hour": ("--calls", calls),
         "timeout_minutes": ("--timeout", None if timeout is None else str(math.ceil(timeout))),

@@ -36,7 +36,7 @@ def load(
     globals_of = {**settings.shell_globals(folder), **extra}
     return Driver.load(
         name,
-        folders=folder.drivers,
+        folders=folder.all_drivers,
         cwd=folder.project,
         env=dict(env),
         settings={key: os_text(value) for key, value in globals_of.items()},

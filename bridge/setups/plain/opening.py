@@ -158,12 +158,13 @@ def agent_of(
         lift: run filters that start a jq for every line in one jq.
     """
     from bridge.agent import Agent
+    from bridge.setups.dot_ralph.folder import Folder
 
-    ralph = project / ".ralph"
-    base = {"RALPH_DIR": str(ralph), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
+    folder = Folder(project, project / ".ralph")
+    base = {"RALPH_DIR": str(folder.path), "RALPH_HOME": ".ralph", "MODE": "prompt", "SPECS_DIR": "specs"}
     return Agent.load(
         os_text(named),
-        folders=[ralph / "agents", project / "agents"],
+        folders=folder.agents,
         cwd=project,
         settings={**base, **extra},
         timeout=timeout,

@@ -47,7 +47,7 @@ class BmalphCase(FolderCase[Settings]):
 
         return Driver.load(
             self.settings.platform_driver,
-            folders=self.folder.drivers,
+            folders=self.folder.all_drivers,
             cwd=self.folder.project,
             env=dict(self.env),
             settings=self.settings.shell_globals(),
@@ -59,4 +59,4 @@ class BmalphCase(FolderCase[Settings]):
         """The driver's script."""
         from bridge.driver import find
 
-        return find(self.settings.platform_driver, self.folder.drivers)
+        return find(self.settings.platform_driver, self.folder.all_drivers)
