@@ -21,6 +21,7 @@ from bridge.verify.model import CheckOutcome, CheckResult, Finding, Severity
 from bridge.verify.reports.base import ReportOptions, fails
 from tests.machine import cases
 from tests.verify.runs import PLAIN, RUN, TELLING, render, runs
+from tests.verify.sarif import sarif_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,6 @@ DATA = Path(__file__).parents[1] / "data" / "verify"
 SCHEMA = json.loads((Path(registry.__file__).parent / "schema.json").read_text())
 STRICT = ReportOptions(strict=True)
 JUNIT = xmlschema.XMLSchema(DATA / "junit.xsd")
-SARIF = jsonschema.Draft202012Validator(json.loads((DATA / "sarif-subset.json").read_text()))
 
 
 def own(definition: str) -> jsonschema.Draft202012Validator:
@@ -55,12 +55,7 @@ def check_ndjson(scripts: Sequence[ScriptFinished]) -> list[dict[str, Any]]:
 
 
 def check_sarif(scripts: Sequence[ScriptFinished]) -> dict[str, Any]:
-    document = json.loads(render("sarif", scripts))
-    SARIF.validate(document)
-    run: dict[str, Any] = document["runs"][0]
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
-    return run
+    return sarif_run(render("sarif", scripts))
 
 
 def check_junit(scripts: Sequence[ScriptFinished], options: ReportOptions = PLAIN) -> ET.Element:
