@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DRIVER ?= claude-code
+SITE   ?= site
 # The cases of the properties in `make test-slow`; make prints the command, and so the seed.
 SEED   ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 # Tests wait now and then, for a deadline or for a child: one more at a time than there are cores.
@@ -16,7 +17,7 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan picture contract clean
+.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan picture docs contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -52,20 +53,25 @@ limits: $(VENV)/.dev      ## the figures of the table of limits in ARCHITECTURE.
 lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes -o requirements.lock pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev --extra dask --extra notify --extra report -o requirements-dev.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev --extra dask --extra docs --extra notify --extra report -o requirements-dev.lock pyproject.toml
 
 plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md, and that of the checks into docs/checks.md
 	$(BIN)/python -m tests.test_layering
 	$(BIN)/python -m tests.verify.test_severity
 
-picture: $(VENV)/.dev     ## the pictures of the HTML report in docs/, taken by a headless Chromium
+picture: $(VENV)/.dev     ## the pictures in docs/: of a demo in a terminal, of the HTML report (by a headless Chromium)
+	$(BIN)/python -m tests.picture
 	$(BIN)/python -m tests.report.picture
+
+docs: $(VENV)/.dev        ## the documentation as a site (SITE=... for another folder); a warning or a broken link is an error
+	$(BIN)/sphinx-build --builder html --fresh-env --fail-on-warning --quiet docs $(SITE)
+	@echo "$(SITE)/index.html"
 
 contract: $(VENV)/.dev    ## write the contracts as JSON, from their YAML
 	$(BIN)/python -m tests.contract.test_json
 
 clean:                    ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ralph-bridge needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Set PYTHON=..." >&2; exit 1; }

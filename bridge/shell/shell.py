@@ -28,12 +28,14 @@ _NONE: Mapping[str, Value | None] = MappingProxyType({})
 class Reply(NamedTuple):
     """How a call ended.
 
-    status: 0 to 255.
-    stdout, stderr: what was written while it ran, as text with surrogateescape: no byte is lost.
-    values: what was asked for with ``read=``; None for a variable that is not set.
-    changes: what happened to the globals, when asked for with ``changes=True``.
-    revived: True for the first reply of a bash that replaced one that had died: the scripts were sourced
-        again and what the host had set was set again; what hooks had set is gone.
+    Attributes:
+        status: 0 to 255.
+        stdout: what was written while it ran, as text with surrogateescape: no byte is lost.
+        stderr: likewise.
+        values: what was asked for with ``read=``; None for a variable that is not set.
+        changes: what happened to the globals, when asked for with ``changes=True``.
+        revived: True for the first reply of a bash that replaced one that had died: the scripts were sourced
+            again and what the host had set was set again; what hooks had set is gone.
     """
 
     status: int

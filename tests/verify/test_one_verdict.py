@@ -24,8 +24,8 @@ from .examples import FIXTURES, examples
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-README = (ROOT / "README.md").read_text()
-[EXAMPLE] = re.findall(r"```bash\n# drivers/my-platform\.sh\n(.*?)```", README, re.DOTALL)
+VERIFY = (ROOT / "docs" / "verify.md").read_text()
+[EXAMPLE] = re.findall(r"```bash\n# drivers/my-platform\.sh\n(.*?)```", VERIFY, re.DOTALL)
 MENDED = EXAMPLE.replace(
     'if [[ -n "$session_id" ]]', 'if [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$session_id" ]]'
 )
@@ -49,7 +49,7 @@ def scripts() -> dict[str, str]:
         "required/my-platform.sh": without(
             without(minimal_driver(), "driver_min_version"), "driver_check_available"
         ),
-        "readme/my-platform.sh": EXAMPLE,
+        "docs/my-platform.sh": EXAMPLE,
         "mended/my-platform.sh": MENDED,
         "agent/my-agent.sh": minimal_agent(),
         "no-display/my-agent.sh": minimal_agent(without="agent_format_display"),
@@ -124,7 +124,7 @@ def _verdicts(folder: Path, names: tuple[str, ...], *, strict: bool = False) -> 
     ("strict", "bad", "good"),
     mostly_slow(
         [
-            (False, ["readme/my-platform.sh"], ["warned/codex.sh"]),
+            (False, ["docs/my-platform.sh"], ["warned/codex.sh"]),
             (True, ["warned/codex.sh"], ["mended/my-platform.sh", "without/driver_min_version/opencode.sh"]),
         ],
         1,
@@ -169,7 +169,7 @@ def test_d2_the_three_ways_agree_on_the_fixtures_of_the_checks(tmp_path: Path, n
 
 
 def test_d2_a_run_of_scenarios_ends_with_the_same_sum(tmp_path: Path) -> None:
-    made = _made(tmp_path, ("readme/my-platform.sh",))
+    made = _made(tmp_path, ("docs/my-platform.sh",))
     [*_, by_checks] = verify(list(made))
     [*_, by_features] = features.run(list(made))
     assert isinstance(by_checks, RunFinished)

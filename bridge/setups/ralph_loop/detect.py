@@ -36,7 +36,7 @@ def missing(folder: Path) -> tuple[str, ...]:
         tuple(f"{_shown(folder, controller.parent / name)} {lack}" for name, lack in _lacks(controller.parent))
         for controller in _controllers(folder)
     ]
-    places = f"{folder / 'ralph'} and {folder / '.ralph' / 'ralph'}"
+    places = f"{folder / 'ralph'} nor {folder / '.ralph' / 'ralph'}"
     return min(answers, key=len, default=(f"there is no controller, neither {places}",))
 
 

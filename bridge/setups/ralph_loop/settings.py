@@ -128,7 +128,7 @@ class RalphSession:
         loop: how; its project is the working folder.
         max_retries: repetitions of a failed attempt.
         logs_bytes: size of the logs of all sessions; 0: any.
-        strict: with the original's warts that show (README, "ralph-loop setups").
+        strict: with the original's warts that show (docs/ralph-loop.md).
     """
 
     home: Path
