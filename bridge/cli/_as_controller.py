@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _COLOURS = {"ERROR": "red", "WARN": "yellow", "SUCCESS": "green", "LOOP": "cyan"}
 
 
-class Screen:
+class ControllerScreen:
     """Shows one loop; never in its way: what nobody reads, or nobody can read any more, is dropped.
 
     Args:

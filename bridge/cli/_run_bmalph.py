@@ -59,13 +59,13 @@ def stand_in(folder: Folder, wanted: WantedRun) -> int:
     Raises:
         bridge.errors.BridgeError: it did not start, or the environment failed it.
     """
-    from bridge.cli._as_controller import Screen
+    from bridge.cli._as_controller import ControllerScreen
     from bridge.cli._summary import first_line
     from bridge.setups.bmalph.opening import open_loop
     from bridge.setups.unserved import refuse
 
     refuse(folder.project, os.environ, given=wanted.extra)
-    screen = Screen(live=wanted.live)
+    screen = ControllerScreen(live=wanted.live)
     with open_loop(folder, wanted, screen.warn) as opened:
         screen.say(first_line(opened.driver, opened.loop))
         end = screen.run(opened.events)

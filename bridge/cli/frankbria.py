@@ -135,18 +135,18 @@ def _queue(words: Sequence[str]) -> int:
 
 
 def _run(folder: Folder, wanted: FrankbriaRun, *, quiet: bool) -> int:
-    from bridge.cli._as_controller import Screen
+    from bridge.cli._as_controller import ControllerScreen
     from bridge.cli._summary import first_line
     from bridge.loop.events import Waiting
     from bridge.setups.frankbria.notifications import Notification
     from bridge.setups.frankbria.opening import open_loop
 
     keys = _Keys()
-    screen = Screen(live=False, quiet=quiet)
+    screen = ControllerScreen(live=False, quiet=quiet)
     with open_loop(folder, wanted, screen.warn, env=os.environ) as opened:
         if opened.settings.dry_run:
             return _dry_run(opened)
-        screen = Screen(live=opened.settings.live, quiet=quiet)
+        screen = ControllerScreen(live=opened.settings.live, quiet=quiet)
         screen.say(first_line(opened.shown, opened.loop))
 
         def further(event: LoopEvent) -> None:

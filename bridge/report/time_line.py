@@ -42,7 +42,7 @@ class Piece(NamedTuple):
     width: float
 
 
-class Row(NamedTuple):
+class TimeLineRow(NamedTuple):
     """A row: its first second and the first of the next one, since the epoch, and what lies on it."""
 
     began: float
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 class TimeLine(NamedTuple):
     """Rows of equal length, and the time between two marks, in seconds."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TimeLineRow, ...]
     mark: int
 
     @property
@@ -91,7 +91,7 @@ def lay_out(spans: Sequence[Span], began: float, ended: float) -> TimeLine:
         for row, piece in _cut(span, start, length, count):
             pieces[row].append(piece)
     rows = tuple(
-        Row(start + number * length, start + (number + 1) * length, tuple(each))
+        TimeLineRow(start + number * length, start + (number + 1) * length, tuple(each))
         for number, each in enumerate(pieces)
     )
     return TimeLine(rows, mark)

@@ -60,7 +60,7 @@ class Tee(Protocol):
         """Hold nothing back."""
 
 
-class Order(NamedTuple):
+class JobSpec(NamedTuple):
     """What to run as a job, and how it is connected; see `Shell.start`."""
 
     hook: str
@@ -86,7 +86,7 @@ class Job:
 
     def __init__(
         self,
-        order: Order,
+        order: JobSpec,
         of_job: JobProcesses,
         descriptors: JobDescriptors,
         *,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.errors import HookError
     from bridge.shell.coprocess import Coprocess
-    from bridge.shell.jobs import Errors, Input, Order
+    from bridge.shell.jobs import Errors, Input, JobSpec
     from bridge.shell.sources import Source
 
 
@@ -31,7 +31,7 @@ class NotStarted(Exception):
 
 
 def start(
-    order: Order, process: Coprocess, execute: Callable[[str], bytes], orphaned: Callable[[], HookError]
+    order: JobSpec, process: Coprocess, execute: Callable[[str], bytes], orphaned: Callable[[], HookError]
 ) -> Job:
     """What `Shell.start` does; its lock is held and bash is alive.
 
@@ -62,7 +62,7 @@ def start(
 class _Launch:
     def __init__(
         self,
-        order: Order,
+        order: JobSpec,
         process: Coprocess,
         execute: Callable[[str], bytes],
         folder: str,

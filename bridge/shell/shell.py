@@ -235,7 +235,7 @@ class Shell(BashSession):
         from bridge.shell import jobs, launch
 
         patience = jobs.GRACE if grace is None else grace
-        order = jobs.Order(hook, arguments, stdin, stderr, tee, end_line, patience)
+        order = jobs.JobSpec(hook, arguments, stdin, stderr, tee, end_line, patience)
         with self._lock:
             if self._closed or not self._process.alive:
                 self._ready()

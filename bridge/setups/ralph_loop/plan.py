@@ -22,7 +22,7 @@ _SHOWN = 3
 
 
 @dataclass(slots=True)
-class Task:
+class PlannedTask:
     """One task: `line` counts from 1, `depends` is its line as it stands, `text` all its lines."""
 
     heading: str
@@ -61,7 +61,7 @@ class Section:
     """A heading of level two with its tasks; the first may have none (tasks before any section)."""
 
     heading: str | None
-    tasks: list[Task] = field(default_factory=list)
+    tasks: list[PlannedTask] = field(default_factory=list)
 
     @property
     def open(self) -> bool:
@@ -76,7 +76,7 @@ class ImplementationPlan:
     sections: list[Section]
 
     @property
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[PlannedTask]:
         """All tasks in order."""
         return [task for section in self.sections for task in section.tasks]
 
@@ -99,7 +99,7 @@ def parse(text: str) -> ImplementationPlan:
     sections, task = [Section(None)], None
     for number, line in enumerate(_lines(text), 1):
         if line.startswith(_TASK):
-            task = Task(line, number)
+            task = PlannedTask(line, number)
             sections[-1].tasks.append(task)
         elif line.startswith("## "):
             sections.append(Section(line))

@@ -12,14 +12,14 @@ from bridge.verify.model import Branch, Coverage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bridge.verify.coverage.trace import Ran
+    from bridge.verify.coverage.trace import TracedCommand
     from bridge.verify.coverage.units import Branching, Unit
     from bridge.verify.facts import Reading
 
 _REDIRECTION = re.compile(r"\d*[<>&]|\Z")
 
 
-def coverage_of(reading: Reading, ran: Mapping[Ran, int]) -> Coverage:
+def coverage_of(reading: Reading, ran: Mapping[TracedCommand, int]) -> Coverage:
     """The coverage of a script.
 
     Args:
@@ -45,7 +45,7 @@ def coverage_of(reading: Reading, ran: Mapping[Ran, int]) -> Coverage:
     )
 
 
-def _hits(units: Sequence[Unit], ran: Mapping[Ran, int]) -> tuple[Counter[int], set[int]]:
+def _hits(units: Sequence[Unit], ran: Mapping[TracedCommand, int]) -> tuple[Counter[int], set[int]]:
     """How often each unit ran; and the units of which that isn't known, because they look alike."""
     by_line: dict[int, list[int]] = {}
     by_text: dict[str, list[int]] = {}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LONGEST = 400  # bytes of a command: enough to know it by, and one write that no other cuts in two
 
 
-class Ran(NamedTuple):
+class TracedCommand(NamedTuple):
     """A command as bash tells of it. line: where bash thinks that it stands. text: as bash prints it."""
 
     line: int
@@ -37,13 +37,13 @@ def tracing(script: str, into: Path) -> str:
     return f"\\builtin set -T\n\\builtin trap -- {quote(note)} DEBUG\n"
 
 
-def noted(file: Path) -> Counter[Ran]:
+def noted(file: Path) -> Counter[TracedCommand]:
     """What ran, and how often."""
-    found: Counter[Ran] = Counter()
+    found: Counter[TracedCommand] = Counter()
     if not file.exists():
         return found
     for record in file.read_bytes().decode("utf-8", "surrogateescape").split("\0"):
         line, _, text = record.partition(" ")
         if line.isdigit():
-            found[Ran(int(line), text)] += 1
+            found[TracedCommand(int(line), text)] += 1
     return found
