@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import guarded, say, write
 from bridge.errors import ConfigurationError
+from bridge.files import write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FORMATS = {"text": "text", "md": "markdown", "json": "jsons", "html": "html"}
 """Format to the module of :mod:`bridge.report` that renders it."""
+
+
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options for what a report looks like, and where it goes."""
+    formats = click.Choice(tuple(FORMATS))
+    command = click.option("-o", "--output", metavar="FILE", help="Write it there.  [default: stdout]")(command)
+    return click.option("--format", "kind", type=formats, default="text", show_default=True)(command)
+
+
+def write_report(text: str, output: str | None) -> None:
+    """Print a report, or write it to a file."""
+    if output is None:
+        write(text)
+    else:
+        write_atomic(Path(output), text)
+        say(f"written: {output}")
 
 
 @click.command()
@@ -21,21 +42,19 @@ FORMATS = {"text": "text", "md": "markdown", "json": "jsons", "html": "html"}
     "--run", "run", metavar="ID", help="The run to report, by its id or the beginning of it.  [default: the last]"
 )
 @click.option("--all", "every", is_flag=True, help="Report all runs that there are records of.")
-@click.option("--format", "kind", type=click.Choice(tuple(FORMATS)), default="text", show_default=True)
-@click.option("-o", "--output", metavar="FILE", help="Write it there.  [default: stdout]")
+@report_options
 def report(
     *, setup_name: str | None, project: str | None, run: str | None, every: bool, kind: str, output: str | None
 ) -> int:
     """Report what a run was: why it ended, turns and failures, time, tokens and money, tasks, commits, files.
 
     Read from the loop's records and from git, in every kind of setup; nothing is written but --output. What
-    nobody knows is called unknown. The records: docs/turn-records.md.
+    nobody knows is called unknown. The records: docs/turn-records.md. Of a swarm: ralph-bridge swarm report.
 
     Exit codes: 0; 2 when no loop has run here, or there is no such run.
     """
     import importlib
 
-    from bridge.files import write_atomic
     from bridge.report.model import read_report
 
     with guarded():
@@ -47,9 +66,5 @@ def report(
         except LookupError as error:
             raise ConfigurationError(f"{error.args[0]}\n  next: ralph-bridge status, or --setup NAME") from error
         text = importlib.import_module(f"bridge.report.{FORMATS[kind]}").render(found)
-        if output is None:
-            write(text)
-        else:
-            write_atomic(Path(output), text)
-            say(f"written: {output}")
+        write_report(text, output)
         return 0

@@ -21,6 +21,7 @@ from bridge.cli._options import (
     taken_notify,
 )
 from bridge.cli._terminal import Style, guarded, print_json, say, show
+from bridge.cli.report import FORMATS, report_options, write_report
 from bridge.errors import ConfigurationError
 from bridge.wording import plural, usd
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.swarm.events import SwarmEnded
     from bridge.swarm.opening import Swarm
+    from bridge.swarm.project import SwarmProject
+    from bridge.swarm.record import SwarmRecord
     from bridge.swarm.tasks import Task
 
 _OF_RUN = {
@@ -275,6 +278,28 @@ def list_runs(*, project: str | None, as_json: bool) -> int:
         return 0
 
 
+@swarm.command("report")
+@run_option
+@project_option
+@report_options
+def report(*, run_name: str | None, project: str | None, kind: str, output: str | None) -> int:
+    """Report what a swarm was: tasks, what became of each and what can be done, turns, time, tokens, money.
+
+    With a time line per worker. Read from the swarm's record and from git; nothing is written but --output. A
+    task's own loop, turn by turn: ralph-bridge report --project TREE.
+    """
+    import time
+    from importlib import import_module
+
+    from bridge.report.swarm.model import read_swarm_report
+
+    with guarded():
+        opened, known, folder = _found(run_name, project)
+        found = read_swarm_report(opened, known, folder, time.time())
+        write_report(import_module(f"bridge.report.swarm.{FORMATS[kind]}").render(found), output)
+        return 0
+
+
 @swarm.command("clean")
 @run_option
 @project_option
@@ -382,15 +407,22 @@ def _to_its_end(events: Generator[LoopEvent, None, None], view: SwarmView) -> Sw
 
 
 def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
-    from bridge.swarm.project import open_project
-    from bridge.swarm.record import find_run, read_swarm
     from bridge.swarm.status import shown
 
-    folder = find_run(open_project(project_folder(project)).swarms, run_name)
+    _, known, folder = _found(run_name, project)
+    return shown(known, folder)
+
+
+def _found(run_name: str | None, project: str | None) -> tuple[SwarmProject, SwarmRecord, Path]:
+    from bridge.swarm.project import open_project
+    from bridge.swarm.record import find_run, read_swarm
+
+    opened = open_project(project_folder(project))
+    folder = find_run(opened.swarms, run_name)
     known = read_swarm(folder)
     if known is None:
         raise ConfigurationError(f"{folder}: the record is not to be understood")
-    return shown(known, folder)
+    return opened, known, folder
 
 
 def _headline(seen: dict[str, Any]) -> str:

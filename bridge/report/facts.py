@@ -39,17 +39,22 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
 
 def turn_row(turn: TurnRecord) -> tuple[str, ...]:
     """Give the cells of a turn: number, began, took, result, tokens, cost, files, log."""
-    used = [each for each in (turn.input_tokens, turn.output_tokens) if each is not None]
     return (
         str(turn.turn),
         timestamps.clock(turn.began),
         duration(turn.seconds),
         turn.result,
-        tokens(sum(used) if used else None),
+        tokens(used(turn)),
         money(turn.cost_usd),
         UNKNOWN if turn.files_changed is None else str(turn.files_changed),
         turn.log,
     )
+
+
+def used(turn: TurnRecord) -> float | None:
+    """Add up a turn's tokens, in and out; None: it doesn't tell."""
+    known = [each for each in (turn.input_tokens, turn.output_tokens) if each is not None]
+    return sum(known) if known else None
 
 
 TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")

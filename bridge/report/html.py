@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 300
 """Signs of an error that are shown; its log has all of them."""
-_MOST_FILES = 2000
+MOST_FILES = 2000
 
 
 class Happening(NamedTuple):
@@ -109,6 +109,25 @@ def render(report: Report) -> str:
     Raises:
         ConfigurationError: the extra isn't installed.
     """
+    template, draw = template_named("report.html")
+    runs = [_page(run, draw) for run in report.runs]
+    page: str = template.render(
+        report=report,
+        project=report.project,
+        kind=f"ralph-bridge report · {report.setup}",
+        runs=runs,
+        columns=_COLUMNS,
+        most_files=MOST_FILES,
+    )
+    return page
+
+
+def template_named(name: str) -> tuple[Any, Callable[..., str]]:
+    """Give one of the templates, and what draws charts for it.
+
+    Raises:
+        ConfigurationError: the extra isn't installed.
+    """
     try:
         import jinja2
         from markupsafe import Markup
@@ -132,9 +151,7 @@ def render(report: Report) -> str:
     def draw(*arguments: Any, **options: Any) -> Markup:
         return Markup(charts.growth(*arguments, **options))  # noqa: S704 - of numbers and our own words
 
-    template = environment.get_template("report.html")
-    runs = [_page(run, draw) for run in report.runs]
-    return template.render(report=report, runs=runs, columns=_COLUMNS, most_files=_MOST_FILES)
+    return environment.get_template(name), draw
 
 
 _COLUMNS = ("turn", "began", "took", "result", "in", "out", "cached", "cost", "files", "plan", "log")
@@ -158,8 +175,8 @@ def _page(run: Run, draw: Callable[..., str]) -> dict[str, Any]:
         "happenings": happenings,
         "kinds": {kind: kinds.count(kind) for kind in _KINDS if kind in kinds},
         "line": line,
-        "label": _clock(line.mark, line.seconds),
-        "axis": _axis(line),
+        "label": clock_for(line.mark, line.seconds),
+        "axis": axis_of(line),
         "stretches": _stretches(happenings, line),
         "charts": list(_charts(run, happenings, draw)),
     }
@@ -175,11 +192,9 @@ def _charts(run: Run, happenings: Sequence[Happening], draw: Callable[..., str])
     if not ends:
         return
     began = run.began or ends[0][0]
-    unit = unit_for((ends[-1][0] - began) / 4)
-    first, count = floor(began, unit), int((ends[-1][0] - began) // unit) + 2
-    axis = {"marks": [first + unit * number for number in range(count)], "clock": _clock(unit)}
+    axis = axis_between(began, ends[-1][0])
     amounts: tuple[tuple[str, Callable[[TurnRecord], float | None], Callable[[float | None], str]], ...] = (
-        ("Tokens", _tokens, facts.tokens),
+        ("Tokens", facts.used, facts.tokens),
         ("Cost", lambda turn: turn.cost_usd, facts.money),
     )
     for title, amount, words in amounts:
@@ -199,6 +214,13 @@ def _charts(run: Run, happenings: Sequence[Happening], draw: Callable[..., str])
         yield Chart("Plan", f"{plans[-1][1][0]} of {plans[-1][1][1]} tasks done", drawn)
 
 
+def axis_between(began: float, ended: float) -> dict[str, Any]:
+    """Give the axis of a chart of that time, as :func:`bridge.report.charts.growth` takes it."""
+    unit = unit_for((ended - began) / 4)
+    first, count = floor(began, unit), int((ended - began) // unit) + 2
+    return {"marks": [first + unit * number for number in range(count)], "clock": clock_for(unit)}
+
+
 def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]:
     """Add up what is in the charts, by the rows of the time line; a turn counts where it ended."""
     rows: list[list[TurnRecord]] = [[] for _ in line.rows]
@@ -212,7 +234,7 @@ def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]
             row.began,
             sum(turn.result != "limit" for turn in turns),
             sum(turn.result in ("failed", "timeout") for turn in turns),
-            _sum(map(_tokens, turns)),
+            _sum(map(facts.used, turns)),
             _sum(turn.cost_usd for turn in turns),
             next((turn.plan for turn in reversed(turns) if turn.plan), None),
         )
@@ -221,34 +243,30 @@ def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]
     ]
 
 
-def _tokens(turn: TurnRecord) -> float | None:
-    return _sum((turn.input_tokens, turn.output_tokens))
-
-
 def _sum(amounts: Any) -> float | None:
     known = [each for each in amounts if each is not None]
     return sum(known) if known else None
 
 
-def _clock(step: float, whole: float = 0) -> Callable[[float], str]:
+def clock_for(step: float, whole: float = 0) -> Callable[[float], str]:
     """Say a time as precisely as marks `step` seconds apart need it; with the day where `whole` is long."""
     time_of_day = "%H:%M:%S" if step < 60 else "%H:%M"
     form = "%d %b" if step >= 86400 else f"%d %b {time_of_day}" if whole >= 86400 else time_of_day
     return lambda moment: datetime.fromtimestamp(moment).strftime(form)
 
 
-def _axis(line: TimeLine) -> list[tuple[float, str]]:
-    """What stands below the rows: times below a single one, else how much later than the row's beginning it is."""
+def axis_of(line: TimeLine) -> list[tuple[float, str]]:
+    """What stands below the rows: times where all are of the same time, else how far from a row's beginning."""
     count = math.ceil(line.seconds / line.mark)
     size, unit = next(
         (size, unit) for size, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")) if line.mark >= size
     )
-    clock = _clock(line.mark, line.seconds)
+    clock = clock_for(line.mark, line.seconds)
     return [
         (
             number * line.step,
             clock(line.rows[0].began + number * line.mark)
-            if len(line.rows) == 1
+            if line.parallel
             else f"+{number * line.mark / size:g} {unit}",
         )
         for number in range(count)

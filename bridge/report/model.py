@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from bridge.git.repository import Repository
     from bridge.git.tree import FileStat
     from bridge.setups.overview import LoopPlace
 
@@ -266,24 +267,35 @@ def _standing(run: Run, state: Path) -> Run:
 
 
 def _with_git(run: Run, loop: LoopPlace) -> Run:
-    """Ask git what was committed in a run; the loop's own files, where git has them, are no work."""
+    """Ask git what was committed in a run."""
     before, after = run.heads
-    if before is None:
+    repository = None if before is None else find_repository(loop.project, loop.files)
+    if before is None or repository is None:
         return run
-    repository = find_repository(loop.project, loop.files)
-    if repository is None:
-        return run
-    after = repository.head() if after is None else after
+    commits, files = work_between(repository, before, repository.head() if after is None else after)
+    return replace(run, commits=commits, files=files)
+
+
+def work_between(
+    repository: Repository, before: str, after: str, *words: str
+) -> tuple[tuple[Commit, ...] | None, tuple[FileStat, ...] | None]:
+    """Ask git what was committed, and what files that changed; None: it doesn't know.
+
+    Args:
+        repository: its `files` says which are a loop's own: those, where git has them, are no work.
+        before, after: commits; '' for none.
+        words: further ones for ``git log``.
+    """
     if after in ("", before):
-        return replace(run, commits=(), files=())
+        return (), ()
     span = [f"{before}..{after}"] if before else [after]
-    log = repository.run("log", "-z", "--reverse", "--format=%h%x09%s", *span, "--")
+    log = repository.run("log", "-z", "--reverse", "--format=%h%x09%s", *words, *span, "--")
     changed = repository.run(
         "diff", "--numstat", "-z", "--no-ext-diff", before or repository.empty_tree(), after, "--"
     )
     if not (log.ok and changed.ok):
-        return run
+        return None, None
     texts = filter(None, log.out.decode("utf-8", "replace").split("\0"))
     commits = tuple(Commit(*text.partition("\t")[::2]) for text in texts)
     files = tuple(each for each in parse_numstat(changed.out) if repository.is_work(each.path))
-    return replace(run, commits=commits, files=files)
+    return commits, files

@@ -9,11 +9,12 @@ from bridge.report.facts import TURN_COLUMNS, rows, turn_row
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from bridge.report.model import Report, Run
+    from bridge.git.tree import FileStat
+    from bridge.report.model import Commit, Report, Run
 
-_WIDTH = 80
+WIDTH = 80
 _MOST = 50
 """Turns, commits and files that are listed of one run; the others are counted."""
 
@@ -28,36 +29,51 @@ def render(report: Report) -> str:
 def _run(run: Run) -> Iterator[str]:
     yield f"run {run.id}"
     for name, value in rows(run):
-        yield from textwrap.wrap(
-            value, _WIDTH, initial_indent=f"  {name:<14}", subsequent_indent=" " * 16, break_on_hyphens=False
-        ) or [f"  {name:<14}"]
+        yield from fact(name, value)
     table = [TURN_COLUMNS[:-1], *(turn_row(turn)[:-1] for turn in run.turns[-_MOST:])]
     if run.turns:
         yield ""
-        yield from _columns(table)
+        yield from columns(table)
         yield from _more(len(run.turns) - _MOST, "earlier turns")
     for turn in run.turns[-_MOST:]:
         if turn.error:
             yield from textwrap.wrap(
-                one_line(turn.error), _WIDTH, initial_indent=f"  turn {turn.turn}: ", subsequent_indent=" " * 10
+                one_line(turn.error), WIDTH, initial_indent=f"  turn {turn.turn}: ", subsequent_indent=" " * 10
             )
-    if run.commits:
+    yield from commit_lines(run.commits)
+    yield from file_lines(run.files)
+
+
+def fact(name: str, value: str) -> Iterator[str]:
+    """Give a fact as lines."""
+    yield from textwrap.wrap(
+        value, WIDTH, initial_indent=f"  {name:<14}", subsequent_indent=" " * 16, break_on_hyphens=False
+    ) or [f"  {name:<14}"]
+
+
+def commit_lines(commits: Sequence[Commit] | None) -> Iterator[str]:
+    """List commits, the last ones of many."""
+    if commits:
         yield ""
         yield from (
-            f"  {textwrap.shorten(f'{each.id} {one_line(each.subject)}', _WIDTH - 2)}"
-            for each in run.commits[-_MOST:]
+            f"  {textwrap.shorten(f'{each.id} {one_line(each.subject)}', WIDTH - 2)}" for each in commits[-_MOST:]
         )
-        yield from _more(len(run.commits) - _MOST, "earlier commits")
-    if run.files:
+        yield from _more(len(commits) - _MOST, "earlier commits")
+
+
+def file_lines(files: Sequence[FileStat] | None) -> Iterator[str]:
+    """List changed files, the first ones of many."""
+    if files:
         yield ""
         yield from (
             f"  {_count(each.added, '+')} {_count(each.removed, '-')} {one_line(each.path)}"
-            for each in run.files[:_MOST]
+            for each in files[:_MOST]
         )
-        yield from _more(len(run.files) - _MOST, "further files")
+        yield from _more(len(files) - _MOST, "further files")
 
 
-def _columns(table: list[tuple[str, ...]]) -> Iterator[str]:
+def columns(table: list[tuple[str, ...]]) -> Iterator[str]:
+    """Give a table as lines."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -62,6 +62,11 @@ class TimeLine(NamedTuple):
         return self.rows[0].ended - self.rows[0].began
 
     @property
+    def parallel(self) -> bool:
+        """Whether all rows are of the same time."""
+        return self.rows[0].began == self.rows[-1].began
+
+    @property
     def step(self) -> float:
         """The time between two marks, in per cent of a row."""
         return 100 * self.mark / self.seconds
@@ -95,6 +100,23 @@ def lay_out(spans: Sequence[Span], began: float, ended: float) -> TimeLine:
         for number, each in enumerate(pieces)
     )
     return TimeLine(rows, mark)
+
+
+def lay_out_lanes(lanes: Sequence[Sequence[Span]], began: float, ended: float) -> TimeLine:
+    """Put what happened side by side: a row for each lane, all of the same time.
+
+    Args:
+        lanes: what happened on each.
+        began, ended: of the whole, in seconds since the epoch.
+    """
+    spans = [span for lane in lanes for span in lane]
+    first = min((began, *(span.began for span in spans)))
+    last = max((ended, first + 1, *(span.ended for span in spans)))
+    mark = unit_for((last - first) / 8)
+    start = floor(first, mark)
+    length = math.ceil((last - start) / mark) * mark
+    pieces = (tuple(piece for span in lane for _, piece in _cut(span, start, length, 1)) for lane in lanes)
+    return TimeLine(tuple(TimeLineRow(start, start + length, each) for each in pieces), mark)
 
 
 def floor(moment: float, unit: int) -> float:

@@ -391,12 +391,14 @@ class Host:
             task = next((each for each in self.record.tasks if each.step == "saved"), None)
             if task is not None:
                 log = records.task_folder(self.folder, task.task.id) / "check.log"
+                task.merge_began, task.merge_ended = time.time(), None
                 self.merging = self.merger.submit(self.queue.merge, task, log), task
 
     def _merged(self, task: TaskRecord, merged: Merged) -> Generator[LoopEvent, None, None]:
         if not merged.outcome:
             return  # it was ended in the middle, and is still to be merged
         task.step, task.outcome, task.merge = "done", merged.outcome, merged.commit
+        task.merge_ended = time.time()
         task.reason = "merge" if not task.merged else task.reason
         task.detail = merged.detail or task.detail
         task.unticked = [*merged.unticked] if task.merged else []

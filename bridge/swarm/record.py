@@ -76,6 +76,7 @@ class TaskRecord:
         turns: that have ended, of all attempts.
         cost_usd, tokens: of those; None: the tool doesn't tell.
         merge: the commit that merged it.
+        merge_began, merge_ended: of the last merge that was tried, its check included; seconds since the epoch.
         unticked: boxes that the branch's plan doesn't have, to be ticked when the swarm ends.
     """
 
@@ -102,6 +103,8 @@ class TaskRecord:
     cost_usd: float | None = None
     tokens: float | None = None
     merge: str = ""
+    merge_began: float | None = None
+    merge_ended: float | None = None
     unticked: list[str] = field(default_factory=list)
 
     @property

@@ -40,6 +40,7 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 "attempt": each.attempt,
                 "worker": each.worker if each.worker >= 0 else None,
                 "turn": live.get("turn") or each.turns or None,
+                "turns": each.turns,
                 "last": live.get("last"),
                 "seconds": None if each.seconds is None else round(each.seconds, 3),
                 "cost_usd": each.cost_usd,

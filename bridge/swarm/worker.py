@@ -87,7 +87,7 @@ class _Worker:
         options = dict(self.order["options"])
         if "words" in options:
             options["words"] = tuple(options["words"])
-        self._tell("started")
+        self._tell("started", worker=int(os.environ.get("RALPH_WORKER") or -1))
         with Loop.open(self.order["project"], **options) as loop:
             for event in loop:
                 self._take(event)

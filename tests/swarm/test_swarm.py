@@ -26,6 +26,10 @@ def test_boxes_are_worked_on_merged_and_ticked(project: Project) -> None:
     assert project.result(".ralph/@fix_plan.md").count("- [x]") == 2
     assert (project.git("rev-parse", "HEAD"), project.git("status", "--porcelain")) == before
     assert "the result is on result" in done.stdout
+    told = json.loads(project.swarm("report", "--format", "json").stdout)
+    assert (told["state"], told["merged"], len(told["merges"])) == ("complete", 2, 2)
+    assert sorted((each["worker"], len(each["turns"])) for each in told["attempts"]) == [(0, 1), (1, 1)]
+    assert [each["path"] for each in told["files"]] == [".ralph/@fix_plan.md", "one.txt", "two.txt"]
     names = [line.split()[1:4] for line in (project.notes / "started").read_text().splitlines()]
     assert sorted(each[0] for each in names) == ["0", "1"]
     assert len({each[1] for each in names}) == 2, "each worker has ports of its own"

@@ -1,0 +1,1 @@
+"""What a swarm was, likewise: a module that renders it for each format."""
