@@ -17,7 +17,7 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan picture docs contract clean
+.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan picture docs dist contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -66,6 +66,13 @@ picture: $(VENV)/.dev     ## the pictures in docs/: of a demo in a terminal, of 
 docs: $(VENV)/.dev        ## the documentation as a site (SITE=... for another folder); a warning or a broken link is an error
 	$(BIN)/sphinx-build --builder html --fresh-env --fail-on-warning --quiet docs $(SITE)
 	@echo "$(SITE)/index.html"
+
+dist: $(VENV)/.dev        ## the wheel and the sdist in dist/, checked, and tried in an empty environment on each Python here
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	RALPH_BRIDGE_DIST=$(CURDIR)/dist $(BIN)/python -m pytest -q tests/ship/test_dist.py
 
 contract: $(VENV)/.dev    ## write the contracts as JSON, from their YAML
 	$(BIN)/python -m tests.contract.test_json
