@@ -45,6 +45,7 @@ ROOMS: dict[str, str] = {
     "rehearsal": "a real CLI, offline: namespaces and a scripted model server",
     "adapters": "interactive programs on a terminal, described by YAML",
     "verify": "facts, probes, checks, mends, reports; `diff/` of two versions; `gherkin/` runs the features",
+    "scaffold": "what `new` writes: scripts to start from, their scenarios, their block for CI",
     "drift": "a script compared with the CLI of this machine",
     "setups": "existing installations, a module each in a visible dict",
     "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",

@@ -29,6 +29,7 @@ COMMANDS = {
     "eject": ("bridge.cli.adopt", "Restore the setup's own controller."),
     "explain": ("bridge.cli.explain", "Explain one of the checks of verify, or list them all."),
     "inspect": ("bridge.cli.inspect", "Show what a driver or agent script offers."),
+    "new": ("bridge.cli.new", "Begin a driver or an agent of your own."),
     "report": ("bridge.cli.report", "Report what a run was: turns, time, tokens, cost, commits."),
     "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear whatever blocks the next start."),
     "run": ("bridge.cli.run", "Run the loop in this project."),

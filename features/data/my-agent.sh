@@ -1,15 +1,22 @@
 #!/usr/bin/env bash
-# The smallest agent worth having: copy it, name it after your program, and fill in what yours does.
+# Agent for My Agent: a ralph loop sources this file and calls its functions, in the pipeline
+#   agent_invoke PROMPT_FILE | tee OUTPUT | agent_format_display, and then agent_extract_response OUTPUT
+#
+# To adapt it: the arguments of your CLI, and the shape of the events that it prints, one JSON document per line.
+# `ralph-bridge explain agent_format_display` says what a hook has to do, `ralph-bridge verify` whether it does.
+# Nothing newer than bash 3.2, which macOS has. The loop runs with `set -euo pipefail`.
 # shellcheck disable=SC2034  # the loop reads AGENT_CLI
 
 AGENT_CLI="my-agent"
-AGENT_ARGS="--auto-approve --output json-lines"
+AGENT_ARGS="--auto-approve --output json-lines" # split at blanks; nobody is there to answer questions
 
+# The prompt goes to stdin: it may be longer than an argument can be. The CLI's status and stderr are the hook's.
 agent_invoke() {
     # shellcheck disable=SC2086  # split at blanks, by convention
     "$AGENT_CLI" ${AGENT_ARGS:-} < "$1"
 }
 
+# What the agent itself said, and nothing else. Line by line: a line that is no JSON costs that line alone.
 agent_extract_response() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do
@@ -17,6 +24,7 @@ agent_extract_response() {
     done < "$1"
 }
 
+# What people want to see, each line before the next one arrives.
 agent_format_display() {
     local line
     while IFS= read -r line || [ -n "$line" ]; do

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# The smallest driver worth having, to copy and fill in: the five required hooks, the two that the loop has
-# defaults for, and the two that tell people about the program. Replace my-platform by your CLI.
+# Driver for My Platform: a ralph loop sources this file, calls its functions, and runs the command that they build.
+#
+# To adapt it, hold driver_build_command against `my-platform --help`. `ralph-bridge explain driver_build_command` says
+# what a hook has to do, `ralph-bridge verify` whether it does. Nothing newer than bash 3.2, which macOS has.
+# shellcheck disable=SC2034  # the loop reads the arrays
 
 # -- required -------------------------------------------------------------------------------------------
 
@@ -16,6 +19,7 @@ driver_cli_binary() {
     echo "my-platform"
 }
 
+# What a list of allowed tools may hold. It has an effect once driver_supports_tool_allowlist says so.
 driver_valid_tools() {
     VALID_TOOL_PATTERNS=("Read" "Write" "Edit" "Bash")
 }
@@ -29,9 +33,10 @@ driver_build_command() {
         return 1
     fi
 
+    # One element per argument. A CLI that wants the text and not its file: "--prompt" "$(cat "$prompt_file")".
     CLAUDE_CMD_ARGS=("my-platform" "--prompt" "$prompt_file" "--output-format" "${CLAUDE_OUTPUT_FORMAT:-json}")
     if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then
-        CLAUDE_CMD_ARGS+=("--session" "$session_id")
+        CLAUDE_CMD_ARGS+=("--session" "$session_id") # the loop finds "session_id" in what the CLI prints as JSON
     fi
     if [[ -n "$loop_context" ]]; then
         CLAUDE_CMD_ARGS+=("--context" "$loop_context")

@@ -133,7 +133,7 @@ def _result(script: Path, scenario: Mapping[str, Any]) -> CheckResult:
     if scenario["outcome"] == "passed":
         return CheckResult(code, title, CheckOutcome.PASSED, seconds=scenario["seconds"])
     step = scenario["step"]
-    read = f"read the scenario in features/{scenario['feature']}.feature, line {scenario['line']}"
+    read = f"read the scenario in {_place(script, scenario)}, line {scenario['line']}"
     clause = re.match(r"RB\d{3}(?=:)", scenario["message"])
     finding = Finding(
         code,
@@ -144,3 +144,9 @@ def _result(script: Path, scenario: Mapping[str, Any]) -> CheckResult:
         hint=f"ralph-bridge explain {clause[0]}" if clause else read,
     )
     return CheckResult(code, title, CheckOutcome.FAILED, (finding,), seconds=scenario["seconds"])
+
+
+def _place(script: Path, scenario: Mapping[str, Any]) -> str:
+    if scenario["own"]:
+        return str(script.with_suffix(".feature"))
+    return f"features/{scenario['feature']}.feature"

@@ -1,4 +1,4 @@
-"""The test module that ``pytest --ralph-driver`` collects: all packaged scenarios, with the fixture they need."""
+"""The test module that ``pytest --ralph-driver`` collects: all packaged scenarios, and those beside the scripts."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING
 import pytest
 from pytest_bdd import scenarios
 
-from bridge.verify.gherkin.scenarios import scripts_for
+from bridge.verify.gherkin import example_steps
+from bridge.verify.gherkin.scenarios import own_features, scripts_for
 from bridge.verify.gherkin.selection import script_features
 from bridge.verify.gherkin.steps import steps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-globals().update(steps())
+_own: dict[str, Path] = {}
+"""The scripts that scenarios of their own are about, by the names of the tests."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test per scenario and script; one without a script is left out when all are collected."""
     tags = [mark.name for mark in metafunc.definition.iter_markers()]
-    scripts: list[Path | None] = [*scripts_for(metafunc.config, tags)] or [None]
+    own = _own.get(metafunc.definition.name)
+    scripts: list[Path | None] = [own] if own else [*scripts_for(metafunc.config, tags)] or [None]
     metafunc.parametrize("script", scripts, indirect=True, ids=[path.stem if path else "none" for path in scripts])
 
 
@@ -31,4 +34,11 @@ def script(request: pytest.FixtureRequest) -> Path | None:
     return path
 
 
+globals().update(steps())
 scenarios(*script_features())
+if own_features():
+    globals().update(example_steps.steps())
+for _feature, _script in own_features().items():
+    _before = {*globals()}
+    scenarios(_feature)
+    _own |= dict.fromkeys(globals().keys() - _before, _script)

@@ -14,9 +14,11 @@ from bridge.contract import driver_contract
 from bridge.verify.gherkin.selection import OWN_TESTS, TAGS, applies
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MODULE = Path(__file__).with_name("module.py")
+_own: dict[str, Path] = {}
+"""The scripts of this run that have scenarios of their own, by the feature file; the module is collected once."""
 
 
 class Scenarios:
@@ -30,6 +32,10 @@ class Scenarios:
                 raise pytest.UsageError(f"--ralph-{kind} {text}: there is no such file")
             if not os.access(text, os.R_OK):
                 raise pytest.UsageError(f"--ralph-{kind} {text}: the file may not be read")
+        _own.clear()
+        for text, _ in _scripts(config):
+            if (beside := Path(os.path.abspath(text)).with_suffix(".feature")).is_file():
+                _own[str(beside)] = Path(os.path.abspath(text))
         for tag, meaning in TAGS.items():
             config.addinivalue_line("markers", f"{tag}: {meaning}")
         for name in driver_contract().drivers:
@@ -88,6 +94,7 @@ class Scenarios:
         return {
             "feature": Path(scenario.feature.filename).stem if scenario else "unknown",
             "line": scenario.line_number if scenario else 0,
+            "own": scenario is not None and scenario.feature.filename in _own,
             "name": scenario.name if scenario else item.name,
             "example": _example(item),
             "driver": str(_script_of(item)),
@@ -101,6 +108,11 @@ class Scenarios:
 def _scripts(config: pytest.Config) -> list[tuple[str, str]]:
     """The scripts of the command line, and the kind that it gives them."""
     return [(text, kind) for kind in ("driver", "agent") for text in config.getoption(f"ralph_{kind}s")]
+
+
+def own_features() -> Mapping[str, Path]:
+    """The feature files that lie beside scripts of the command line, each named as it, and these scripts."""
+    return _own
 
 
 def scripts_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:

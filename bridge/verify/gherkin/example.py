@@ -1,0 +1,114 @@
+"""A script in a folder of its own, for a scenario that says what this script does, and no other one need do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Self
+
+from bridge.agent import Agent
+from bridge.contract import driver_contract
+from bridge.driver import Driver
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+PROMPT_FILE, PROMPT = ".ralph/PROMPT.md", "Do the next task."
+OUTPUT = "output.log"
+_CLI = """#!/usr/bin/env bash
+printf '%s\\0' "$@" >{folder}/argv
+cat >{folder}/stdin
+"""
+
+
+class _Example:
+    """What both kinds have: a folder with a prompt, and what the CLI printed.
+
+    Args:
+        script: the driver or agent.
+        folder: to work in; it exists.
+    """
+
+    def __init__(self, script: Path, folder: Path) -> None:
+        self.script = script
+        self.folder = folder
+        (folder / ".ralph").mkdir(exist_ok=True)
+        (folder / PROMPT_FILE).write_text(PROMPT + "\n", encoding="utf-8")
+
+    def printed(self, text: str) -> None:
+        """Keep what the CLI printed."""
+        (self.folder / OUTPUT).write_text(text + "\n", encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End its shell."""
+        raise NotImplementedError
+
+
+class ExampleDriver(_Example):
+    """A driver with the contract's settings, whatever the caller's environment says."""
+
+    def __init__(self, script: Path, folder: Path) -> None:
+        super().__init__(script, folder)
+        settings = {name for name, entry in driver_contract().globals.items() if entry.role == "setting"}
+        env = {name: value for name, value in os.environ.items() if name not in settings}
+        self.loaded = Driver.load(script, env=env, cwd=folder)
+
+    def build(self, context: str = "", session: str = "") -> list[str]:
+        """The command."""
+        return self.loaded.build_command(PROMPT_FILE, context, session)
+
+    def close(self) -> None:
+        """End its shell."""
+        self.loaded.close()
+
+
+class ExampleAgent(_Example):
+    """An agent whose CLI is a stand-in that keeps what it was given."""
+
+    def __init__(self, script: Path, folder: Path) -> None:
+        super().__init__(script, folder)
+        self._bin = folder / "bin"
+        self._bin.mkdir(exist_ok=True)
+        env = dict(os.environ) | {"PATH": f"{self._bin}:{os.environ.get('PATH', os.defpath)}"}
+        state = folder / ".ralph"
+        settings = {"RALPH_DIR": str(state), "RALPH_HOME": ".ralph", "SESSION_LOG": str(state / "session.log")}
+        self.loaded = Agent.load(script, env=env, cwd=folder, settings=settings)
+
+    def run(self) -> None:
+        """Run it once, and wait for its end."""
+        import shlex
+
+        path = self._bin / os.path.basename(self.loaded.cli)
+        path.write_text(_CLI.format(folder=shlex.quote(str(self.folder))), encoding="utf-8")
+        path.chmod(0o755)
+        with open(os.devnull, "rb") as nothing, self.loaded.invoke(PROMPT_FILE, stdin=nothing.fileno()) as job:
+            for _ in job:
+                pass
+
+    def command(self) -> list[str] | None:
+        """What the CLI was run with; None when it wasn't."""
+        path = self.folder / "argv"
+        if not path.exists():
+            return None
+        words = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")[:-1]
+        return [self.loaded.cli, *(words if words != [""] else [])]
+
+    def prompted(self) -> bool:
+        """Whether the prompt reached the CLI: on its stdin, as an argument, or as the name of its file."""
+        stdin = self.folder / "stdin"
+        given = [*(self.command() or []), stdin.read_text(encoding="utf-8") if stdin.exists() else ""]
+        return any(PROMPT in word or PROMPT_FILE in word for word in given)
+
+    def close(self) -> None:
+        """End its shell, and forget the stand-in."""
+        self.loaded.close()
+        shutil.rmtree(self._bin, ignore_errors=True)
