@@ -83,6 +83,21 @@ def _quoted(words: Iterable[str]) -> str:
     return shlex.join(words)
 
 
+def columns(stream: TextIO) -> int:
+    """How wide lines may be: as the terminal is, up to a hundred; 80 where there is none."""
+    import shutil
+
+    return max(min(shutil.get_terminal_size().columns, 100), 40) if stream.isatty() else 80
+
+
+def hanging(label: str, text: str, width: int) -> str:
+    """Fold `text` behind its label; what follows stands below its beginning."""
+    from textwrap import TextWrapper
+
+    folder = TextWrapper(width, label, " " * len(label), break_long_words=False, break_on_hyphens=False)
+    return folder.fill(text) or label.rstrip()
+
+
 def say(text: str) -> None:
     """Print one line on stderr, at once. What nobody can be told any more is no reason to stop working."""
     try:

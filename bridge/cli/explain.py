@@ -1,4 +1,4 @@
-"""``ralph-bridge explain``: what a check wants, why, and how it looks wrong and right; checks by their names."""
+"""``ralph-bridge explain``: what a check wants, or a hook must do, why, and how it looks wrong and right."""
 
 from __future__ import annotations
 
@@ -8,30 +8,38 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._terminal import Style, print_json, write
+from bridge.cli._terminal import Style, columns, hanging, print_json, write
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from bridge.contract import Hook
+    from bridge.verify.clauses import Clause
     from bridge.verify.registry import Check
 
 
 @click.command()
-@click.argument("code", required=False)
+@click.argument("code", required=False, metavar="[RB...|HOOK]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(code: str | None, as_json: bool) -> int:
-    """Explain the check CODE, such as RB012: what it wants, why, a bad and a good example.
+    """Explain a check, such as RB012: what it wants, why, a bad and a good example. Or a hook, such as
+    driver_build_command: what it must do, how it is called, what its absence means, and the checks about it.
 
-    Without CODE, list all checks.
+    Without a word, list all checks and hooks.
     """
     if code is None:
-        checks = all_checks()
+        _list(as_json=as_json)
+        return 0
+    if "_" in code:
+        from bridge.verify.clauses import clause
+
+        found = clause(code)
         if as_json:
-            print_json({"checks": [_fields(check) for check in checks.values()]})
+            print_json(_fields_of(found))
         else:
-            write("".join(f"{check.code}  {_head(check):22}  {check.title}\n" for check in checks.values()))
+            write(_page_of(found))
         return 0
     check = _find(code)
     if as_json:
@@ -39,6 +47,81 @@ def explain(code: str | None, as_json: bool) -> int:
     else:
         write(_page(check))
     return 0
+
+
+def _list(*, as_json: bool) -> None:
+    from bridge.verify.clauses import hooks
+
+    checks = all_checks().values()
+    known = hooks().values()
+    if as_json:
+        print_json(
+            {
+                "checks": [_fields(check) for check in checks],
+                "hooks": [{"hook": hook.name, "kind": kind, "class": hook.hook_class} for kind, hook in known],
+            }
+        )
+        return
+    write("".join(f"{check.code}  {_head(check):22}  {check.title}\n" for check in checks))
+    write("\n" + "".join(f"{hook.name:39}  {hook.hook_class}\n" for _, hook in known))
+
+
+def _fields_of(clause: Clause) -> dict[str, object]:
+    hook = clause.hook
+    return {
+        "hook": hook.name,
+        "kind": clause.kind,
+        "class": hook.hook_class,
+        "doc": hook.doc,
+        "arguments": [each._asdict() for each in hook.arguments],
+        "answers": list(hook.answers),
+        "reads": list(hook.reads),
+        "writes": list(hook.writes),
+        "stdin": hook.stdin,
+        "subshell": hook.subshell,
+        "absent": hook.absent.meaning,
+        "bad": clause.checks[0].documentation.bad,
+        "good": clause.checks[0].documentation.good,
+        "code": clause.code,
+        "source": clause.source,
+        "checks": [check.code for check in clause.checks],
+    }
+
+
+def _page_of(clause: Clause) -> str:
+    style, width = Style(sys.stdout), columns(sys.stdout)
+    hook, shows = clause.hook, clause.checks[0]
+    rows = list(_rows(hook))
+    wide = max(len(label) for label, _ in rows) + 2
+    article = "an" if hook.hook_class == "optional" else "a"
+    lines = [f"{style(hook.name, 'bold')} · {article} {hook.hook_class} hook of {clause.kind}s"]
+    lines += ["", hanging("", hook.doc, width), ""]
+    lines += [hanging(f"  {label:{wide}}", text, width) for label, text in rows]
+    bad, good = shows.documentation.bad, shows.documentation.good
+    lines += ["", f"{style('Bad:', 'red')} {shows.code} {shows.title}", "", textwrap.indent(bad, "    ")]
+    lines += ["", style("Good:", "green"), "", textwrap.indent(good, "    ")]
+    if clause.code:
+        lines += ["", f"A whole one, from {clause.source}:", "", textwrap.indent(clause.code, "    ")]
+    lines += ["", "What `verify` checks of it (`ralph-bridge explain RB...` has each):", ""]
+    lines += [hanging(f"  {check.code}  ", check.title, width) for check in clause.checks]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(hook: Hook) -> Iterator[tuple[str, str]]:
+    """The clause of the contract, item by item."""
+    for number, argument in enumerate(hook.arguments, 1):
+        empty = argument.may_be_empty and "empty" not in argument.meaning
+        yield f"${number} {argument.name}", f"{argument.meaning}{'; may be empty' if empty else ''}"
+    if hook.stdin:
+        yield "stdin", f"{hook.stdin}{'; line by line' if hook.lines else ''}"
+    ways = {"stdout": "by what it prints", "status": "by its status", "globals": f"in {', '.join(hook.writes)}"}
+    yield "answers", " and ".join(ways[answer] for answer in hook.answers)
+    if hook.reads:
+        yield "reads", ", ".join(hook.reads)
+    beside = "in a subshell: what it sets is lost, an exit ends nothing else"
+    inside = "in the loop's own shell: what it sets stays, an exit ends the loop"
+    yield "called", beside if hook.subshell else inside
+    yield "without it", hook.absent.meaning
 
 
 def _head(check: Check) -> str:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.agent import Agent
-    from bridge.contract import Absent
     from bridge.driver import Driver
 
     Facts = dict[str, Any]
@@ -99,7 +98,7 @@ def _with_hooks(kind: str, script: Driver | Agent, facts: Facts) -> Facts:
             "class": hook.hook_class,
             "present": "own" if name in own else "default" if name in defined else "absent",
             "answers": list(hook.answers),
-            "absent_means": _meaning(hook.absent),
+            "absent_means": hook.absent.meaning,
         }
         for name, hook in contract.hooks.items()
     }
@@ -117,18 +116,6 @@ def _with_hooks(kind: str, script: Driver | Agent, facts: Facts) -> Facts:
         },
         "helpers": sorted(name for name in own if not name.startswith(contract.prefix)),
     }
-
-
-def _meaning(absent: Absent) -> str:
-    if absent.stub:
-        return "the default stub answers"
-    if absent.status is not None:
-        return f"counts as status {absent.status}"
-    if absent.stdout is not None:
-        return f"counts as printing {absent.stdout}"
-    if absent.copy is not None:
-        return f"{absent.copy[1]} is a copy of {absent.copy[0]}"
-    return absent.skip or absent.error or ""
 
 
 def _jq_of(script: Driver | Agent) -> str | None:

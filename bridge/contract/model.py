@@ -43,6 +43,19 @@ class Absent(NamedTuple):
     skip: str | None = None
     stub: bool = False
 
+    @property
+    def meaning(self) -> str:
+        """What is so without the hook, in words."""
+        if self.stub:
+            return "the default stub answers"
+        if self.status is not None:
+            return f"counts as status {self.status}"
+        if self.stdout is not None:
+            return f"counts as printing {self.stdout}"
+        if self.copy is not None:
+            return f"{self.copy[1]} is a copy of {self.copy[0]}"
+        return self.skip or self.error or ""
+
 
 class Hook(NamedTuple):
     """One function that a driver or an agent defines."""

@@ -33,10 +33,12 @@ driver_build_command() {
         return 1
     fi
 
-    # One element per argument. A CLI that wants the text and not its file: "--prompt" "$(cat "$prompt_file")".
-    CLAUDE_CMD_ARGS=("my-platform" "--prompt" "$prompt_file" "--output-format" "${CLAUDE_OUTPUT_FORMAT:-json}")
+    # One element per argument. For a CLI that wants the text itself: "--prompt" "$(cat "$prompt_file")".
+    CLAUDE_CMD_ARGS=("my-platform" "--prompt" "$prompt_file")
+    CLAUDE_CMD_ARGS+=("--output-format" "${CLAUDE_OUTPUT_FORMAT:-json}")
     if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" && -n "$session_id" ]]; then
-        CLAUDE_CMD_ARGS+=("--session" "$session_id") # the loop finds "session_id" in what the CLI prints as JSON
+        # The loop finds the id where the CLI prints "session_id" as JSON.
+        CLAUDE_CMD_ARGS+=("--session" "$session_id")
     fi
     if [[ -n "$loop_context" ]]; then
         CLAUDE_CMD_ARGS+=("--context" "$loop_context")

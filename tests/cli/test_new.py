@@ -122,7 +122,8 @@ def test_a_scenario_of_its_own_that_fails_is_told_with_its_place(project: Projec
     (project.folder / "drivers/y.sh").write_text(path.read_text().replace('echo "x" #', 'echo "y" #'))
     done = project.run("verify", "--features", "x", "y", "--format", "json")
     assert done.returncode == 1
-    findings = [each for script in json.loads(done.stdout)["scripts"] for check in script["checks"] for each in check["findings"]]
+    checks = [check for script in json.loads(done.stdout)["scripts"] for check in script["checks"]]
+    findings = [finding for check in checks for finding in check["findings"]]
     assert [each["hint"] for each in findings] == ["read the scenario in drivers/x.feature, line 12"]
     assert "--note 'Loop #3.'" in findings[0]["message"]
 

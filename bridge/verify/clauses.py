@@ -1,0 +1,105 @@
+"""What is said of one hook: its clause in the contract, the checks about it, and the hook as a script has it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge import resources
+from bridge.contract import agent_contract, driver_contract
+from bridge.errors import ConfigurationError
+from bridge.verify import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from bridge.contract import Contract, Hook
+    from bridge.contract.model import Answer
+    from bridge.verify.registry import Check
+
+_ANSWERED: Mapping[tuple[Answer, ...], tuple[str, ...]] = {
+    ("status",): ("RB076", "RB077"),
+    ("globals",): ("RB022", "RB023", "RB024"),
+    ("stdout",): ("RB080",),
+}
+"""The checks of all hooks that answer in one way."""
+_SKELETONS = {"driver": "my-platform.sh", "agent": "my-agent.sh"}
+
+
+class Clause(NamedTuple):
+    """A hook, and what is said of it.
+
+    Attributes:
+        kind: ``driver`` or ``agent``.
+        hook: as the contract has it.
+        checks: those that are about it, the one whose example shows it best first.
+        code: the whole function, from a script that ships; empty when none has it.
+        source: that script, below the folder that ships; empty likewise.
+    """
+
+    kind: str
+    hook: Hook
+    checks: tuple[Check, ...]
+    code: str
+    source: str
+
+
+def hooks() -> dict[str, tuple[str, Hook]]:
+    """Every hook of both contracts by its name, with its kind."""
+    contracts: tuple[tuple[str, Contract], ...] = (("driver", driver_contract()), ("agent", agent_contract()))
+    return {name: (kind, hook) for kind, contract in contracts for name, hook in contract.hooks.items()}
+
+
+def clause(name: str) -> Clause:
+    """What is said of the hook of that name.
+
+    Raises:
+        ConfigurationError: there is no such hook; the likely meant one is named.
+    """
+    known = hooks()
+    if name not in known:
+        raise ConfigurationError(
+            f"no hook is called {name!r}.{resources.likely(name, known)}\n"
+            "  next: `ralph-bridge explain` lists all hooks and checks"
+        )
+    kind, hook = known[name]
+    code, source = _function(kind, name)
+    return Clause(kind, hook, tuple(_checks(kind, hook)), code, source)
+
+
+def _checks(kind: str, hook: Hook) -> Iterator[Check]:
+    """Those whose title names it, that judge it, whose examples show it; then those of all that answer like it."""
+    of_kind = [check for check in registry.load().values() if kind in check.applies]
+    answers = _ANSWERED.get(hook.answers, ())
+    given: set[str] = set()
+    for about in (
+        lambda check: hook.name in check.title,
+        lambda check: check.hook == hook.name,
+        lambda check: len(check.applies) == 1 and hook.name in check.documentation.bad,
+        lambda check: check.code in answers,
+    ):
+        for check in of_kind:
+            if check.code not in given and about(check):
+                given.add(check.code)
+                yield check
+
+
+def _function(kind: str, name: str) -> tuple[str, str]:
+    """The function in the skeleton; else the shortest one in a script that ships."""
+    skeleton = resources.shipped("features") / "data" / _SKELETONS[kind]
+    for scripts in ([skeleton], sorted(resources.shipped(f"{kind}s").glob("*.sh"))):
+        found = [(code, _shown(path)) for path in scripts if (code := _defined(path, name))]
+        if found:
+            return min(found, key=lambda each: len(each[0]))
+    return "", ""
+
+
+def _shown(path: Path) -> str:
+    return "/".join(path.parts[-3 if path.parent.name == "data" else -2 :])
+
+
+def _defined(path: Path, name: str) -> str:
+    text = path.read_text(encoding="utf-8")
+    found = re.search(rf"(?:^#[^\n]*\n)*^{name}\(\) \{{\n.*?^\}}$", text, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""
