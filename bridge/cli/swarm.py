@@ -86,9 +86,14 @@ def swarm() -> None:
 run_option = click.argument("run_name", metavar="[RUN]", required=False)
 executor_option = click.option(
     "--executor",
-    metavar="dask|MODULE:NAME",
-    help="Where the tasks run: a Dask cluster on this machine, or a function that gives a"
+    metavar="dask|dask://HOST:PORT|MODULE:NAME",
+    help="Where the tasks run: a Dask cluster on this machine or elsewhere, or a function that gives a"
     " concurrent.futures.Executor.  [default: threads]",
+)
+hub_option = click.option(
+    "--hub",
+    metavar="URL",
+    help="A bare repository by which work goes out and comes back, for workers that don't see these files.",
 )
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="So many at once.  [default: 2]"
@@ -119,6 +124,7 @@ jobs_option = click.option(
 )
 @caps_options
 @executor_option
+@hub_option
 @click.option("--driver", metavar="NAME|PATH", help="For each loop, as in `run`; so are the next three.")
 @click.option("--agent", metavar="NAME|PATH", help="Instead of a driver.")
 @click.option("--prompt", metavar="FILE", help="The prompt file.")
@@ -156,7 +162,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         by_heading = given.pop("by") == "heading"
         tasks = _tasks(given.pop("tasks_file"), opened.folder, opened.plan, by_heading=by_heading)
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
-        with opened_executor(given.pop("executor"), jobs) as executor:
+        with opened_executor(given.pop("executor"), jobs, given.pop("hub")) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)
             return drive_swarm(started, quiet=quiet)
 
@@ -170,6 +176,7 @@ def run(context: click.Context, /, **given: Any) -> int:
 @click.option("--max-tokens", type=click.FloatRange(0, min_open=True), metavar="N", help="Another cap than before.")
 @notify_options
 @executor_option
+@hub_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 def resume(
     *,
@@ -178,6 +185,7 @@ def resume(
     jobs: int | None,
     retry: str | None,
     executor: str | None,
+    hub: str | None,
     quiet: bool,
     **given: Any,
 ) -> int:
@@ -190,7 +198,7 @@ def resume(
     from bridge.swarm.executors import opened as opened_executor
     from bridge.swarm.opening import Swarm
 
-    with _ended_in_order(), notifying(taken_notify(given)), opened_executor(executor, jobs or 2) as chosen:
+    with _ended_in_order(), notifying(taken_notify(given)), opened_executor(executor, jobs or 2, hub) as chosen:
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
         going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **given)
         return drive_swarm(going, quiet=quiet)

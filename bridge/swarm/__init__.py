@@ -10,6 +10,11 @@
 ``supervisor``   what an executor runs: makes the tree, starts the worker, ends it in order, saves
 ``merging``      one task after the other into the swarm's branch, with a check
 ``executors``    where the tasks run: threads, Dask, anybody's
+``on_dask``      Dask: a cluster here or elsewhere, and the line between host and workers
+``courier``      the host's side of workers that see none of its files
+``parcel``       what travels to them and comes back; what doesn't
+``elsewhere``    their side
+``transport``    commits by bundle or by a hub, checked before they are taken
 ``host``         who works on what, and what came of it, as a stream of events
 ``opening``      `Swarm`: what may be asked for
 ``notices``      tells somebody who isn't there

@@ -4,42 +4,69 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.git.repository import Repository
+from bridge.swarm.courier import Courier
+from bridge.swarm.project import clean_environment
+from bridge.swarm.transport import check_hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
 
-_MOST = 300
+_REMOTE = ("dask://", "dask+tls://")
 
 
 @contextmanager
-def opened(given: str | None, jobs: int) -> Iterator[Executor | None]:
+def opened(given: str | None, jobs: int, hub: str | None = None) -> Iterator[Executor | None]:
     """Make the executor that a word names; it is shut down when the block ends.
 
     Args:
-        given: ``dask`` (a cluster on this machine), ``MODULE:NAME`` of a function that gives any
-            :class:`concurrent.futures.Executor`, or None: threads, which the swarm makes itself.
+        given: ``dask`` (a cluster on this machine), ``dask://HOST:PORT`` (a scheduler whose workers see none of the
+            host's files), ``MODULE:NAME`` of a function that gives any :class:`concurrent.futures.Executor`, or
+            None: threads.
         jobs: how many tasks are to run at once.
+        hub: the URL of a bare repository by which work goes out and comes back: then no worker needs the host's
+            files, whatever the executor is.
 
     Raises:
-        ConfigurationError: there is no such function, what it gives is no executor, or dask isn't installed.
+        ConfigurationError: there is no such function, what it gives is no executor, dask isn't installed, or the
+            hub can't be reached.
+        ProjectUnusable: no scheduler answers there.
     """
-    if given is None:
-        yield None
-    elif given == "dask":
-        from bridge.swarm.on_dask import local_cluster
+    with ExitStack() as held:
+        url = check_hub(hub, Repository(Path.cwd(), env=clean_environment())) if hub else ""
+        if given is not None and (given == "dask" or given.startswith(_REMOTE)):
+            from bridge.swarm.on_dask import HostLine, connected, local_cluster
 
-        with local_cluster(jobs) as executor:
-            yield executor
-    else:
-        with _from_factory(given, jobs) as executor:
-            yield executor
+            where = connected(_address(given)) if given != "dask" else local_cluster(jobs)
+            client = held.enter_context(where)
+            engine = held.enter_context(client.get_executor(pure=False, retries=0))
+            if url or given != "dask":
+                line = held.enter_context(closing(HostLine(client)))
+                engine = held.enter_context(Courier(engine, hub=url, line=line))
+            yield engine
+        elif given is not None or url:
+            chosen = ThreadPoolExecutor(jobs) if given is None else _from_factory(given, jobs)
+            engine = held.enter_context(chosen)
+            yield held.enter_context(Courier(engine, hub=url)) if url else engine
+        else:
+            yield None
+
+
+def _address(given: str) -> str:
+    scheme, _, place = given.partition("://")
+    host, colon, port = place.rpartition(":")
+    if not (host and colon and port.isdigit()):
+        raise ConfigurationError(f"--executor {given}: expected dask://HOST:PORT, such as dask://127.0.0.1:8786")
+    return f"{'tls' if scheme == 'dask+tls' else 'tcp'}://{place}"
 
 
 def _from_factory(given: str, jobs: int) -> Executor:
@@ -48,7 +75,8 @@ def _from_factory(given: str, jobs: int) -> Executor:
     module, colon, name = given.partition(":")
     if not colon or not module or not name:
         raise ConfigurationError(
-            f"--executor {given}: expected dask, or MODULE:NAME such as concurrent.futures:ThreadPoolExecutor"
+            f"--executor {given}: expected dask, dask://HOST:PORT, or MODULE:NAME, such as"
+            " concurrent.futures:ThreadPoolExecutor"
         )
     sys.path.insert(0, os.getcwd())
     try:
@@ -62,10 +90,3 @@ def _from_factory(given: str, jobs: int) -> Executor:
     if not isinstance(made, Executor):
         raise ConfigurationError(f"--executor {given}: gives {type(made).__name__}, which is no Executor")
     return made
-
-
-def words(error: BaseException) -> str:
-    """Say in one line what an executor says of a task that it has lost."""
-    if type(error).__name__ == "KilledWorker":
-        return "its worker died"  # Dask says so in five lines
-    return (str(error).splitlines() or [""])[0][:_MOST] or type(error).__name__

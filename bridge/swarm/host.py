@@ -22,8 +22,8 @@ from bridge.loop.notify import VARIABLE as NOTIFY
 from bridge.loop.plan import with_ticks
 from bridge.process.table import identify
 from bridge.swarm import record as records
+from bridge.swarm.courier import Courier, words
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
-from bridge.swarm.executors import words
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
 from bridge.swarm.record import EventsTail, RecordWriter, SwarmRecord, TaskRecord
@@ -148,7 +148,8 @@ class Host:
         folder = records.task_folder(self.folder, task.task.id)
         tail = self.tails.pop(task.task.id, None)
         end = None
-        found = recover(folder, patience=_RECOVER)
+        get = self.executor.recover if isinstance(self.executor, Courier) else recover
+        found = get(folder, patience=_RECOVER)
         events = EventsTail(folder / "events.jsonl").read()
         told = [each for each in events if each.get("attempt") == task.attempt]
         if any(each.get("event") == "ended" for each in told):
@@ -271,7 +272,7 @@ class Host:
             number = len(task.older) + 1
             name = task.task.id if number == 1 else f"{task.task.id}--{number}"
             task.branch = f"ralph/task/{self.record.run}/{name}"
-            task.tree = os.path.join(self.record.trees, name)
+        task.tree = os.path.join(self.record.trees, task.branch.rpartition("/")[2])
 
     def _order(self, task: TaskRecord, folder: Path) -> Order:
         tree = Path(task.tree)
@@ -314,6 +315,7 @@ class Host:
             },
             timeout=self.record.task_seconds,
             host=(me.pid, me.started, me.boot),
+            run=self.record.run,
         )
 
     def _take_in(self) -> Generator[LoopEvent, None, None]:
@@ -375,6 +377,7 @@ class Host:
         task.commit = result.saved.commit or task.commit
         task.kept += [each for each in result.saved.refs if each not in task.kept]
         task.unsaved = result.saved.unsaved
+        task.tree = result.where or task.tree
         if result.verdict == "complete" and task.commit:
             task.step = "saved"
             self.write(task)

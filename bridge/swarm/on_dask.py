@@ -1,21 +1,26 @@
-"""Dask as the engine of a swarm: a cluster on this machine.
+"""Dask as the engine of a swarm: a cluster on this machine, or one that runs anyway.
 
 Dask is imported only when somebody asks for it: it is an extra, and costs a second.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ProjectUnusable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Executor
+    from collections.abc import Callable, Iterator
+
+    from bridge.swarm.parcel import Delivery
+    from bridge.swarm.supervisor import Order
 
 _LIMITS = {
     # Each time that a worker dies Dask starts its task anew on another one, three times by default.
@@ -25,12 +30,20 @@ _LIMITS = {
     "distributed.scheduler.worker-ttl": "60s",
     # Else agents, and the tests that they run, would be told to use one thread.
     "distributed.nanny.pre-spawn-environ": {},
+    "distributed.admin.large-graph-warning-threshold": "1 TB",
 }
+_OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
+_CONNECT, _ANSWER = 20.0, 10.0
+_COLLECT = 20.0
+"""Seconds in which a worker has to come up on the machine of one that was killed."""
 
 
 @contextmanager
-def local_cluster(jobs: int) -> Iterator[Executor]:
+def local_cluster(jobs: int) -> Iterator[Any]:
     """Start a cluster on this machine with a process per job; it is ended when the block ends.
+
+    Returns:
+        A :class:`distributed.Client`.
 
     Raises:
         ConfigurationError: dask isn't installed.
@@ -48,9 +61,47 @@ def local_cluster(jobs: int) -> Iterator[Executor]:
             silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster) as client,
-        client.get_executor(pure=False, retries=0) as executor,
     ):
-        yield executor
+        yield client
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Connect to a scheduler; its limits are a swarm's until the block ends.
+
+    Args:
+        address: ``tcp://HOST:PORT`` or ``tls://HOST:PORT``.
+
+    Returns:
+        A :class:`distributed.Client`.
+
+    Raises:
+        ConfigurationError: dask isn't installed.
+        ProjectUnusable: nobody answers there.
+    """
+    dask, distributed = _dask()
+    with dask.config.set(_LIMITS):
+        try:
+            client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ProjectUnusable(
+                f"no scheduler of Dask answers at {address}: {error}\n  next: dask scheduler; dask worker {address}"
+            ) from None
+        with client:
+            before = client.run_on_scheduler(_limit, values=_OF_SCHEDULER)
+            try:
+                yield client
+            finally:
+                with suppress(Exception):  # it may be gone
+                    client.run_on_scheduler(_limit, values=before)
+
+
+def _limit(values: dict[str, Any], dask_scheduler: Any = None) -> dict[str, Any]:
+    """Set limits, on the scheduler; give those from before."""
+    before = {name: getattr(dask_scheduler, name, None) for name in values}
+    for name, value in values.items():
+        setattr(dask_scheduler, name, value)
+    return before
 
 
 def dask_setup(_worker: object) -> None:
@@ -67,3 +118,132 @@ def _dask() -> tuple[Any, Any]:
             f"--executor dask: {error}\n  next: pip install 'ralph-bridge[dask]', here and wherever workers run"
         ) from None
     return dask, distributed
+
+
+# -- the line between host and workers ---------------------------------------------------------------
+
+
+def _topic(run: str) -> str:
+    return f"ralph-bridge-{run}"
+
+
+def _lease(run: str, task: str, attempt: int) -> str:
+    return f"ralph-bridge-{run}-{task}-{attempt}"
+
+
+class HostLine:
+    """The host's end: an attempt is a token in a queue that the scheduler holds, so that one takes it and no other.
+
+    What workers tell comes as events of a topic, what is asked of them stands in a variable.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._held: list[Any] = []
+        self._variables: dict[str, Any] = {}
+
+    def offer(self, run: str, task: str, attempt: int) -> None:
+        """Have an attempt to be claimed."""
+        queue = _dask()[1].Queue(_lease(run, task, attempt), client=self._client)
+        self._held.append(queue)
+        queue.put(1, timeout=_ANSWER)
+
+    def claim(self, run: str, task: str, attempt: int) -> bool:
+        """Take an attempt, so that nobody else can; False when somebody has."""
+        return _claim(self._client, run, task, attempt)
+
+    def listen(self, run: str, take: Callable[[str, int, int, str], None]) -> None:
+        """Hand on what workers tell: task, attempt, number of the line, line."""
+
+        def told(event: tuple[float, dict[str, Any]]) -> None:
+            for number, line in enumerate(event[1]["lines"], event[1]["first"]):
+                take(event[1]["task"], event[1]["attempt"], number, line)
+
+        self._client.subscribe_topic(_topic(run), told)
+
+    def say(self, run: str, asked: str) -> None:
+        """Show that the host lives, and what it asks for."""
+        if run not in self._variables:
+            self._variables[run] = _dask()[1].Variable(_topic(run), client=self._client)
+        self._variables[run].set({"asked": asked, "sign": uuid4().hex}, timeout=_ANSWER)
+
+    def collect(self, project: str, order: Order) -> Delivery | None:
+        """Get what an attempt has left on its machine, if a worker runs there or comes up."""
+        from bridge.swarm.parcel import Delivery
+
+        end = time.monotonic() + _COLLECT
+        while True:
+            with suppress(Exception):  # workers come and go
+                found = self._client.run(_collect, project, order, on_error="ignore")
+                for delivery in found.values():
+                    if isinstance(delivery, Delivery):
+                        return delivery
+            if time.monotonic() >= end:
+                return None
+            time.sleep(0.5)
+
+    def close(self) -> None:
+        """Take back what lies at the scheduler."""
+        for variable in self._variables.values():
+            with suppress(Exception):
+                variable.delete()
+        for queue in self._held:
+            with suppress(Exception):
+                queue.close()
+
+
+async def _collect(project: str, order: Order) -> Delivery | None:
+    from bridge.swarm.elsewhere import collect
+
+    return await asyncio.to_thread(collect, project, order)
+
+
+def _claim(client: Any, run: str, task: str, attempt: int) -> bool:
+    queue = _dask()[1].Queue(_lease(run, task, attempt), client=client)
+    try:
+        return bool(queue.get(batch=True))  # without waiting, and in one step of the scheduler's
+    finally:
+        queue.close()
+
+
+class WorkerLink:
+    """A worker's end; made in the thread that runs the task."""
+
+    def __init__(self, run: str, task: str, attempt: int) -> None:
+        from bridge.swarm.elsewhere import SILENCE, Silence
+
+        distributed = _dask()[1]
+        self._worker = distributed.get_worker()
+        self._client = distributed.get_client()
+        self._key = self._worker.get_current_task()
+        self._attempt = (run, task, attempt)
+        self._variable = distributed.Variable(_topic(run), client=self._client)
+        self._silence = Silence(SILENCE)
+        self._told = 0
+
+    def claim(self) -> bool:
+        """Take the attempt, once and for all; False when somebody has."""
+        return _claim(self._client, *self._attempt)
+
+    def tell(self, lines: list[str]) -> None:
+        """Carry events to the host."""
+        run, task, attempt = self._attempt
+        told = {"task": task, "attempt": attempt, "first": self._told, "lines": lines}
+        self._worker.log_event(_topic(run), told)
+        self._told += len(lines)
+
+    def asked(self) -> str:
+        """Say what is asked; ``now`` when the engine wants the task no more, or the host is gone."""
+        if self._unwanted():
+            return "now"
+        value: dict[str, str] = {}
+        with suppress(OSError, asyncio.TimeoutError):
+            value = self._variable.get(timeout=_ANSWER)
+        return value.get("asked", "") or ("now" if self._silence.gone(value.get("sign")) else "")
+
+    def _unwanted(self) -> bool:
+        """The engine's own cancelling, or the end of the client, changes the state of the task and nothing else."""
+        with suppress(Exception):  # the state of a worker is none of Dask's public names
+            task = self._worker.state.tasks.get(self._key)
+            return task is None or task.state in ("cancelled", "released", "forgotten")
+        return False

@@ -89,8 +89,7 @@ class SwarmProject:
     @property
     def name(self) -> str:
         """Its name in folders: readable, and unlike that of others."""
-        told = hashlib.sha256(os.fsencode(os.path.realpath(self.folder))).hexdigest()[:8]
-        return f"{self.folder.name or 'project'}-{told}"
+        return folder_name(self.folder)
 
     def repository(self) -> Repository:
         """The user's own working tree."""
@@ -222,6 +221,12 @@ def open_project(
     if plan is None and kind in ("bmalph", "frankbria"):
         plan = _PLANS[kind][0]
     return SwarmProject(folder, git.top, git.prefix, common, kind, files_of(kind, folder, home), plan, home)
+
+
+def folder_name(folder: Path) -> str:
+    """Give a project's name in folders: readable, and unlike that of others."""
+    told = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:8]
+    return f"{folder.name or 'project'}-{told}"
 
 
 def files_of(kind: str, folder: Path, home: str) -> Files:

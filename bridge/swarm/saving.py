@@ -58,7 +58,7 @@ def save(git: Repository, *, branch: str, kept: str, message: str, copied: Mappi
     _forward(git, ref, head, commit)
     refs, wrong = [], [_last(found.left)] if "error:" in found.left or "fatal:" in found.left else []
     if not is_within(git, commit, ref):
-        if not (name := _keep(git, kept, commit)):
+        if not (name := keep(git, kept, commit)):
             return Saved(unsaved="git could not name the commit that holds it")
         refs.append(name)
     for path in _nested(git, commit):
@@ -82,7 +82,7 @@ def is_within(git: Repository, commit: str, ref: str) -> bool:
     return git.run("merge-base", "--is-ancestor", commit, ref).ok
 
 
-def _keep(git: Repository, name: str, commit: str) -> str:
+def keep(git: Repository, name: str, commit: str) -> str:
     """Give a commit a branch; one that is there and leads to it will do."""
     for number in range(1, 100):
         branch = name if number == 1 else f"{name}-{number}"
@@ -126,7 +126,7 @@ def _keep_nested(git: Repository, path: Path, kept: str, message: str) -> tuple[
         return "", f"{inside}: a repository inside, which can't be written to"
     name = f"{kept}.{''.join(each if each.isalnum() else '-' for each in inside).strip('-') or 'inside'}"
     fetched = git.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(path), f"+{_NESTED}:{_NESTED}")
-    done = fetched.ok and bool(name := _keep(git, name, commit))
+    done = fetched.ok and bool(name := keep(git, name, commit))
     git.run("update-ref", "-d", _NESTED)
     return (name, "") if done else ("", f"{inside}: a repository inside: {_last(fetched.err)}")
 

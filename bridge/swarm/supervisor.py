@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import BridgeError
 from bridge.files import usable, write_atomic
+from bridge.git.repository import ALL_WORK
 from bridge.loop.night import night
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, identify
@@ -24,7 +25,8 @@ from bridge.records import read_object, to_json
 from bridge.swarm.project import clean_environment, files_of
 from bridge.swarm.record import EventsTail, asked_to_stop, locked
 from bridge.swarm.saving import Saved, save
-from bridge.swarm.trees import add_tree, copy_files, digest, repository
+from bridge.swarm.transport import Hub
+from bridge.swarm.trees import add_tree, copy_files, digest, repository, untouched
 from bridge.swarm.worker import command
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ class Order:
         env: variables for the worker.
         timeout: seconds; None: any number.
         host: the process that wants it.
+        run: the swarm's name.
+        hub: the repository that the work is pushed to; ''.
+        elsewhere: the worker sees none of the host's files.
     """
 
     run_folder: str
@@ -92,6 +97,9 @@ class Order:
     env: dict[str, str] = field(default_factory=dict)
     timeout: float | None = None
     host: tuple[int, str, str] = (0, "", "")
+    run: str = ""
+    hub: str = ""
+    elsewhere: bool = False
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Order:
@@ -110,6 +118,7 @@ class Result(NamedTuple):
         reason, detail: why.
         saved: its work.
         copied: what was copied into its work tree.
+        where: the machine and the folder of its work tree, when that isn't here.
     """
 
     verdict: str
@@ -117,6 +126,7 @@ class Result(NamedTuple):
     detail: str = ""
     saved: Saved = Saved()
     copied: dict[str, str] = {}  # noqa: RUF012 - nobody writes into it
+    where: str = ""
 
 
 def supervise(order: Order) -> Result:
@@ -340,9 +350,43 @@ def save_safely(order: Order) -> Saved:
     if not Path(order.tree).exists():
         return Saved()
     try:
-        return save_tree(order)
+        saved = save_tree(order)
     except (BridgeError, OSError) as error:
         return Saved(unsaved=str(error).splitlines()[0])
+    with suppress(BridgeError, OSError):
+        push_work(order, saved)
+    return saved
+
+
+def push_work(order: Order, saved: Saved) -> str:
+    """Have the work on the hub, if there is one; say why that failed, or ''."""
+    if not order.hub:
+        return ""
+    hub = Hub(order.hub, order.run)
+    names = hub.names(order.task, order.attempt, order.branch, order.kept)
+    git = tree_of(order)
+    listed = (order.branch, *saved.refs)
+    return hub.push(git, *(f"+refs/heads/{name}:{names.there(name)}" for name in dict.fromkeys(listed)))
+
+
+def push_so_far(order: Order) -> None:
+    """Have on the hub what a turn has come to, whether it was committed or not; nothing here is touched."""
+    git = tree_of(order)
+    message = f"{order.task}: so far\n\nPushed by ralph-bridge swarm, attempt {order.attempt}."
+    if order.hub and (commit := git.capture(message, without=untouched(git.top, order.copied)).commit):
+        hub = Hub(order.hub, order.run)
+        names = hub.names(order.task, order.attempt, order.branch, order.kept)
+        hub.push(git, f"+{commit}:{names.there(order.branch)}")
+
+
+def tell_hub(order: Order, verdict: str, reason: str, detail: str, where: str = "") -> None:
+    """Say on the hub how the attempt has ended; its work is there by now."""
+    if order.hub:
+        hub = Hub(order.hub, order.run)
+        events = EventsTail(Path(order.folder) / "events.jsonl").read()
+        turns = [each for each in events if each.get("event") in ("turn-ended", "ended")]
+        told = {"verdict": verdict, "reason": reason, "detail": detail, "where": where, "events": turns}
+        hub.note(repository(Path(order.source), ALL_WORK), hub.done(order.task, order.attempt), told)
 
 
 def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
@@ -359,6 +403,10 @@ def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
     if found is None:
         return None
     order = Order.from_json(found)
+    if order.elsewhere:
+        from bridge.swarm.courier import from_hub
+
+        return order, from_hub(order, patience=patience).saved if order.hub else Saved()
     with locked(folder / "lock", patience=patience) as held:
         if held is None:
             known = read_object(folder / "worker.json") or {}

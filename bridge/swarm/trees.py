@@ -75,7 +75,7 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
         done = git.run("worktree", "add", "--quiet", *words)
         # A hook behind the checkout may fail; the work tree is there.
         if not done.ok and not (is_tree(git, path) and git.run("-C", str(path), "rev-parse", "HEAD").text):
-            raise ProjectUnusable(f"no work tree at {path}: {_why(done)}\n  next: see what git says, and the disk")
+            raise ProjectUnusable(f"no work tree at {path}: {why(done)}\n  next: see what git says, and the disk")
 
 
 def is_tree(git: Repository, path: Path) -> bool:
@@ -93,7 +93,7 @@ def remove_tree(git: Repository, path: Path, *, lock: Path) -> str:
         if path.exists():
             done = git.run("worktree", "remove", "--force", "--force", str(path))
             if not done.ok and path.exists():
-                return _why(done)
+                return why(done)
         git.run("worktree", "prune")
     with suppress(OSError):
         path.parent.rmdir()
@@ -141,7 +141,8 @@ def untouched(top: Path, copied: Mapping[str, str]) -> list[str]:
     return [name for name, was in copied.items() if was == digest(top / name)]
 
 
-def _why(done: Ran) -> str:
+def why(done: Ran) -> str:
+    """Say in git's own words why it failed."""
     lines = [line for line in done.err.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (told or lines or [f"git ended with {done.status}"])[-1]

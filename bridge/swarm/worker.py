@@ -78,7 +78,7 @@ class _Worker:
             traceback.print_exc()
             end = {"verdict": "failed", "reason": type(error).__name__, "detail": f"{error} (a bug; worker.log)"}
         self.leaving = True  # a signal that comes now has nothing left to end
-        self._tell("ended", **end | self._save())
+        self._tell("ended", **end | self._save(end))
         return 0
 
     def _loop(self) -> dict[str, Any]:
@@ -93,6 +93,8 @@ class _Worker:
                 self._take(event)
                 if isinstance(event, LoopEnded):
                     return _ending(event)
+                if isinstance(event, IterationEnded):
+                    self._push()
                 between = isinstance(event, IterationEnded | Waiting)
                 if between and asked_to_stop(self.run_folder):
                     return {"verdict": "interrupted", "reason": "stopped", "detail": "it was asked to end"}
@@ -145,13 +147,25 @@ class _Worker:
             self.out.write(to_json(record, compact=True) + "\n")
             self.out.flush()
 
-    def _save(self) -> dict[str, Any]:
+    def _save(self, end: dict[str, Any]) -> dict[str, Any]:
         """The supervisor does so, too; but it may be gone by then."""
-        from bridge.swarm.supervisor import Order, end_leftovers, save_safely
+        from bridge.swarm.supervisor import Order, end_leftovers, save_safely, tell_hub
 
         order = Order.from_json(self.order["order"])
         end_leftovers(order)
-        return {"saved": save_safely(order)._asdict()}
+        saved = save_safely(order)
+        if self.alone:
+            with contextlib.suppress(BridgeError, OSError):
+                tell_hub(order, end["verdict"], end["reason"], end["detail"])
+        return {"saved": saved._asdict()}
+
+    def _push(self) -> None:
+        """A machine may go for ever: what each turn has come to is on the hub, if there is one."""
+        if self.order["order"]["hub"]:
+            from bridge.swarm.supervisor import Order, push_so_far
+
+            with contextlib.suppress(BridgeError, OSError):
+                push_so_far(Order.from_json(self.order["order"]))
 
     # -- who wants it to end ---------------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ class Project:
         for each in psutil.process_iter():
             try:
                 if each.environ().get("NOTES") == str(self.notes) and each.status() != psutil.STATUS_ZOMBIE:
-                    found.append(f"{each.pid} {' '.join(each.cmdline())[:100]}")
+                    found.append(f"{each.pid} {' '.join(each.cmdline())[:300]}")
             except psutil.Error:
                 continue
         return found

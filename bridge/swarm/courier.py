@@ -1,0 +1,383 @@
+"""The host's side of workers that see none of its files: any executor, made one for orders.
+
+It sends what an attempt needs along with it, and gives a result only when all that the worker saved is in the
+host's own repository. What a worker tells is written where a worker on this machine would have written it.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bridge._version import __version__
+from bridge.errors import ProjectUnusable
+from bridge.git.repository import ALL_WORK
+from bridge.records import read_object, to_json, write_json
+from bridge.swarm import elsewhere, transport
+from bridge.swarm.parcel import Delivery, Parcel, contents, project_name
+from bridge.swarm.record import EventsTail, asked_to_stop
+from bridge.swarm.saving import Saved
+from bridge.swarm.supervisor import Order, Result
+from bridge.swarm.trees import repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.git.repository import Repository
+
+_LOOK, _BEAT, _HUB_BEAT = 0.2, 2.0, 20.0
+_MOST = 300
+_PATIENCE = 20.0
+"""Seconds that a worker without a supervisor may take to save and push its work."""
+
+
+def words(error: BaseException) -> str:
+    """Say in one line what an executor says of a task that it has lost."""
+    if type(error).__name__ == "KilledWorker":
+        return "its worker died"  # Dask says so in five lines
+    return (str(error).splitlines() or [""])[0][:_MOST] or type(error).__name__
+
+
+class Line(Protocol):
+    """What an engine offers beside running functions."""
+
+    def offer(self, run: str, task: str, attempt: int) -> None:
+        """Have an attempt to be claimed."""
+
+    def claim(self, run: str, task: str, attempt: int) -> bool:
+        """Take an attempt, so that nobody else can; False when somebody has."""
+
+    def listen(self, run: str, take: Callable[[str, int, int, str], None]) -> None:
+        """Hand on what workers tell: task, attempt, number of the line, line."""
+
+    def say(self, run: str, asked: str) -> None:
+        """Show that the host lives, and what it asks for."""
+
+    def collect(self, project: str, order: Order) -> Delivery | None:
+        """Get what an attempt has left on its machine, where another worker runs; None when there is nothing."""
+
+
+class _Promise(Future[Result]):
+    """What the host holds of an attempt; cancelled only when it is certain that nobody begins it any more."""
+
+    def __init__(self, claim: Callable[[], bool]) -> None:
+        super().__init__()
+        self._claim = claim
+
+    def cancel(self) -> bool:
+        try:
+            return not self.done() and self._claim() and super().cancel()
+        except Exception:  # noqa: BLE001 - whatever the engine has: then it isn't certain
+            return False
+
+
+class Courier(Executor):
+    """An executor for :func:`~bridge.swarm.supervisor.supervise` on machines that see none of the host's files.
+
+    Args:
+        engine: any executor there is.
+        hub: the URL of a bare repository that host and workers reach; '': bundles travel with the task.
+        line: what carries events and requests; None: the hub does.
+    """
+
+    def __init__(self, engine: Executor, *, hub: str = "", line: Line | None = None) -> None:
+        self._engine = engine
+        self._hub = hub
+        self._line = line
+        self._pool = ThreadPoolExecutor(8, "courier")
+        self._over = threading.Event()
+        self._threads: dict[str, threading.Thread] = {}
+        self._mirrors: dict[tuple[str, int], _Mirror] = {}
+        self._packing = threading.Lock()
+        self._offered_by_now: set[str] = set()
+        self._bundle: tuple[tuple[str, str], bytes] = (("", ""), b"")
+
+    def submit(self, _fn: Callable[..., Any], /, *args: Any, **_options: Any) -> Future[Any]:
+        """Send one order off; the function is :func:`~bridge.swarm.supervisor.supervise`, and runs over there."""
+        (order,) = args
+        order = replace(order, hub=self._hub, elsewhere=True)
+        promise = _Promise(lambda: self._claim(order))
+        self._mirrors[order.task, order.attempt] = _Mirror(Path(order.folder))
+        self._begin(order)
+        write_json(Path(order.folder) / "order.json", asdict(order))
+        self._pool.submit(self._send, order, promise)
+        return promise
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the threads; the engine is ended by who made it."""
+        self._over.set()
+        for thread in self._threads.values():
+            thread.join()
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+    # -- out -------------------------------------------------------------------------------------------
+
+    def _send(self, order: Order, promise: _Promise) -> None:
+        try:
+            packed = pickle.dumps(self._parcel(order))
+            if self._line is not None:
+                self._line.offer(order.run, order.task, order.attempt)
+            inner = self._engine.submit(elsewhere.work, __version__, packed)
+        except Exception as error:  # noqa: BLE001 - whatever the engine has, the host is told
+            _settle(promise, Result("failed", "not sent", words(error)))
+            return
+        inner.add_done_callback(lambda done: self._pool.submit(self._arrived, order, promise, done))
+        promise.add_done_callback(lambda done: inner.cancel() if done.cancelled() else None)
+
+    def _parcel(self, order: Order) -> Parcel:
+        git = _git(order)
+        sent, files, withheld, names = contents(order)
+        tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{order.branch}").text or order.base
+        common = Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
+        exclude = common / "info/exclude"
+        return Parcel(
+            order=sent,
+            project=project_name(order),
+            tip=tip,
+            bundle=self._offered(git, order, tip),
+            files=files,
+            withheld=withheld,
+            names=names,
+            exclude=exclude.read_text("utf-8", "surrogateescape") if exclude.is_file() else "",
+            identity=(git.run("config", "user.name").text, git.run("config", "user.email").text),
+            dask=self._line is not None,
+        )
+
+    def _offered(self, git: Repository, order: Order, tip: str) -> bytes:
+        """Have base and tip on the hub, or in a bundle, which is made once for all that begin there."""
+        wanted = (order.base, tip)
+        if self._hub:
+            hub = transport.Hub(self._hub, order.run)
+            with self._packing:
+                for commit in {*wanted} - self._offered_by_now:
+                    if why := hub.offer(git, commit):
+                        raise ProjectUnusable(f"the hub does not take the base: {why}")
+                    self._offered_by_now.add(commit)
+            return b""
+        with self._packing:
+            if self._bundle[0] != wanted:
+                self._bundle = wanted, transport.bundle(git, {"base": order.base, "tip": tip})
+            return self._bundle[1]
+
+    def _claim(self, order: Order) -> bool:
+        if self._hub:
+            return transport.Hub(self._hub, order.run).claim(_git(order), order.task, order.attempt, "the host")
+        return self._line is not None and self._line.claim(order.run, order.task, order.attempt)
+
+    # -- meanwhile -------------------------------------------------------------------------------------
+
+    def _begin(self, order: Order) -> None:
+        """Show the workers of a swarm that its host lives, and listen to them."""
+        if order.run not in self._threads:
+            if self._line is not None:
+                self._line.say(order.run, asked_to_stop(Path(order.run_folder)))
+                self._line.listen(order.run, self._take)
+            else:  # what was asked of an earlier host's workers is none of these
+                transport.Hub(self._hub, order.run).ask(_git(order), asked_to_stop(Path(order.run_folder)))
+            thread = threading.Thread(target=self._say, args=(order,), daemon=True)
+            self._threads[order.run] = thread
+            thread.start()
+
+    def _say(self, order: Order) -> None:
+        folder, due = Path(order.run_folder), 0.0
+        said = asked_to_stop(folder)
+        hub, git = transport.Hub(self._hub, order.run), _git(order)
+        while True:
+            over = self._over.wait(_LOOK)
+            asked, now = asked_to_stop(folder), time.monotonic()
+            if over or asked != said or now >= due:
+                with suppress(Exception):  # a network that comes back
+                    if self._line is not None:
+                        self._line.say(order.run, asked)
+                    elif asked != said:
+                        hub.ask(git, asked)
+                    if self._line is None and not over:
+                        hub.beat(git)
+                    said = asked
+                due = now + (_BEAT if self._line is not None else _HUB_BEAT)
+            if over:
+                return
+
+    def _take(self, task: str, attempt: int, number: int, line: str) -> None:
+        mirror = self._mirrors.get((task, attempt))
+        if mirror is not None:
+            mirror.take(number, line)
+
+    # -- back ------------------------------------------------------------------------------------------
+
+    def _arrived(self, order: Order, promise: _Promise, done: Future[Delivery]) -> None:
+        if promise.cancelled():
+            return
+        try:
+            result = self._result(order, done)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the host is to know of it
+            result = Result("lost", "worker lost", f"what came back can't be used: {words(error)}")
+        mirror = self._mirrors.pop((order.task, order.attempt), None)
+        if mirror is not None:
+            mirror.close()
+        _settle(promise, result)
+
+    def _result(self, order: Order, done: Future[Delivery]) -> Result:
+        why = "the executor cancelled it"
+        if not done.cancelled():
+            if (error := done.exception()) is None:
+                delivery = done.result()
+                if delivery.result.reason != "begun twice":
+                    return self._delivered(order, delivery)
+                why = delivery.result.detail
+            else:
+                why = f"the executor lost it: {words(error)}"
+        if self._claim_safely(order):
+            return Result("interrupted", "not begun", why)
+        return self._lost(order, why)
+
+    def _claim_safely(self, order: Order) -> bool:
+        with suppress(Exception):  # then it isn't certain, and counts as begun
+            return self._claim(order)
+        return False
+
+    def _lost(self, order: Order, why: str) -> Result:
+        """Nobody saw the attempt's end: get what it has left. Complete is complete, though."""
+        delivery = self._line.collect(project_name(order), order) if self._line is not None else None
+        if delivery is not None:
+            result = self._delivered(order, delivery)
+        elif order.hub:
+            result = from_hub(order, patience=_PATIENCE)
+        else:
+            result = Result("lost", detail="nothing of it could be had from its machine")
+        if result.verdict == "complete":
+            return result
+        detail = f"{why}; {result.detail}" if result.detail else why
+        return result._replace(verdict="lost", reason="worker lost", detail=detail)
+
+    def _delivered(self, order: Order, delivery: Delivery) -> Result:
+        mirror = self._mirrors.get((order.task, order.attempt))
+        if mirror is not None:
+            mirror.rest(delivery.events)
+        if delivery.log:
+            with open(Path(order.folder) / "worker.log", "ab") as file:
+                file.write(delivery.log)
+        result = delivery.result
+        if not delivery.refs:
+            return result
+        git = _git(order)
+        if delivery.bundle:
+            with transport.bundle_file(delivery.bundle) as path:
+                why = transport.receive(git, path, transport.listed(git, path, delivery.refs), base=order.base)
+        elif order.hub:
+            names = transport.Hub(order.hub, order.run).names(order.task, order.attempt, order.branch, order.kept)
+            there = {names.there(name): commit for name, commit in delivery.refs.items()}
+            why = transport.receive(git, order.hub, there, base=order.base)
+        else:
+            why = ""  # nothing is new
+        if why:
+            unsaved = f"what came back from {delivery.where} is refused: {why}"
+            return Result("failed", "refused", unsaved, Saved(unsaved=unsaved), where=delivery.where)
+        return result._replace(saved=_named(git, order, delivery.refs, result.saved))
+
+    def recover(self, folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
+        """Do what :func:`bridge.swarm.supervisor.recover` does, for an attempt that another host sent off."""
+        found = read_object(folder / "order.json")
+        if found is None:
+            return None
+        order = Order.from_json(found)
+        delivery = self._line.collect(project_name(order), order) if self._line is not None else None
+        if delivery is not None:
+            self._mirrors[order.task, order.attempt] = mirror = _Mirror(folder)
+            mirror.skip()
+            return order, self._delivered(order, delivery).saved
+        return order, from_hub(order, patience=patience).saved if order.hub else Saved()
+
+
+class _Mirror:
+    """The events of one attempt, as they come: each once, in their order, whichever way they came."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "events.jsonl"
+        self._next = 0
+        self._lock = threading.Lock()
+        self._open = True
+
+    def take(self, number: int, line: str) -> None:
+        """Write a line that came by itself."""
+        with self._lock:
+            if self._open and number == self._next:
+                self._write(line)
+
+    def rest(self, events: bytes) -> None:
+        """Write those that haven't come."""
+        with self._lock:
+            for line in events.decode("utf-8", "replace").split("\n")[self._next : -1]:
+                self._write(line)
+
+    def skip(self) -> None:
+        """Another host has written some: they are counted."""
+        with suppress(OSError):
+            self._next = self._path.read_bytes().count(b"\n")
+
+    def close(self) -> None:
+        """The attempt is over."""
+        with self._lock:
+            self._open = False
+
+    def _write(self, line: str) -> None:
+        self._next += 1
+        with suppress(OSError), open(self._path, "a", encoding="utf-8", errors="replace") as file:
+            file.write(line + "\n")
+
+
+def from_hub(order: Order, *, patience: float) -> Result:
+    """Get what an attempt has pushed, whose end nobody saw.
+
+    Args:
+        order: of the attempt.
+        patience: seconds to wait until its worker says there that it has ended.
+    """
+    git, hub = _git(order), transport.Hub(order.hub, order.run)
+    end, told = time.monotonic() + patience, ""
+    while not (told := hub.read(git, hub.done(order.task, order.attempt))) and time.monotonic() < end:
+        time.sleep(_LOOK)
+    names = hub.names(order.task, order.attempt, order.branch, order.kept)
+    there = hub.look(git, f"{names.place}/*") or {}
+    if there and (why := transport.receive(git, order.hub, there)):
+        return Result("lost", "worker lost", why, Saved(unsaved=f"what is on the hub is refused: {why}"))
+    refs = {names.here(ref): commit for ref, commit in there.items()}
+    saved = _named(git, order, refs, Saved(commit=refs.get(order.branch, "")))
+    found: dict[str, Any] = {}
+    with suppress(ValueError, TypeError):
+        found = json.loads(told)
+    path = Path(order.folder) / "events.jsonl"
+    if not any(each.get("attempt") == order.attempt for each in EventsTail(path).read()):
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(to_json(each, compact=True) + "\n" for each in found.get("events", ()))
+    verdict = "complete" if found.get("verdict") == "complete" else "lost"
+    return Result(verdict, str(found.get("reason") or "worker lost"), str(found.get("detail") or ""), saved)
+
+
+def _named(git: Repository, order: Order, refs: dict[str, str], saved: Saved) -> Saved:
+    """Give what was received its branches."""
+    made = []
+    for name, commit in refs.items():
+        kept = order.kept if name == order.branch else name
+        found = transport.name_work(git, commit, branch=name, kept=kept)
+        if not found:
+            return saved._replace(unsaved=f"git could not name what came back as {name}")
+        if found != order.branch:
+            made.append(found)
+    return saved._replace(refs=tuple(dict.fromkeys(made)))
+
+
+def _git(order: Order) -> Repository:
+    return repository(Path(order.source), ALL_WORK)
+
+
+def _settle(promise: _Promise, result: Result) -> None:
+    with suppress(Exception):  # it was cancelled meanwhile
+        promise.set_result(result)

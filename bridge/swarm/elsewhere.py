@@ -1,0 +1,313 @@
+"""What an executor runs for a task on a machine that sees none of the host's files.
+
+It makes a repository of its own from what came along, has the same supervisor at work in it as on one machine, and
+gives back what came of it. Meanwhile a thread carries the loop's events to the host, and what is asked of the swarm
+to the supervisor, whatever the engine does about either.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from bridge._version import __version__
+from bridge.errors import BridgeError, ProjectUnusable
+from bridge.process.table import identify
+from bridge.records import read_text, to_json, write_text
+from bridge.resources import state_folder
+from bridge.swarm import transport
+from bridge.swarm.parcel import Delivery, Parcel, missing
+from bridge.swarm.project import files_of
+from bridge.swarm.record import EventsTail, ask_to_stop, locked, task_folder
+from bridge.swarm.supervisor import Order, Result, ending, push_work, recover, supervise, tell_hub
+from bridge.swarm.transport import Hub
+from bridge.swarm.trees import add_tree, copy_files, repository
+
+if TYPE_CHECKING:
+    from bridge.git.repository import Repository
+
+OWN_FILES = "RALPH_BRIDGE_SWARM_FILES"
+"""Variable on the worker: a folder with its own copies of the files that ``.worktreeinclude`` names."""
+
+_LOOK = 0.5
+SILENCE = 60.0
+"""Seconds without a sign of the host after which it is taken for gone."""
+_HUB_LOOK, _HUB_SILENCE = 2.0, 180.0
+_LOG = 256 * 1024
+
+
+class Link(Protocol):
+    """The line between an attempt and the host."""
+
+    def claim(self) -> bool:
+        """Take the attempt, once and for all; False when somebody has."""
+
+    def tell(self, lines: list[str]) -> None:
+        """Carry events to the host."""
+
+    def asked(self) -> str:
+        """Say what is asked: '', ``soon``, ``now``, ``kill``. A host that is gone asks for ``now``."""
+
+
+def work(version: str, packed: bytes) -> Delivery:
+    """See one attempt to its end; what it wrote is saved, and sent off, before this returns.
+
+    Args:
+        version: of ralph-bridge, at the host.
+        packed: a `Parcel`, pickled.
+
+    Raises:
+        RuntimeError: another version of ralph-bridge.
+    """
+    if version != __version__:
+        raise RuntimeError(f"ralph-bridge is {__version__} on {socket.gethostname()}, and {version} at the host")
+    parcel: Parcel = pickle.loads(packed)  # noqa: S301 - the engine has run this function in the same way
+    home = home_of(parcel.project, parcel.order)
+    where = f"{socket.gethostname()}:{home}"
+    try:
+        git = transport.bare(home / "repo.git")
+        link = _link(parcel, git)
+        if link.asked():
+            return _nothing(Result("interrupted", "stopped", "it was asked to end before it began"), where)
+        if not link.claim():
+            why = f"attempt {parcel.order.attempt} was begun before, and nobody saw its end"
+            return _nothing(Result("lost", "begun twice", why), where)
+    except (BridgeError, OSError) as error:
+        return _nothing(Result("interrupted", type(error).__name__, str(error)), where)
+    try:
+        order = _prepared(parcel, home, git)
+    except (BridgeError, OSError) as error:
+        return _nothing(Result("failed", type(error).__name__, str(error)), where)
+    over = threading.Event()
+    relay = threading.Thread(target=_relay, args=(link, order, over), daemon=True)
+    relay.start()
+    try:
+        result = supervise(order)
+    finally:
+        over.set()
+        relay.join()
+    return deliver(order, result, where)
+
+
+def home_of(project: str, order: Order) -> Path:
+    """Give the folder of an attempt on this machine."""
+    return state_folder() / "swarm-worker" / project / order.run / f"{order.task}-{order.attempt}"
+
+
+def _nothing(result: Result, where: str) -> Delivery:
+    return Delivery(result, {}, b"", where, b"", b"")
+
+
+def deliver(order: Order, result: Result, where: str) -> Delivery:
+    """Pack what came of an attempt, or see that it is on the hub."""
+    git, folder = repository(Path(order.source), files_of(order.kind, Path(order.source), "")), Path(order.folder)
+    names = dict.fromkeys((order.branch, *result.saved.refs))
+    refs = {name: commit for name in names if (commit := git.run("rev-parse", "--verify", "--quiet", name).text)}
+    data = b""
+    try:
+        if not order.hub or push_work(order, result.saved):
+            data = transport.bundle(git, refs, without=order.base)
+        tell_hub(order, result.verdict, result.reason, result.detail, where)
+    except (BridgeError, OSError) as error:
+        saved = result.saved._replace(unsaved=f"it is on {where}, and can't be sent: {error}")
+        result = result._replace(verdict="failed", reason="not sent", detail=str(error), saved=saved)
+    events = (folder / "events.jsonl").read_bytes() if (folder / "events.jsonl").exists() else b""
+    log = (read_text(folder / "worker.log") or "").encode()[-_LOG:]
+    setup = {name: mark for name, mark in result.copied.items() if name in order.setup}
+    return Delivery(result._replace(copied=setup, where=where), refs, data, where, events, log)
+
+
+def collect(project: str, order: Order) -> Delivery | None:
+    """Save and pack what an attempt has left on this machine, whose supervisor is gone; None: nothing is here."""
+    home = home_of(project, order)
+    folder = home / "run/tasks" / order.task
+    found = recover(folder, patience=20.0) if folder.exists() else None
+    if found is None:
+        return None
+    local, saved = found
+    end = ending(EventsTail(folder / "events.jsonl"))
+    verdict = (
+        end if end is not None and end[0] != "interrupted" else ("lost", "worker lost", "its worker was killed")
+    )
+    return deliver(local, Result(*verdict, saved, local.copied), f"{socket.gethostname()}:{home}")
+
+
+# -- before ------------------------------------------------------------------------------------------
+
+
+def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
+    """Make the repository and what the supervisor copies from; give the order as it is on this machine."""
+    order, tree = parcel.order, home / "tree"
+    inside = os.path.relpath(order.project, order.tree)
+    _fetch_base(parcel, home, git)
+    for name, file in parcel.files.items():
+        file.write(home / "files" / name)
+    prefix = "" if inside == "." else f"{inside}/"
+    write = {name: text for name, text in order.write.items() if not _left_so(git, parcel, prefix + name)}
+    me = identify()
+    settings = {name: os.environ[name] for name in parcel.names if name in os.environ}
+    options = dict(order.options)
+    if settings:
+        options["settings"] = {**options.get("settings", {}), **settings}
+    local = replace(
+        order,
+        run_folder=os.fspath(home / "run"),
+        folder=os.fspath(task_folder(home / "run", order.task)),
+        source=os.fspath(home / "repo.git"),
+        top=os.fspath(home / "files"),
+        tree=os.fspath(tree),
+        project=os.path.normpath(tree / inside),
+        lock=os.fspath(home / "trees.lock"),
+        setup=tuple(parcel.files),
+        wanted=(),
+        write=write,
+        options=options,
+        host=(me.pid, me.started, me.boot),
+        elsewhere=False,
+    )
+    own = os.environ.get(OWN_FILES, "")
+    files = files_of(local.kind, Path(local.source), local.home)
+    add_tree(
+        repository(Path(local.source), files), tree, branch=local.branch, base=local.base, lock=Path(local.lock)
+    )
+    if own:
+        copy_files(Path(own), tree, order.wanted)
+    lacks = [*parcel.withheld, *missing(order.wanted, tree), *(set(parcel.names) - {*settings})]
+    if lacks := missing(lacks, tree):
+        _notice(local, f"not here, and not sent: {', '.join(lacks)} ({OWN_FILES} names a worker's own files)")
+    return local
+
+
+def _fetch_base(parcel: Parcel, home: Path, git: Repository) -> None:
+    """Have the base in this machine's store of the project, which all attempts at it share."""
+    order, wanted = parcel.order, dict.fromkeys((parcel.order.base, parcel.tip))
+    place = home.parent.parent
+    with locked(place / "cache.lock"):
+        cache = transport.bare(place / "cache.git")
+        lacking = [each for each in wanted if not cache.run("rev-parse", "--verify", "--quiet", _kept(each)).ok]
+        if lacking and parcel.bundle:
+            with transport.bundle_file(parcel.bundle) as path:
+                done = cache.run(*transport.FETCH, path, *transport.heads(cache, path))
+        elif lacking:
+            hub = Hub(order.hub, order.run)
+            done = cache.run(*transport.FETCH, order.hub, *(hub.base(each) for each in lacking))
+        for commit in lacking:
+            if not done.ok or not cache.keep(_kept(commit), commit):
+                raise ProjectUnusable(f"the base did not arrive: {done.err.strip() or commit}")
+    transport.bare(home / "repo.git", objects=place / "cache.git/objects")
+    for ref, commit in (("refs/ralph/base", order.base), (f"refs/heads/{order.branch}", parcel.tip)):
+        if not git.run("update-ref", ref, commit).ok:
+            raise ProjectUnusable(f"the base did not arrive: {commit}")
+    for name, value in zip(("user.name", "user.email"), parcel.identity, strict=True):
+        if value:
+            git.run("config", name, value)
+    write_text(home / "repo.git/info/exclude", parcel.exclude)
+
+
+def _kept(commit: str) -> str:
+    return f"refs/ralph/base/{commit}"
+
+
+def _left_so(git: Repository, parcel: Parcel, path: str) -> bool:
+    """Whether an earlier attempt has changed a file, such as by ticking a box."""
+    was, is_now = (
+        git.run("rev-parse", "--verify", "--quiet", f"{each}:{path}").text
+        for each in (parcel.order.base, parcel.tip)
+    )
+    return is_now != was and bool(is_now)
+
+
+def _notice(order: Order, text: str) -> None:
+    line = {"event": "notice", "at": round(time.time(), 3), "attempt": order.attempt, "text": text}
+    with open(Path(order.folder) / "events.jsonl", "a", encoding="utf-8", errors="replace") as file:
+        file.write(to_json(line, compact=True) + "\n")
+
+
+# -- meanwhile ---------------------------------------------------------------------------------------
+
+
+def _relay(link: Link, order: Order, over: threading.Event) -> None:
+    """Carry events out and orders in, until the attempt is over."""
+    path, offset, asked, last = Path(order.folder) / "events.jsonl", 0, "", False
+    while not last:
+        last = over.wait(_LOOK)
+        with suppress(Exception):  # whatever the engine has: the attempt goes on, and the delivery has all of it
+            with open(path, "rb") as file:
+                file.seek(offset)
+                whole = file.read().rpartition(b"\n")[0]
+            if whole:
+                offset += len(whole) + 1
+                link.tell(whole.decode("utf-8", "replace").split("\n"))
+        with suppress(Exception):
+            now = link.asked()
+            if now and now != asked:
+                asked = now
+                ask_to_stop(Path(order.run_folder), now)  # type: ignore[arg-type]
+
+
+class Silence:
+    """Tells a host that is gone by its signs, which change no more; clocks of two machines aren't compared."""
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._sign: object = None
+        self._since = time.monotonic()
+
+    def gone(self, sign: object) -> bool:
+        """Whether the same sign has been seen for too long; None: there was none to be had."""
+        now = time.monotonic()
+        if sign is not None and sign != self._sign:
+            self._sign, self._since = sign, now
+        return now - self._since > self._most
+
+
+class _HubLink:
+    """The line by the refs of a hub: for engines that have no better one."""
+
+    def __init__(self, order: Order, git: Repository) -> None:
+        self._hub = Hub(order.hub, order.run)
+        self._order = order
+        self._git = git
+        self._silence = Silence(_HUB_SILENCE)
+        self._next = 0.0
+        self._asked = ""
+
+    def claim(self) -> bool:
+        """Take the attempt, see `Link`."""
+        return self._hub.claim(self._git, self._order.task, self._order.attempt, socket.gethostname())
+
+    def tell(self, lines: list[str]) -> None:
+        """A push for each line would be too dear: the host reads them when the attempt is over."""
+
+    def asked(self) -> str:
+        """Say what is asked, see `Link`."""
+        if time.monotonic() >= self._next:
+            found = self._hub.asked(self._git)
+            self._next = time.monotonic() + _HUB_LOOK
+            self._asked = found[0] if found is not None else self._asked
+            if self._silence.gone(None if found is None else found[1]):
+                self._asked = self._asked or "now"
+        return self._asked
+
+
+class _Both:
+    """The lease by the hub, which outlives a scheduler; the rest by Dask, which is faster."""
+
+    def __init__(self, lease: Link, rest: Link) -> None:
+        self.claim, self.tell, self.asked = lease.claim, rest.tell, rest.asked
+
+
+def _link(parcel: Parcel, git: Repository) -> Link:
+    if not parcel.dask:
+        return _HubLink(parcel.order, git)
+    from bridge.swarm.on_dask import WorkerLink
+
+    line = WorkerLink(parcel.order.run, parcel.order.task, parcel.order.attempt)
+    return _Both(_HubLink(parcel.order, git), line) if parcel.order.hub else line

@@ -1,0 +1,158 @@
+"""What travels to a worker that sees none of the host's files, and what comes back."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge._version import __version__
+from bridge.errors import ConfigurationError
+from bridge.swarm.project import folder_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.swarm.supervisor import Order, Result
+
+_VALUE = r"""["']?[ \t]*[:=][ \t]*["']?(?!\$|["'\s]|\d+["']?\s*$)\S"""
+_SECRET_NAME = re.compile(
+    r"(?i)(?:API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$"
+)
+_SECRET_LINE = re.compile(
+    rf"(?im)^[^#\n]*?(\w*(?:API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_KEY|TOKEN|SECRET|PASSWORD|PASSWD)){_VALUE}"
+)
+_LOCAL = ("settings.local.json",)
+
+
+class File(NamedTuple):
+    """A file that git doesn't have: its mode, and what is in it (of a link: where it leads)."""
+
+    mode: int
+    data: bytes
+
+    @classmethod
+    def read(cls, path: Path) -> File | None:
+        """Read it; None when it is neither a file nor a link, or can't be read."""
+        try:
+            seen = path.lstat()
+            if stat.S_ISLNK(seen.st_mode):
+                return cls(seen.st_mode, os.fsencode(os.readlink(path)))
+            return cls(seen.st_mode, path.read_bytes()) if stat.S_ISREG(seen.st_mode) else None
+        except OSError:
+            return None
+
+    def write(self, path: Path) -> None:
+        """Write it, and its folder."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if stat.S_ISLNK(self.mode):
+            path.symlink_to(os.fsdecode(self.data))
+        else:
+            path.write_bytes(self.data)
+            path.chmod(stat.S_IMODE(self.mode))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """One attempt, for a worker elsewhere.
+
+    Attributes:
+        order: as the host has it; its paths are the host's.
+        project: the project's name in folders.
+        tip: the commit to go on from: the order's base, or what an earlier attempt came to.
+        bundle: the base and the tip; b'': they are on the hub.
+        files: of the setup, that git doesn't have; by their path from the top.
+        withheld: files of the setup that seem to hold a secret: their names alone.
+        names: settings whose values are secret: a worker has its own, in its environment.
+        exclude: patterns of ``.git/info/exclude``.
+        identity: who commits, name and address.
+        dask: whether Dask carries the events and what is asked.
+        version: of ralph-bridge.
+    """
+
+    order: Order
+    project: str
+    tip: str
+    bundle: bytes = b""
+    files: dict[str, File]
+    withheld: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    exclude: str = ""
+    identity: tuple[str, str] = ("", "")
+    dask: bool = False
+    version: str = __version__
+
+
+class Delivery(NamedTuple):
+    """What comes back of an attempt.
+
+    Attributes:
+        result: what came of it.
+        refs: branches, with the commit of each.
+        bundle: those, without the base; b'': they are on the hub, or there is nothing new.
+        where: the machine and the folder that the attempt is in.
+        events: all that the loop has told.
+        log: the end of what it printed beside.
+    """
+
+    result: Result
+    refs: dict[str, str]
+    bundle: bytes
+    where: str
+    events: bytes
+    log: bytes
+
+
+def contents(order: Order) -> tuple[Order, dict[str, File], tuple[str, ...], tuple[str, ...]]:
+    """Say what of an order may travel.
+
+    Returns:
+        The order without what is the host's alone; the files of the setup; the names of those that are withheld,
+        as they seem to hold a secret; the names of settings that are.
+
+    Raises:
+        ConfigurationError: a script lies outside of the repository, where no worker has it.
+    """
+    files: dict[str, File] = {}
+    withheld = []
+    for name in order.setup:
+        found = File.read(Path(order.top) / name)
+        if found is None:
+            continue
+        if name.endswith(_LOCAL) or _SECRET_LINE.search(found.data.decode("utf-8", "replace")):
+            withheld.append(name)
+        else:
+            files[name] = found
+    options = dict(order.options)
+    settings = dict(options.get("settings") or {})
+    secret = tuple(name for name in settings if _SECRET_NAME.search(name))
+    if settings:
+        options["settings"] = {name: value for name, value in settings.items() if name not in secret}
+    for kind in ("driver", "agent"):
+        if os.path.isabs(script := str(options.get(kind) or "")):
+            options[kind] = _inside(script, order)
+    return replace(order, options=options, copied={}), files, tuple(withheld), secret
+
+
+def _inside(script: str, order: Order) -> str:
+    """Give a script's path from the project's folder."""
+    inside = os.path.relpath(os.path.realpath(script), os.path.realpath(order.top))
+    if inside.startswith(".."):
+        raise ConfigurationError(
+            f"{script} lies outside of the repository, and workers elsewhere don't have it\n"
+            "  next: commit it into the repository"
+        )
+    return os.path.relpath(inside, os.path.relpath(order.project, order.tree))
+
+
+def project_name(order: Order) -> str:
+    """Give the project's name in folders."""
+    return folder_name(Path(order.source))
+
+
+def missing(names: Iterable[str], folder: Path) -> list[str]:
+    """Name the files that a folder doesn't have."""
+    return [name for name in names if not os.path.lexists(folder / name)]

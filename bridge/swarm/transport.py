@@ -1,0 +1,315 @@
+"""How commits get from one repository to another that shares no files with it: as bundles, or by a bare repository.
+
+What comes back from elsewhere is checked in a repository of its own before anything is fetched from it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.records import to_json
+from bridge.swarm.project import clean_environment
+from bridge.swarm.trees import PatientRepository, why
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bridge.git.repository import Repository
+    from bridge.process.ask import Ran
+
+QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
+FETCH = (*QUIET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+_CHECKED = ("-c", "fetch.fsckObjects=true", "-c", "transfer.fsckObjects=true", "-c", "protocol.file.allow=always")
+_INCOMING = "refs/ralph/incoming"
+_PAUSES = (0.5, 2.0, 0.0)
+"""Seconds between two attempts at a push: a server may be busy, or a ref locked for a moment."""
+
+
+def bare(path: Path, *, objects: Path | None = None) -> PatientRepository:
+    """Make a bare repository, or find the one that is there.
+
+    Args:
+        path: its folder.
+        objects: the folder of objects of another repository, that are not to be had twice.
+
+    Raises:
+        ProjectUnusable: git refuses.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    git = PatientRepository(path, env=clean_environment() | {"GIT_DIR": os.fspath(path)})
+    if not (path / "HEAD").exists():
+        done = git.run("init", "--bare", "--quiet", "--template=", os.fspath(path))
+        if not done.ok:
+            raise ProjectUnusable(f"no repository at {path}: {why(done)}")
+        git.run("config", "gc.auto", "0")
+    if objects is not None:
+        (path / "objects/info").mkdir(parents=True, exist_ok=True)
+        (path / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
+    return git
+
+
+def bundle(git: Repository, commits: Mapping[str, str], *, without: str = "") -> bytes:
+    """Pack commits, each under a name; b'' when there is nothing that `without` doesn't have.
+
+    Raises:
+        ProjectUnusable: git refuses, as it does where history is cut off (a shallow clone).
+    """
+    place = f"refs/ralph/outgoing/{uuid4().hex}"
+    with tempfile.TemporaryDirectory(prefix="ralph-bridge-bundle-") as folder:
+        path = Path(folder) / "bundle"
+        names = []
+        try:
+            for name, commit in commits.items():
+                names.append(f"{place}/{name}")
+                git.run("update-ref", names[-1], commit)
+            words = [*names, *([f"^{without}"] if without else [])]
+            done = git.run("bundle", "create", "--quiet", os.fspath(path), *words)
+            if "empty bundle" in done.err:
+                return b""
+            if not done.ok:
+                raise ProjectUnusable(f"git can't pack the work: {why(done)}")
+            return path.read_bytes()
+        finally:
+            for name in names:
+                git.run("update-ref", "-d", name)
+
+
+@contextmanager
+def bundle_file(data: bytes) -> Iterator[str]:
+    """Put a bundle where git can read it."""
+    with tempfile.TemporaryDirectory(prefix="ralph-bridge-bundle-") as folder:
+        path = Path(folder) / "bundle"
+        path.write_bytes(data)
+        yield os.fspath(path)
+
+
+def heads(git: Repository, path: str) -> list[str]:
+    """Give the refs in a bundle."""
+    return [line.partition(" ")[2] for line in git.run("bundle", "list-heads", path).text.splitlines()]
+
+
+def listed(git: Repository, path: str, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Give the refs in a bundle that stand for branches, with the commit that each is to be.
+
+    A branch that isn't in it has nothing new.
+    """
+    names = {ref.split("/", 4)[-1]: ref for ref in heads(git, path)}
+    return {ref: wanted[name] for name, ref in names.items() if name in wanted}
+
+
+def receive(git: Repository, source: str, refs: Mapping[str, str], *, base: str = "") -> str:
+    """Fetch commits that came from elsewhere; say why that can't be, or ''.
+
+    They come into a repository of their own first, where git looks at each object (fsck) and at whether all are
+    there; only what has passed is fetched from that one.
+
+    Args:
+        git: the repository that is to have them; they lie loose in it, and get their names from who called.
+        source: a URL, or the file of a bundle.
+        refs: names there, with the commit that each is to be; '' for whatever it is.
+        base: a commit that a bundle was made without.
+    """
+    common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
+    with tempfile.TemporaryDirectory(prefix="ralph-bridge-received-", ignore_cleanup_errors=True) as folder:
+        named = {name: f"{_INCOMING}/{number}" for number, name in enumerate(refs)}
+        if os.path.isfile(source):  # git looks at what it fetches from a repository, and takes a bundle as it is
+            unpacked = _apart(Path(folder) / "unpacked", common, base)
+            done = unpacked.run(*FETCH, source, *(f"+{name}:{name}" for name in refs))
+            if not done.ok:
+                return _words(done)
+            source = os.fspath(unpacked.project)
+        apart = _apart(Path(folder) / "checked", common, base)
+        done = apart.run(*_CHECKED, *FETCH, source, *(f"+{name}:{at}" for name, at in named.items()))
+        if not done.ok:
+            return _words(done)
+        for name, commit in refs.items():
+            found = apart.run("rev-parse", f"{named[name]}^{{commit}}").text
+            if commit and found != commit:
+                return f"{name} is {found or 'no commit'}, and not {commit}"
+        done = git.run("-c", "protocol.file.allow=always", *FETCH, os.fspath(apart.project), *named.values())
+        return "" if done.ok else _words(done)
+
+
+def _words(done: Ran) -> str:
+    """What git says of objects that aren't sound: the first lines name them."""
+    lines = [line for line in done.err.splitlines() if line.startswith(("error:", "fatal:"))]
+    return "; ".join(lines[:3]) or why(done)
+
+
+def _apart(path: Path, common: str, base: str) -> Repository:
+    """Make a repository that shares what is in another one, for what it doesn't have yet."""
+    git = bare(path, objects=Path(common) / "objects")
+    if base:
+        git.run("update-ref", "refs/ralph/base", base)  # git wants it to be reachable
+    return git
+
+
+class Hub:
+    """A bare repository that host and workers reach, and what they tell each other by its refs.
+
+    Args:
+        url: of it.
+        run: the swarm's name.
+    """
+
+    def __init__(self, url: str, run: str) -> None:
+        self.url = url
+        self.run = run
+        self._place = f"refs/ralph/{run}"
+
+    def look(self, git: Repository, *patterns: str) -> dict[str, str] | None:
+        """Give refs and their commits; None when it can't be reached."""
+        done = git.run("ls-remote", "--quiet", self.url, *patterns)
+        if not done.ok:
+            return None
+        pairs = [line.split("\t") for line in done.text.splitlines()]
+        return {name: commit for commit, name in pairs}
+
+    def push(self, git: Repository, *refspecs: str, options: tuple[str, ...] = ()) -> str:
+        """Push; say why that failed, or ''."""
+        for pause in _PAUSES:
+            done = git.run(*QUIET, "push", "--quiet", "--no-verify", *options, self.url, *refspecs)
+            if done.ok:
+                return ""
+            if "[rejected]" in done.err:  # by git here, which has seen what is there
+                break
+            time.sleep(pause)
+        return why(done)
+
+    def offer(self, git: Repository, commit: str) -> str:
+        """Have a commit there for workers to fetch, under :meth:`base`."""
+        return self.push(git, f"+{commit}:{self.base(commit)}")
+
+    def base(self, commit: str) -> str:
+        """Name the ref of a commit that work begins with."""
+        return f"{self._place}/base/{commit}"
+
+    # -- an attempt ------------------------------------------------------------------------------------
+
+    def claim(self, git: Repository, task: str, attempt: int, who: str) -> bool:
+        """Take an attempt, once and for all; False when somebody has.
+
+        The push makes the ref and fails where it exists: that is atomic on every git server. What is pushed is a
+        commit of its own, as git takes a push of what is there already for a success.
+
+        Raises:
+            ProjectUnusable: the hub can't be reached.
+        """
+        ref = f"{self._place}/lease/{task}/{attempt}"
+        mine = self._note(git, f"{who} {uuid4().hex}")
+        told = self.push(git, f"{mine}:{ref}", options=(f"--force-with-lease={ref}:",))
+        there = self.look(git, ref)
+        if there is None or (told and ref not in there):
+            raise ProjectUnusable(f"the hub gives no lease: {told or 'it can not be reached'}")
+        return there.get(ref) == mine
+
+    def names(self, task: str, attempt: int, branch: str, kept: str) -> HubNames:
+        """Say how an attempt's branches are called there."""
+        return HubNames(f"refs/heads/ralph/attempt/{self.run}/{task}/{attempt}", branch, kept)
+
+    def done(self, task: str, attempt: int) -> str:
+        """Name the ref that says how an attempt has ended."""
+        return f"{self._place}/done/{task}/{attempt}"
+
+    def note(self, git: Repository, ref: str, told: object) -> str:
+        """Put a word under a ref; say why that failed, or ''."""
+        return self.push(git, f"+{self._note(git, to_json(told, compact=True))}:{ref}")
+
+    def read(self, git: Repository, ref: str) -> str:
+        """Give the word under a ref; '' when there is none."""
+        done = git.run(*_CHECKED, *FETCH, self.url, f"+{ref}:{ref}")
+        return git.run("log", "-1", "--format=%B", ref, "--").text if done.ok else ""
+
+    def _note(self, git: Repository, text: str) -> str:
+        tree = git.run("mktree").text
+        return git.run("commit-tree", tree, env=git.identity(), data=text.encode()).text
+
+    # -- what the host says ----------------------------------------------------------------------------
+
+    def ask(self, git: Repository, how: str) -> str:
+        """Ask all workers to end, see :func:`bridge.swarm.record.ask_to_stop`; '' takes that back."""
+        refs = self.look(git, f"{self._place}/stop/*") or {}
+        gone = [f":{name}" for name in refs]
+        new = [f"+{self._note(git, how)}:{self._place}/stop/{how}"] if how else []
+        return self.push(git, *gone, *new) if gone or new else ""
+
+    def beat(self, git: Repository) -> str:
+        """Show that the host lives."""
+        return self.push(git, f"+{self._note(git, uuid4().hex)}:{self._place}/host")
+
+    def asked(self, git: Repository) -> tuple[str, str] | None:
+        """Give what is asked, and what changes with each sign of the host; None when it can't be reached."""
+        refs = self.look(git, f"{self._place}/stop/*", f"{self._place}/host")
+        if refs is None:
+            return None
+        asked = next((how for how in ("kill", "now", "soon") if f"{self._place}/stop/{how}" in refs), "")
+        return asked, refs.get(f"{self._place}/host", "")
+
+
+class HubNames:
+    """The branches of one attempt, here and on a hub.
+
+    Args:
+        place: the folder of refs there.
+        branch, kept: as in an `Order`.
+    """
+
+    def __init__(self, place: str, branch: str, kept: str) -> None:
+        self.place = place
+        self._branch = branch
+        self._kept = kept
+
+    def there(self, name: str) -> str:
+        """Give the ref on the hub of a branch here."""
+        return f"{self.place}/{'task' if name == self._branch else 'kept' + name.removeprefix(self._kept)}"
+
+    def here(self, ref: str) -> str:
+        """Give the branch here of a ref there."""
+        name = ref.removeprefix(f"{self.place}/")
+        return self._branch if name == "task" else self._kept + name.removeprefix("kept")
+
+
+def check_hub(url: str, git: Repository) -> str:
+    """Give the URL of a hub as everybody may be told it.
+
+    Raises:
+        ConfigurationError: it can't be reached, or has a password in it.
+    """
+    scheme, colon, rest = url.partition("://")
+    user = rest.split("/")[0].rpartition("@")[0] if colon else ""
+    if ":" in user:
+        raise ConfigurationError(
+            f"--hub {scheme}://{user.split(':')[0]}:...: it has a password, which would travel to every worker\n"
+            "  next: leave it out; git asks its credential helper, on each machine"
+        )
+    if not colon and os.path.isdir(url):
+        url = os.path.abspath(url)
+    done = git.run("ls-remote", "--quiet", url, "refs/ralph/none")
+    if not done.ok:
+        raise ConfigurationError(
+            f"--hub {url}: {why(done)}\n  next: a bare repository that host and workers reach: git init --bare"
+        )
+    return url
+
+
+def name_work(git: Repository, commit: str, *, branch: str, kept: str) -> str:
+    """Give a commit that was received its branch: forward where that can be, else under another name.
+
+    Returns:
+        The name of the branch that leads to it; '' when git refuses.
+    """
+    ref = f"refs/heads/{branch}"
+    old = git.run("rev-parse", "--verify", "--quiet", ref).text
+    forward = not old or git.run("merge-base", "--is-ancestor", old, commit).ok
+    if forward and git.run("update-ref", "-m", "ralph-bridge swarm: received", ref, commit, old or "0" * 40).ok:
+        return branch
+    from bridge.swarm.saving import keep
+
+    return keep(git, kept, commit)
