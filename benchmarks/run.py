@@ -18,6 +18,7 @@ from benchmarks import (
     read_back,
     report,
     stop_hook,
+    swarm,
     timing,
     verify_scale,
 )
@@ -31,7 +32,7 @@ def main() -> None:
     ).stdout
     where = "on one core" if pinned else "not pinned: this system has no sched_setaffinity"
     print(f"Python {platform.python_version()}, bash {version.strip()}, {platform.machine()}, {where}\n")
-    for part in (hook_call, read_back, cold_start, stop_hook, verify_scale, filters, loop, adapters, report):
+    for part in (hook_call, read_back, cold_start, stop_hook, verify_scale, filters, loop, adapters, report, swarm):
         print(part.main(), flush=True)
 
 

@@ -14,7 +14,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["hook_call", "read_back", "cold_start", "stop_hook", "verify_scale", "filters", "loop", "adapters", "report"],
+    [
+        *("hook_call", "read_back", "cold_start", "stop_hook", "verify_scale", "filters"),
+        *("loop", "adapters", "report", "swarm"),
+    ],
 )
 def test_a_benchmark_prints_its_table(name: str) -> None:
     less = {"filters": {"sizes": (2_000,)}, "report": {"sizes": (100,)}}.get(name, {})

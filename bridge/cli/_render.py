@@ -173,7 +173,9 @@ class Renderer:
             say(f"{where} {style('failed', 'red')} after {took} · {why} · {event.log}")
             return
         session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""
-        say(f"{where} {style('done', 'green')} in {took}{_progress(event.outcome.plan)}{session}{_refused(event)}")
+        ran_out = " (it ran out of time, with work done)" if event.outcome.productive else ""
+        made = f"{_progress(event.outcome.plan)}{session}{_refused(event)}"
+        say(f"{where} {style('done', 'green')} in {took}{ran_out}{made}")
 
     def _loop_ended(self, event: LoopEnded) -> None:
         if event.verdict is not Verdict.COMPLETE or not self._quiet:

@@ -15,11 +15,16 @@ _BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How far a plan has come: ticked boxes, all boxes, and the first open task's text."""
+    """How far a plan has come: ticked boxes, all boxes, and the first open task's text.
+
+    Attributes:
+        open_optional: open boxes that nobody waits for, and that `total` is without.
+    """
 
     done: int
     total: int
     next_task: str | None
+    open_optional: int = 0
 
     @property
     def complete(self) -> bool:
@@ -31,7 +36,7 @@ def parse_plan(text: str) -> Plan:
     """Count the checkboxes in `text`.
 
     >>> parse_plan("# Plan\\n- [x] one\\n- [ ] two\\n")
-    Plan(done=1, total=2, next_task='two')
+    Plan(done=1, total=2, next_task='two', open_optional=0)
     """
     done = total = 0
     next_task = None

@@ -67,6 +67,11 @@ class TurnRecord:
     plan: tuple[int, int] | None = None
     head: str | None = None
 
+    @property
+    def failed(self) -> bool:
+        """Whether it brought nothing: one that ran out of time with work done has no error."""
+        return self.result == "failed" or (self.result == "timeout" and self.error is not None)
+
 
 def begun(turn: int, began: float, log: Path, project: Path) -> TurnRecord:
     """A turn that nobody has seen the end of yet, for :func:`interrupted`."""
@@ -102,7 +107,7 @@ class Totals:
         counts = [each for each in (record.input_tokens, record.output_tokens) if each is not None]
         return Totals(
             self.turns + (record.result != "limit"),
-            self.failures + (record.result in ("failed", "timeout")),
+            self.failures + record.failed,
             self.seconds + record.seconds,
             self.commits if record.committed is None else (self.commits or 0) + record.committed,
             (self.tokens or 0) + sum(counts) if counts else self.tokens,

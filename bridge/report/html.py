@@ -233,7 +233,7 @@ def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]
         Stretch(
             row.began,
             sum(turn.result != "limit" for turn in turns),
-            sum(turn.result in ("failed", "timeout") for turn in turns),
+            sum(turn.failed for turn in turns),
             _sum(map(facts.used, turns)),
             _sum(turn.cost_usd for turn in turns),
             next((turn.plan for turn in reversed(turns) if turn.plan), None),

@@ -104,7 +104,9 @@ class Run:
     def failures(self) -> dict[str, int]:
         """How many turns failed, by kind."""
         kinds = ("failed", "timeout", "limit", "interrupted")
-        counted: Counter[str] = Counter(turn.result for turn in self.turns if turn.result in kinds)
+        counted: Counter[str] = Counter(
+            turn.result for turn in self.turns if turn.failed or turn.result in ("limit", "interrupted")
+        )
         return {kind: counted[kind] for kind in kinds if counted[kind]}
 
     @property

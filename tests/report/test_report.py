@@ -90,6 +90,12 @@ def test_a_killed_run_has_its_turns_and_no_end(tmp_path: Path) -> None:
     assert "0 of 3 were done at the beginning" in text.render(read_report(_loop(tmp_path)))
 
 
+def test_a_turn_that_ran_out_of_time_with_work_done_has_not_failed() -> None:
+    run = Run("1-a", turns=(_turn(1, result="timeout"), _turn(2, result="timeout", error="it ran for too long")))
+    assert run.totals.failures == 1
+    assert run.failures == {"timeout": 1}
+
+
 def test_turns_of_an_older_release_are_a_run_of_which_little_is_known(tmp_path: Path) -> None:
     TurnRecords(tmp_path / ".ralph" / "logs", run_id="1-a", tool="agent amp").write(_turn(1, input_tokens=5))
     report = read_report(_loop(tmp_path))

@@ -96,12 +96,12 @@ def _prompt(case: FrankbriaCase) -> Examined:
 def _plan(case: FrankbriaCase) -> Examined:
     """There are tasks, and some are open."""
     found = read_plan(case.project, case.settings.optional_sections)
-    if found is None or not found.total:
+    if found is None or not found.total + found.open_optional:
         return warned(f"{PLAN} has no `- [ ] task` line", "write one for each task")
+    left = f", {found.open_optional} optional ones are open" if found.open_optional else ""
     if found.complete:
-        left = f", {found.open_optional} optional ones are open" if found.open_optional else ""
         return warned(f"{found.done} tasks of {PLAN} are ticked{left}: a run ends at once", "add open tasks")
-    return passed(f"{found.done} of {found.total} tasks done")
+    return passed(f"{found.done} of {found.total} tasks done{left}")
 
 
 def _available(case: FrankbriaCase) -> Examined:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,26 +40,10 @@ def flat(project: Path) -> tuple[str, ...]:
     return tuple(name for name in _FLAT if (project / name).is_file())
 
 
-@dataclass(frozen=True)
-class SectionedPlan(Plan):
-    """A plan of which some sections are optional.
-
-    Attributes:
-        open_optional: open boxes in those.
-    """
-
-    open_optional: int = 0
-
-    @property
-    def complete(self) -> bool:
-        """Whether something is ticked, and nothing is open that has to be done."""
-        return self.done > 0 and self.done + self.open_optional == self.total
-
-
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*$")
 
 
-def read_sections(text: str, optional: Iterable[str]) -> SectionedPlan:
+def read_sections(text: str, optional: Iterable[str]) -> Plan:
     """Count a plan's boxes.
 
     Args:
@@ -71,7 +54,7 @@ def read_sections(text: str, optional: Iterable[str]) -> SectionedPlan:
     True
     """
     titles = {title.strip().lower() for title in optional} - {""}
-    level = left_open = 0
+    level = 0
     pieces: dict[bool, list[str]] = {False: [], True: []}
     for line in text.split("\n"):
         heading = _HEADING.match(line.rstrip("\r"))
@@ -80,13 +63,12 @@ def read_sections(text: str, optional: Iterable[str]) -> SectionedPlan:
             if not level or depth <= level:
                 level = depth if heading[2].lower() in titles else 0
         pieces[bool(level)].append(line)
-    whole, aside = parse_plan(text), parse_plan("\n".join(pieces[True]))
-    left_open = aside.total - aside.done
-    needed = parse_plan("\n".join(pieces[False]))
-    return SectionedPlan(whole.done, whole.total, needed.next_task or whole.next_task, left_open)
+    needed, aside = (parse_plan("\n".join(pieces[each])) for each in (False, True))
+    done = needed.done + aside.done
+    return Plan(done, needed.total + aside.done, needed.next_task or aside.next_task, aside.total - aside.done)
 
 
-def read_plan(project: Path, optional: str) -> SectionedPlan | None:
+def read_plan(project: Path, optional: str) -> Plan | None:
     """Read a project's plan; None without one.
 
     Args:

@@ -166,7 +166,7 @@ def context_of(state: FrankbriaState, plan: Plan | None) -> str:
     """Write what the agent is told beside its prompt: sentences in a settled order, at most 500 characters."""
     parts = [f"Loop #{state.iteration + 1}. "]
     if plan is not None:
-        parts.append(f"Remaining tasks: {plan.total - plan.done}. ")
+        parts.append(f"Remaining tasks: {plan.total - plan.done + plan.open_optional}. ")
     if state.breaker.state != "CLOSED":
         parts.append(f"Circuit breaker: {state.breaker.state}. ")
     if previous := whole_characters(state.previous, 200):

@@ -172,13 +172,13 @@ def test_tools_are_split_at_commas_outside_of_rules() -> None:
 OPTIONAL = ["Optional", "Nice to Have"]
 PLANS = [
     ("- [x] a\n- [ ] b\n", (1, 2, False, "b")),
-    ("- [x] a\n## optional\n- [ ] b\n### deeper\n- [ ] c\n", (1, 3, True, "b")),
-    ("- [x] a\n## Optional  \r\n- [ ] b\n## Next\n- [ ] c\n", (1, 3, False, "c")),
-    ("## Optional\n- [x] a\n- [ ] b\n", (1, 2, True, "b")),
-    ("## Optional\n- [ ] a\n", (0, 1, False, "a")),
+    ("- [x] a\n## optional\n- [ ] b\n### deeper\n- [ ] c\n", (1, 1, True, "b")),
+    ("- [x] a\n## Optional  \r\n- [ ] b\n## Next\n- [ ] c\n", (1, 2, False, "c")),
+    ("## Optional\n- [x] a\n- [ ] b\n", (1, 1, True, "b")),
+    ("## Optional\n- [ ] a\n", (0, 0, False, "a")),
     ("## Optional ##\n- [ ] a\n", (0, 1, False, "a")),
     ("**Optional**\n- [ ] a\n* [ ] no\n1. [ ] no\n  - [X] b\n", (1, 2, False, "a")),
-    ("# Nice to have\n- [ ] a\n# Must\n- [x] b\n", (1, 2, True, "a")),
+    ("# Nice to have\n- [ ] a\n# Must\n- [x] b\n", (1, 1, True, "a")),
     ("no boxes\n", (0, 0, False, None)),
 ]
 
