@@ -187,7 +187,7 @@ def _many(count: int, cores: int) -> list[str]:
 
 
 class HostCost(NamedTuple):
-    """What a swarm took: seconds of wall time, CPU of all, CPU of its host; parts of the time at work and merging."""
+    """What a swarm took: seconds, of CPU in all and of its host, and parts of the time at work and merging."""
 
     wall: float
     cpu: float
