@@ -41,7 +41,7 @@ lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash bridge/verify/probe/far.sh .ci/run vendor/install
+	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash bridge/verify/probe/far.sh bridge/verify/probe/starters.sh .ci/run vendor/install
 
 bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
 	$(BIN)/python -m compileall -q bridge

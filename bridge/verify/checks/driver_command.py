@@ -126,7 +126,8 @@ def failure_leaves_no_command(subject: Subject) -> Iterator[Problem]:
 @behaviour("RB104", "The command begins with the CLI", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
 def begins_with_cli(subject: Subject) -> Iterator[Problem]:
     """The first element is the program that is started: what ``driver_cli_binary`` prints, or a wrapper that is
-    followed by it. Anything else is not found, or is another program.
+    followed by it. Anything else is not found, or is another program. A wrapper refuses options that it doesn't
+    have, such as those of the CLI in front of its name, and takes one that lacks its value for it.
 
     Info: the wrapper isn't installed here.
 
@@ -136,6 +137,9 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
     probe = subject.driver
     argv = probe.argv(Build())
     if not argv or not probe.cli():
+        return
+    if (refusal := _refusal(probe)) is not None:
+        yield Problem(f"the CLI is not started: {refusal}", hint="the CLI's own options stand behind its name")
         return
     base = os.path.basename(probe.cli())
     if os.path.basename(argv[0]) == base:
@@ -165,6 +169,17 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
         )
     elif shutil.which(argv[0], path=probe.scratch.path) is None:
         yield Problem(f"the wrapper {said(argv[0])} is not installed here", severity=INFO)
+
+
+def _refusal(probe: DriverProbe) -> str | None:
+    """What a wrapper says that does not start the CLI, in any of the usual commands."""
+    session = probe.session() or SESSION
+    for case in (Build(), Build(context=CONTEXT), Build(session=session, resume="true", tools="Read,Write")):
+        live = probe.live(case)
+        for received in (probe.received(case), *((live.received,) if live is not None else ())):
+            if received.refusal:
+                return said(received.refusal)
+    return None
 
 
 def _starts_with_prompt(probe: DriverProbe) -> bool:
@@ -224,6 +239,8 @@ def prompt_is_there(subject: Subject) -> Iterator[Problem]:
     built = probe.argv(Build())
     yield from _prompt_once(probe)
     if built and os.path.basename(built[0]) in WRAPPERS and not probe.received(Build()).known:
+        if probe.received(Build()).refusal:
+            return  # said by RB104
         raise CannotTell(f"{said(built[0])} was not seen to start the CLI", "what the CLI is given")
 
 

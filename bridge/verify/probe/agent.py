@@ -239,9 +239,9 @@ class AgentProbe(Probe):
         way, far = self._way_of_the_prompt(argv, stdin), list[str]()
         if way and os.path.basename(self.cli() or "") in REPLACED:
             line = [self.cli() or "", *(os.fsdecode(word) for word in argv[:-1])]
-            if given := self.far_end(line, [word for word in line if PROMPT.strip() not in word], stdin):
-                far = given[0][:-1]
-                way = self._way_of_the_prompt([os.fsencode(word) for word in far], os.fsencode(given[0][-1]))
+            if given := self.far_end(line, [word for word in line if PROMPT.strip() not in word], stdin).given:
+                far = given[:-1]
+                way = self._way_of_the_prompt([os.fsencode(word) for word in far], os.fsencode(given[-1]))
         return InvokeRun(True, way, status, bytes(out) + rest, errors, early, words, folder, tuple(far))
 
     def _way_of_the_prompt(self, argv: list[bytes], stdin: bytes) -> str:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bridge.shell import Reply
     from bridge.shell.values import Value
     from bridge.verify.budget import Budget
+    from bridge.verify.probe.far import Arrival
     from bridge.verify.shapes import Shape
 
 DEADLINE = 5.0
@@ -423,10 +424,8 @@ class Probe:
             reached = file.read().split("\0")[:-1]
         return StrictRun("loaded" in reached, tuple(reached[1:]), ran.status, ran.err)
 
-    def far_end(
-        self, argv: Sequence[str], words: Sequence[str], stdin: bytes = b""
-    ) -> tuple[list[str], list[str]] | None:
-        """Run a command with stand-ins for all that it starts: arguments and stdin of the last, its environment.
+    def far_end(self, argv: Sequence[str], words: Sequence[str], stdin: bytes = b"", status: int = 0) -> Arrival:
+        """Run a command with stand-ins for all that it starts: what arrives at the last of them, which ends with `status`.
 
         words: of commands of this kind; programs that they name have a stand-in as well.
         """
@@ -434,8 +433,9 @@ class Probe:
         places.for_command(words)
         environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
         environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
-        self.run(places.shielded(argv, environment["PATH"]), environment=environment, stdin=stdin)
-        return places.take()
+        places.ends_with(status)
+        ran = self.run(places.shielded(argv, environment["PATH"]), environment=environment, stdin=stdin)
+        return places.take(ran.status)
 
     # -- what was seen -------------------------------------------------------------------------------
 

@@ -71,12 +71,14 @@ class Received(NamedTuple):
     """What the program at the far end of a command is given.
 
     direct: its arguments and its stdin. beside: its environment, and the files that its arguments name.
-    known: whether it was started; otherwise `direct` is the command itself.
+    known: whether it was started; otherwise `direct` is the command itself. refusal: what a program on the way says
+    that starts nothing.
     """
 
     direct: tuple[str, ...]
     beside: tuple[str, ...] = ()
     known: bool = True
+    refusal: str = ""
 
     @property
     def line(self) -> list[str]:
@@ -277,15 +279,25 @@ CLAUDE_CMD_ARGS=()
         return argv if argv is None else self.received(case).line
 
     def _follow(self, case: Build, argv: list[str]) -> Received:
-        direct, known, environment = argv, False, list[str]()
+        direct, known, environment, refusal = argv, False, list[str](), ""
         if os.path.basename(argv[0]) in WRAPPERS:
-            given = self.far_end(argv, [*self._words_of_the_command(), self.cli()])
+            given, environment, refusal, _ = self.far_end(argv, self._programs())
             if given:
-                direct, environment, known = given[0], given[1], True
+                direct, known = given, True
             elif case != Build() and self.received(Build()).known:
-                return Received(())  # there it was started
+                return Received((), refusal=refusal)  # there it was started
         beside = [*environment, *filter(None, (self._content(value, case.prompt) for value in direct))]
-        return Received(tuple(direct), tuple(beside), known)
+        return Received(tuple(direct), tuple(beside), known, refusal)
+
+    def _programs(self) -> list[str]:
+        return [*self._words_of_the_command(), self.cli()]
+
+    def status_behind(self, argv: list[str], status: int) -> int | None:
+        """With what status a command ends, when the CLI that it starts ends with this; None when it starts none."""
+        if os.path.basename(argv[0]) not in WRAPPERS:
+            return status
+        arrival = self.far_end(argv, self._programs(), status=status)
+        return arrival.status if arrival.given else None
 
     def _content(self, value: str, prompt: str) -> str | None:
         """Of a file that an argument names: not of the prompt's own."""

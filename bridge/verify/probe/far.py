@@ -25,30 +25,52 @@ if TYPE_CHECKING:
 
 _SHELLS = ("bash", "sh", "dash", "zsh", "ksh", "env")
 _STARTERS = (
-    *("ssh", "autossh", "mosh", "sudo", "doas", "su", "runuser", "docker", "podman", "nerdctl", "docker-compose"),
-    *("kubectl", "oc", "devcontainer", "mise", "nix", "direnv", "limactl", "vagrant", "gtimeout"),
-    *("npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv"),
+    *("ssh", "sshpass", "autossh", "mosh", "sudo", "doas", "su", "runuser", "docker", "podman", "nerdctl", "finch"),
+    *(
+        "docker-compose",
+        "podman-compose",
+        "kubectl",
+        "oc",
+        "devcontainer",
+        "mise",
+        "rtx",
+        "nix",
+        "nix-shell",
+        "direnv",
+    ),
+    *("limactl", "lima", "vagrant", "multipass", "distrobox", "toolbox", "lxc", "incus", "wsl", "wsl.exe", "orb"),
+    *(
+        "orbctl",
+        "colima",
+        "tailscale",
+        "gh",
+        "gcloud",
+        "op",
+        "doppler",
+        "infisical",
+        "dotenvx",
+        "dotenv",
+        "aws-vault",
+    ),
+    *("chamber", "devbox", "secretspec", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mamba", "micromamba"),
+    *("bundle", "asdf", "pyenv", "nodenv", "volta", "fnm", "systemd-run", "systemd-inhibit", "firejail", "bwrap"),
+    *("sandbox-exec", "caffeinate", "unbuffer", "gtimeout", "gnice", "gstdbuf", "gtime", "torsocks", "proxychains"),
+    *("proxychains4", "npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv"),
 )
 _OUTSIDE = (
-    *("git", "scp", "sftp", "rsync", "curl", "wget", "nc", "ncat", "telnet", "ftp", "gh", "glab", "aws", "gcloud"),
+    *("git", "scp", "sftp", "rsync", "curl", "wget", "nc", "ncat", "telnet", "ftp", "glab", "aws"),
     *("az", "helm", "pip", "pip3", "brew", "apt", "apt-get", "open", "xdg-open", "osascript", "systemctl", "mail"),
 )
 REPLACED = (*_STARTERS, *_OUTSIDE)
-"""Programs that never run: they reach outside of the machine, or start what does."""
+"""Programs that never run: they reach outside of the machine, or start what does, or aren't on every machine."""
 
 _LOCAL = (
-    "timeout",
-    "nice",
-    "ionice",
-    "nohup",
-    "stdbuf",
-    "setsid",
-    "xargs",
-    "command",
-    "time",
-    "script",
+    *("timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "command", "time", "script", "chrt", "taskset"),
+    *("prlimit", "flock", "arch", "chronic", "rlwrap", "winpty", "eatmydata", "fakeroot", "dbus-run-session"),
+    *("dbus-launch", "xvfb-run"),
 )
-WRAPPERS = frozenset((*_SHELLS, *_STARTERS, *_LOCAL))
+"""Programs that start another one here: in commands that are followed they have stand-ins, in hooks they run."""
+WRAPPERS = frozenset((*_SHELLS, *_STARTERS, *_LOCAL, "xargs"))
 """Programs that start another one, which they are given."""
 
 _PLAIN = frozenset(
@@ -58,6 +80,7 @@ _PLAIN = frozenset(
         *("mktemp", "export", "exec", "eval", "source", "set", "unset", "read", "if", "then", "fi", "while", "do"),
         *("done", "for", "case", "esac", "in", "local", "return", "exit", "python3", "perl", "trap", "umask"),
         *_LOCAL,
+        "xargs",
     )
 )
 _LONGEST = 100
@@ -75,7 +98,8 @@ echo "$n" >'@CONTROL@/far.count'
         case $name in PATH | BASH_ENV | PWD | OLDPWD | SHLVL | _) ;; *) printf '%s\0' "${!name}" ;; esac
     done
 } >"@CONTROL@/far.$n"
-exit 0
+read -r status 2>/dev/null <'@CONTROL@/far.status' || status=0
+exit "$status"
 """
 _PROGRAM = '#!@BASH@\nexec \'@CONTROL@/record\' "${0##*/}" "$@"\n'
 # Folders and files of the far side aren't here; and what a shell there would find may be missing here.
@@ -91,6 +115,19 @@ _BY_PATH = re.compile(
 )
 
 
+class Arrival(NamedTuple):
+    """What a command has started at its far end, if anything.
+
+    given: the program's name, its arguments and its stdin. refusal: what a program on the way would say that starts
+    nothing. status: the command's own.
+    """
+
+    given: list[str]
+    environment: list[str]
+    refusal: str
+    status: int
+
+
 class Places(NamedTuple):
     """Where stand-ins live. outside: for what reaches outside. far: for all else that a command may start."""
 
@@ -104,7 +141,8 @@ class Places(NamedTuple):
         """Make the stand-ins for programs that must not run."""
         self.outside.mkdir()
         program = self.outside / ".stand-in"
-        self._write(program, files(__package__).joinpath("far.sh").read_text())
+        parts = (files(__package__).joinpath(name).read_text() for name in ("far.sh", "starters.sh"))
+        self._write(program, "".join(parts))
         for name in _installed(self.system):
             os.link(program, self.outside / name)
 
@@ -135,7 +173,7 @@ class Places(NamedTuple):
             self._write(self.control / "record", _RECORD)
             self._write(self.control / "far.bash", _BASH_ENV)
             self._write(self.control / "program", _PROGRAM)
-            for name in (*_SHELLS, *REPLACED):
+            for name in (*_SHELLS, *REPLACED, *_LOCAL):
                 os.link(self.outside / ".stand-in", self.far / name)
         for word in re.findall(r"(?<![\w./+-])[A-Za-z][\w.+-]*", " ".join(argv)):
             if word not in _PLAIN and len(word) <= _LONGEST and not (self.far / word).exists():
@@ -147,8 +185,13 @@ class Places(NamedTuple):
         path.write_text(text)
         path.chmod(0o755)
 
-    def take(self) -> tuple[list[str], list[str]] | None:
-        """Arguments and stdin of what was started at the far end since the last time, and its environment."""
+    def ends_with(self, status: int) -> None:
+        """What is started at the far end ends with this status from now on; what was refused before is forgotten."""
+        (self.control / "refused").unlink(missing_ok=True)
+        (self.control / "far.status").write_text(f"{status}\n")
+
+    def take(self, status: int) -> Arrival:
+        """What was started at the far end since the last time, by a command that ended with this status."""
         given, environment = list[str](), list[str]()
         for path in sorted(self.control.glob("far.[0-9]*")):
             values = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")
@@ -157,7 +200,10 @@ class Places(NamedTuple):
             environment += values[count + 2 :]
             path.unlink()
         (self.control / "far.count").unlink(missing_ok=True)
-        return (given, environment) if given else None
+        refused = self.control / "refused"
+        why = refused.read_text(errors="replace") if refused.exists() else ""
+        refused.unlink(missing_ok=True)
+        return Arrival(given, environment, "" if given else why, status)
 
 
 @cache

@@ -1,27 +1,95 @@
 #!@BASH@
-# shellcheck disable=SC2239  # the host puts the path of its bash there
+# shellcheck disable=SC2239,SC2034  # the host puts the path of its bash there, and starters.sh behind it
 # In the place of a program that would reach outside of this machine, or that starts another: what it would
-# start is started here, by a shell where the far side has one, and nothing leaves.
+# start is started here, by a shell where the far side has one, and nothing leaves. What the real one would refuse
+# is refused, with its reason.
 control='@CONTROL@'
 system='@SYSTEM@'
 
-# NAMES, each between colons, of options that take a value; then the arguments: $rest is what follows options.
+refuse() {
+    printf '%s: %s' "$me" "$*" >"$control/refused"
+    printf '%s: %s\n' "$me" "$*" >&2
+    exit 125
+}
+
+# LETTERS NAMES ARGUMENT...: read options as getopt does, up to the first word that is none. A letter or name that
+# takes a value has a colon behind it, two when its value can only be joined; a name may be cut short. With a _ among
+# LETTERS, what isn't listed is taken for a switch, otherwise it is refused. $rest is what follows, $names and $values
+# are what was read.
 options() {
-    local valued=$1
-    shift
+    local letters=$1 known=" $2 " word name more
+    shift 2
+    names=() values=() rest=()
     while [ $# -gt 0 ]; do
-        case $1 in
+        word=$1
+        case $word in
             --) shift; break ;;
-            --*=*) shift ;;
-            -?*)
-                case $valued in
-                    *":$1:"*) shift; if [ $# -gt 0 ]; then shift; fi ;;
-                    *) shift ;;
+            --*)
+                shift
+                name=${word#--}
+                name=${name%%=*}
+                if [[ ${#name} -gt 2 && $known != *" $name"[\ :]* && $known == *" $name"* ]]; then
+                    more=${known#*" $name"}
+                    name=$name${more%%[ :]*}
+                fi
+                case $known in
+                    *" $name: "*)
+                        case $word in
+                            *=*) keep "$name" "${word#*=}" ;;
+                            *) if [ $# -eq 0 ]; then refuse "$word has no value"; fi
+                                keep "$name" "$1"
+                                shift ;;
+                        esac ;;
+                    *" $name "* | *" $name:: "*) keep "$name" "${word#*=}" ;;
+                    *) case $letters in *_*) keep "$name" '' ;; *) refuse "it has no option $word" ;; esac ;;
                 esac ;;
+            -?*)
+                shift
+                word=${word#-}
+                while [ -n "$word" ]; do
+                    name=${word:0:1}
+                    word=${word:1}
+                    case $letters in
+                        *"$name::"*) keep "$name" "$word"; word='' ;;
+                        *"$name:"*)
+                            if [ -z "$word" ]; then
+                                if [ $# -eq 0 ]; then refuse "-$name has no value"; fi
+                                word=$1
+                                shift
+                            fi
+                            keep "$name" "${word#=}"
+                            word='' ;;
+                        *"$name"* | *_*) keep "$name" '' ;;
+                        *) refuse "it has no option -$name" ;;
+                    esac
+                done ;;
             *) break ;;
         esac
     done
     rest=("$@")
+}
+
+keep() {
+    names+=("$1")
+    values+=("$2")
+}
+
+# Whether one of the options that were read is any of these; $value is what the last of them was given.
+given() {
+    local each at found=1
+    for ((at = 0; at < ${#names[@]}; at++)); do
+        for each in "$@"; do
+            if [ "${names[at]}" = "$each" ]; then value=${values[at]} found=0; fi
+        done
+    done
+    return "$found"
+}
+
+# What stands behind --.
+behind() {
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do shift; done
+    if [ $# -gt 0 ]; then shift; fi
+    start "$@"
 }
 
 start() {
@@ -29,6 +97,8 @@ start() {
     if ! type -P -- "$1" >/dev/null && [ -x "$control/record" ]; then exec "$control/record" "$@"; fi
     exec "$@"
 }
+
+code() { exec '@BASH@' -c "$@"; }
 
 # What a host that is elsewhere, or a container, has of our environment: nothing but what makes this work.
 bare() {
@@ -41,41 +111,72 @@ bare() {
     done
 }
 
-container() {
-    local variables=() entry='' image=$1 open=$2
-    shift 2
-    while [ $# -gt 0 ]; do
-        case $1 in
-            --interactive | -i | -[dtPqT]i* | -i[dtPqT]*) open=yes ;;
-        esac
-        case $1 in
-            -e | --env) variables+=("$2"); shift 2 ;;
-            --env=*) variables+=("${1#*=}"); shift ;;
-            --entrypoint) entry=$2; shift 2 ;;
-            --entrypoint=*) entry=${1#*=}; shift ;;
-            --*=* | --rm | --init | --privileged | --read-only | --detach | --interactive | --tty | \
-                --no-healthcheck | --sig-proxy | --disable-content-trust | --publish-all | --quiet | --no-deps | \
-                --no-TTY | --build | --replace | --latest | --service-ports) shift ;;
-            --?*) shift 2 || shift ;;
-            -[ditPqlT] | -[ditPqT][ditPqT] | -[ditPqT][ditPqT][ditPqT]) shift ;;
-            -[a-zA-Z]?*) shift ;;
-            -?) shift 2 || shift ;;
-            *) break ;;
-        esac
-    done
-    local given=() each
-    for each in ${variables[@]+"${variables[@]}"}; do
-        case $each in
-            *=*) given+=("$each") ;;
-            *) if [ -n "${!each+x}" ]; then given+=("$each=${!each}"); fi ;;
-        esac
-    done
+elsewhere() {
     if [ $# -eq 0 ]; then exit 0; fi
+    bare
+    code "$*"
+}
+
+container() {
+    local image=$1 open=$2 at each entry='' variables=()
+    shift 2
+    case "$me $image $open" in
+        'docker image ')
+            options "a:c:de:h:il:m:p:Pqtu:v:w:" "add-host: annotation: attach: blkio-weight: blkio-weight-device: \
+cap-add: cap-drop: cgroup-parent: cgroupns: cidfile: cpu-count: cpu-percent: cpu-period: cpu-quota: cpu-rt-period: \
+cpu-rt-runtime: cpu-shares: cpus: cpuset-cpus: cpuset-mems: detach detach-keys: device: device-cgroup-rule: \
+device-read-bps: device-read-iops: device-write-bps: device-write-iops: disable-content-trust dns: dns-opt: \
+dns-option: dns-search: domainname: entrypoint: env: env-file: expose: gpus: group-add: health-cmd: \
+health-interval: health-retries: health-start-interval: health-start-period: health-timeout: help hostname: init \
+interactive io-maxbandwidth: io-maxiops: ip: ip6: ipc: isolation: kernel-memory: label: label-file: link: \
+link-local-ip: log-driver: log-opt: mac-address: memory: memory-reservation: memory-swap: memory-swappiness: \
+mount: name: net: network: net-alias: network-alias: no-healthcheck oom-kill-disable oom-score-adj: pid: \
+pids-limit: platform: privileged publish: publish-all pull: quiet read-only restart: rm runtime: security-opt: \
+shm-size: sig-proxy stop-signal: stop-timeout: storage-opt: sysctl: tmpfs: tty ulimit: use-api-socket user: \
+userns: uts: volume: volume-driver: volumes-from: workdir:" "$@" ;;
+        'docker container ')
+            options "de:itu:w:" "detach detach-keys: env: env-file: interactive privileged tty user: workdir: \
+help" "$@" ;;
+        *)
+            while [ $# -gt 0 ]; do # a list of options would be too long, and not the same everywhere
+                case $1 in
+                    --env | --entrypoint | -e) if [ $# -gt 1 ]; then keep "${1##*-}" "$2"; shift 2; else shift; fi ;;
+                    --env=* | --entrypoint=*) each=${1#--}; keep "${each%%=*}" "${each#*=}"; shift ;;
+                    --interactive) keep i ''; shift ;;
+                    --*=* | --rm | --init | --privileged | --read-only | --detach | --tty | --no-healthcheck | \
+                        --sig-proxy | --disable-content-trust | --publish-all | --quiet | --quiet-pull | --no-deps | \
+                        --no-TTY | --no-tty | --build | --replace | --latest | --service-ports | --use-aliases | \
+                        --remove-orphans | --tls-verify | --rmi | --http-proxy | --no-hosts | --no-hostname) shift ;;
+                    --?*) shift 2 || shift ;;
+                    -[ditPqlT] | -[ditPqT][ditPqT] | -[ditPqT][ditPqT][ditPqT])
+                        case $1 in *i*) keep i '' ;; esac
+                        shift ;;
+                    -[a-zA-Z]?*) shift ;;
+                    -?) shift 2 || shift ;;
+                    *) break ;;
+                esac
+            done
+            rest=("$@") ;;
+    esac
+    if given i interactive; then open=yes; fi
+    for ((at = 0; at < ${#names[@]}; at++)); do
+        each=${values[at]}
+        case ${names[at]} in
+            entrypoint) entry=$each ;;
+            e | env)
+                case $each in
+                    *=*) variables+=("$each") ;;
+                    *) if [ -n "${!each+x}" ]; then variables+=("$each=${!each}"); fi ;;
+                esac ;;
+        esac
+    done
+    set -- ${rest[@]+"${rest[@]}"}
+    if [ $# -eq 0 ]; then refuse "there is no $image"; fi
     local name=$1
     shift
     if [ -z "$open" ]; then exec </dev/null; fi
     bare
-    for each in ${given[@]+"${given[@]}"}; do
+    for each in ${variables[@]+"${variables[@]}"}; do
         if [ "${each%%=*}" != PATH ]; then export "${each?}"; fi
     done
     if [ -n "$entry" ]; then set -- "$entry" "$@"; fi
@@ -93,140 +194,10 @@ package() {
     shift
     name=${name##*/}
     name=${name%%@*}
-    name=${name%%=*}
+    name=${name%%[=<>]*}
     if type -P -- "$name" >/dev/null; then exec "$name" "$@"; fi
     if [ -x "$control/record" ]; then exec "$control/record" "$name" "$@"; fi
     exit 0
 }
 
 me=${0##*/}
-case $me in
-    ssh | autossh | mosh)
-        options :-B:-b:-c:-D:-E:-e:-F:-I:-i:-J:-L:-l:-m:-M:-O:-o:-p:-Q:-R:-S:-W:-w: "$@"
-        while [ $# -gt ${#rest[@]} ]; do # -n, also among others: nothing goes there on stdin
-            case $1 in -[46AaCfGgKkMNnqsTtVvXxYy]*) case $1 in *[nf]*) exec </dev/null ;; esac ;; esac
-            shift
-        done
-        if [ $# -lt 2 ]; then exit 0; fi
-        shift
-        if [ "$1" = -- ]; then shift; fi
-        bare
-        exec '@BASH@' -c "$*" ;;
-    bash | sh | dash | zsh | ksh)
-        kept=()
-        while [ $# -gt 0 ]; do
-            case $1 in
-                -l | -i | --login | --noprofile | --norc) shift ;;
-                -o | +o | -O | +O) kept+=("$1" "${2-}"); shift 2 || shift ;;
-                --) shift; break ;;
-                -*c*)
-                    word=${1//l/}
-                    word=${word//i/}
-                    kept+=("$word")
-                    shift ;;
-                -* | +*) kept+=("$1"); shift ;;
-                *) break ;;
-            esac
-        done
-        exec '@BASH@' ${kept[@]+"${kept[@]}"} "$@" ;;
-    env)
-        while [ $# -gt 0 ]; do
-            case $1 in
-                -u | -C | --unset | --chdir) shift 2 ;;
-                -S) shift; eval "set -- $*" ;;
-                --) shift ;;
-                -*) shift ;;
-                PATH=*) shift ;;
-                *=*) export "${1?}"; shift ;;
-                *) break ;;
-            esac
-        done
-        if [ $# -eq 0 ]; then PATH=$system exec env; fi
-        start "$@" ;;
-    su | runuser)
-        code='' user=''
-        while [ $# -gt 0 ]; do
-            case $1 in
-                -c | --command) code=$2; shift 2 || shift ;;
-                --command=*) code=${1#*=}; shift ;;
-                --) shift; break ;;
-                -u | -g | -G | -s | -w | --user | --group | --shell) user=${2-}; shift 2 || shift ;;
-                -*) shift ;;
-                *) user=$1; shift ;;
-            esac
-        done
-        if [ -n "$code" ]; then exec '@BASH@' -c "$code" "$me" "$@"; fi
-        if [ -n "$user" ]; then start "$@"; fi ;;
-    sudo | doas)
-        options :-u:-g:-p:-h:-C:-r:-t:-T:-U:-D:-R:--user:--group:--chdir:--host:--prompt: "$@"
-        set -- ${rest[@]+"${rest[@]}"}
-        while [ $# -gt 0 ]; do
-            case $1 in PATH=*) shift ;; *=*) export "${1?}"; shift ;; *) break ;; esac
-        done
-        start "$@" ;;
-    docker | podman | nerdctl | docker-compose)
-        open=''
-        case "$me ${1-}" in docker-compose* | *' compose') open=yes ;; esac
-        while [ $# -gt 0 ]; do
-            case $1 in
-                run) shift; container image "$open" "$@" ;;
-                exec) shift; container container "$open" "$@" ;;
-                -c | -H | -l | -f | -p | --context | --host | --log-level | --config | --file | --project-name) shift 2 || shift ;;
-                -* | compose | container) shift ;;
-                *) exit 0 ;;
-            esac
-        done ;;
-    gtimeout)
-        options :-k:-s:--kill-after:--signal: "$@"
-        set -- ${rest[@]+"${rest[@]}"}
-        if [ $# -lt 2 ]; then exit 125; fi
-        shift
-        start "$@" ;;
-    direnv)
-        if [ "${1-}" != exec ] || [ $# -lt 3 ]; then exit 0; fi
-        shift 2
-        start "$@" ;;
-    devcontainer)
-        if [ "${1-}" != exec ]; then exit 0; fi
-        shift
-        options :--workspace-folder:--config:--override-config:--container-id:--id-label:--remote-env:--docker-path:--docker-compose-path:--container-data-folder:--log-level: "$@"
-        start ${rest[@]+"${rest[@]}"} ;;
-    kubectl | oc | mise | nix | limactl | vagrant)
-        case "$me ${1-}" in
-            'kubectl exec' | 'oc exec' | 'kubectl run' | 'oc run')
-                case "${*%% -- *} " in *' -i '* | *' -it '* | *' -ti '* | *' --stdin'*) ;; *) exec </dev/null ;; esac ;;
-        esac
-        while [ $# -gt 0 ] && [ "$1" != -- ] && [ "$1" != -c ] && [ "$1" != --command ]; do shift; done
-        if [ $# -gt 0 ]; then shift; fi
-        start "$@" ;;
-    npx | bunx | pnpx)
-        case " $* " in *' -c '*) while [ "$1" != -c ]; do shift; done; exec '@BASH@' -c "$2" ;; esac
-        options :-p:--package:-w:--workspace: "$@"
-        package ${rest[@]+"${rest[@]}"} ;;
-    uvx | pipx)
-        for word in "$@"; do # an option of the tool, in front of its name: it is refused
-            case $word in
-                --yolo | --yes | --json | --print | --prompt | --prompt=* | --task | --task=* | --message | --headless | --output-format*)
-                    exit 2 ;;
-                run | -*) ;;
-                *) break ;;
-            esac
-        done
-        if [ "$me" = pipx ]; then if [ "${1-}" = run ]; then shift; else exit 0; fi; fi
-        options :--from:--with:-p:--python:--index-url:--spec:--pip-args:--refresh-package: "$@"
-        package ${rest[@]+"${rest[@]}"} ;;
-    npm | pnpm | yarn | bun | uv)
-        if [ "${1-} ${2-}" = "tool run" ]; then shift; fi
-        case ${1-} in
-            exec | x | dlx | run) shift ;;
-            *) exit 0 ;;
-        esac
-        options :-p:--package:--from:--with:--python: "$@"
-        package ${rest[@]+"${rest[@]}"} ;;
-    git)
-        case " $* " in
-            *' push '* | *' fetch '* | *' pull '* | *' clone '* | *' ls-remote '* | *' submodule '*) exit 0 ;;
-        esac
-        PATH=$system exec git "$@" ;;
-esac
-exit 0
