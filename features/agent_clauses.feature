@@ -51,6 +51,7 @@ Feature: The numbered clauses of the contract of agents
       | RB031 | Hooks leave the shell as it was      |
       | RB032 | Hooks use their arguments            |
       | RB033 | jq programs compile                  |
+      | RB034 | Arrays are expanded whole            |
 
   Scenario Outline: Functions of agents, as they are written: <clause>
     When the script is verified

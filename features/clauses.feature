@@ -53,6 +53,7 @@ Feature: The numbered clauses of the contract of drivers
       | RB031 | Hooks leave the shell as it was      |
       | RB032 | Hooks use their arguments            |
       | RB033 | jq programs compile                  |
+      | RB034 | Arrays are expanded whole            |
 
   Scenario Outline: Sourcing, as it goes: <clause>
     When the script is verified
@@ -151,29 +152,31 @@ Feature: The numbered clauses of the contract of drivers
     Then <code> finds no error
 
     Examples:
-      | code  | clause                                    |
-      | RB120 | It works in an unusual host               |
-      | RB122 | No session from a driver without sessions |
-      | RB123 | An empty value leaves no option           |
-      | RB124 | Building leaves the loop's stdin alone    |
-      | RB125 | Options have their place and their value  |
+      | code  | clause                                           |
+      | RB120 | It works in an unusual host                      |
+      | RB122 | No session from a driver without sessions        |
+      | RB123 | An empty value leaves no option                  |
+      | RB124 | Building leaves the loop's stdin alone           |
+      | RB125 | Options have their place and their value         |
+      | RB126 | The command ends as the CLI does                 |
+      | RB127 | A folder with blanks in its name is one argument |
 
   Scenario Outline: Live output: <clause>
     When the script is verified
     Then <code> finds no error
 
     Examples:
-      | code  | clause                                             |
-      | RB130 | The live command is filled in                      |
-      | RB131 | The live command is a copy: CLAUDE_CMD_ARGS stays  |
-      | RB132 | The live command keeps what the command has        |
-      | RB133 | Nothing stale from an earlier live command         |
-      | RB134 | The stream filter is a jq program                  |
-      | RB135 | The filter shows what the assistant says           |
-      | RB136 | The filter shows nothing else                      |
-      | RB137 | The filter survives events that it doesn't know    |
-      | RB138 | The filter works line by line                      |
-      | RB139 | The live command prints events                     |
+      | code  | clause                                            |
+      | RB130 | The live command is filled in                     |
+      | RB131 | The live command is a copy: CLAUDE_CMD_ARGS stays |
+      | RB132 | The live command keeps what the command has       |
+      | RB133 | Nothing stale from an earlier live command        |
+      | RB134 | The stream filter is a jq program                 |
+      | RB135 | The filter shows what the assistant says          |
+      | RB136 | The filter shows nothing else                     |
+      | RB137 | The filter survives events that it doesn't know   |
+      | RB138 | The filter works line by line                     |
+      | RB139 | The live command prints events                    |
 
   Scenario Outline: Hosts of other kinds: <clause>
     When the script is verified

@@ -66,6 +66,16 @@ def is_option(word: str) -> bool:
     return _OPTION.fullmatch(word) is not None
 
 
+def may_be_option(word: str) -> bool:
+    """Whether it looks like an option, with its value behind ``=`` or not."""
+    return _WITH_VALUE.fullmatch(word) is not None
+
+
+def is_switch(word: str) -> bool:
+    """Whether it is an option whose name says that it takes no value."""
+    return _SWITCH.match(word) is not None
+
+
 def beyond(more: Sequence[str], base: Sequence[str]) -> list[str]:
     """What `more` has beyond `base`, counting each."""
     rest = list(base)

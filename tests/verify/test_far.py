@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +13,10 @@ from bridge.verify.probe.far import REPLACED, decoded
 from tests.machine import mostly_slow
 
 from .mutants import sound_scripts
-from .standin import verify
+from .standin import Subject, verify
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 ARRIVAL = ["RB104", "RB105", "RB106", "RB107", "RB108", "RB109"]
@@ -73,6 +75,63 @@ BROKEN = {
     "a shell that takes a word only": """bash -c 'agent -p $1' agent "$p\"""",
     "JSON by hand": 'agent --request "{\\"prompt\\": \\"$p\\"}"',
 }
+REFUSED = {
+    'uvx --from some-agent --yolo agent -p "$p"': "uvx: it has no option --yolo",
+    'npx --yolo @some/agent -p "$p"': "npx: it has no option --yolo",
+    'npm exec @some/agent --dangerously -p "$p"': "npm: it has no option --dangerously",
+    'nice -n stdbuf -oL agent -p "$p"': "nice: it has no option -o",
+    'nice -n agent -p "$p"': "nice: it has no option -p",
+    'timeout agent -p "$p"': "timeout: 'agent' is no duration",
+    'stdbuf agent -p "$p"': "stdbuf: there is no option",
+    'ssh --verbose box "agent -p $q"': "ssh: it has no option --verbose",
+    'docker run --rm --yolo some/image agent -p "$p"': "docker: it has no option --yolo",
+    'docker exec -d box agent -p "$p"': "docker: with -d nobody sees what it prints",
+    'sudo --yes -u me agent -p "$p"': "sudo: it has no option --yes",
+    'kubectl exec -i pod agent -p "$p"': "kubectl: exec takes the command behind --",
+    'vagrant ssh -c agent --print "$p"': "vagrant: it has no option --print",
+    'flock agent -p "$p"': "flock: '-p' is no program",
+    'flock /tmp/lock -c agent -p "$p"': "flock: -c takes one word for the command",
+    'systemd-run --user agent -p "$p"': "systemd-run: without --scope or --pipe",
+    "direnv exec agent": "direnv: exec takes a folder and a command",
+}
+ACCEPTED = (
+    'timeout -k 5 --signal=KILL 30m nice -10 ionice -c2 -n 7 stdbuf -oL -eL setsid -w agent -p "$p"',
+    'timeout --foreground --kill=5 1.5h chrt -b 0 taskset -c 0-3 prlimit --nofile=1024 agent -p "$p"',
+    'env -u CI -i A=b flock -n /tmp/a.lock caffeinate -dims -t 60 agent -p "$p"',
+    'sudo -niu me -H -- env A=b agent -p "$p"',
+    'systemd-run --user --scope -q -p MemoryMax=4G -- agent -p "$p"',
+    'systemd-inhibit --why=work agent -p "$p"',
+    'firejail --quiet --net=none agent -p "$p"',
+    'bwrap --ro-bind / / --dev /dev --bind /w /w --unshare-all --share-net agent -p "$p"',
+    'script -qefc "agent -p $q" /dev/null',
+    'script -q /dev/null -c "agent -p $q"',
+    'script -q /dev/null agent -p "$p"',
+    'unbuffer -p agent -p "$p"',
+    'sshpass -e ssh -tt -p 22 -oBatchMode=yes me@box -- "agent -p $q"',
+    'docker -H tcp://box run --rm -i --init -u 1:1 -v "$PWD:/w" -w/w --name a -e A=b --gpus all image agent -p "$p"',
+    'docker compose --profile x exec -T --user me box agent -p "$p"',
+    'podman exec -it --latest agent -p "$p"',
+    'kubectl -n space exec -it pod -c box -- agent -p "$p"',
+    'nix develop .#agents --command agent -p "$p"',
+    'nix shell nixpkgs#agent -c agent -p "$p"',
+    'nix run nixpkgs#agent -- -p "$p"',
+    'nix-shell -p agent --run "agent -p $q"',
+    'mise exec node@22 -- agent -p "$p"',
+    'direnv exec . agent -p "$p"',
+    'devcontainer exec --workspace-folder . agent -p "$p"',
+    'op run --env-file=.env --no-masking -- doppler run --silent -- agent -p "$p"',
+    'vagrant ssh box -c "agent -p $q"',
+    'limactl shell --workdir /w default agent -p "$p"',
+    'gh codespace ssh -c name -- "agent -p $q"',
+    'conda run -n env --no-capture-output agent -p "$p"',
+    'uv tool run --from some-agent --python 3.12 agent -p "$p"',
+    'uv run --with some-agent agent -p "$p"',
+    'pipx run --spec some-agent agent -p "$p"',
+    'npm exec --yes --package=@some/agent -- agent -p "$p"',
+    'npx --yes --package @some/agent -c "agent -p $q"',
+    'bunx --bun @some/agent -p "$p"',
+    'pnpm dlx --silent @some/agent -p "$p"',
+)
 KNOWN = "agent"
 
 
@@ -97,6 +156,32 @@ def test_what_can_be_had_back_has_arrived(what: str, tmp_path: Path) -> None:
 def test_what_the_far_side_takes_apart_has_not(what: str, tmp_path: Path) -> None:
     ran = verify(_write(tmp_path, BROKEN[what]), ARRIVAL)
     assert {"RB105", "RB106", "RB107"} & ran.codes
+
+
+def _arrivals(commands: Iterable[str], tmp_path: Path) -> dict[str, tuple[str, bool]]:
+    """Of each command, what a wrapper says that starts nothing, and whether the text is the last that is given."""
+    text, found = "it's a text\n  of two lines", dict[str, tuple[str, bool]]()
+    values = {"$PWD": "/srv/w", "$p": text, "$q": shlex.quote(text)}
+    with Subject(_write(tmp_path, "agent")) as subject:
+        for command in commands:
+            argv = shlex.split(command)
+            for name, value in values.items():
+                argv = [word.replace(name, value) for word in argv]
+            arrival = subject.probe.far_end(argv, [word for word in argv if text not in word])
+            found[command] = (arrival.refusal, arrival.given[-2:-1] == [text])
+    return found
+
+
+def test_a_wrapper_refuses_what_the_real_one_refuses(tmp_path: Path) -> None:
+    found = _arrivals(REFUSED, tmp_path)
+    assert {what: refusal for what, (refusal, _) in found.items() if not refusal.startswith(REFUSED[what])} == {}
+    assert [what for what, (refusal, arrived) in found.items() if arrived or not refusal] == []
+
+
+@pytest.mark.slow
+def test_nothing_is_refused_that_the_real_ones_take(tmp_path: Path) -> None:
+    found = _arrivals(ACCEPTED, tmp_path)
+    assert {what: each for what, each in found.items() if each != ("", True)} == {}
 
 
 def test_decoding() -> None:

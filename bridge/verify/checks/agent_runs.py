@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from bridge.verify.command_line import is_switch, may_be_option
 from bridge.verify.harms import (
     ENDS_THE_LOOP,
     NO_EFFECT,
@@ -17,7 +18,7 @@ from bridge.verify.harms import (
     WRONG_STATUS,
 )
 from bridge.verify.model import INFO, WARNING
-from bridge.verify.probe.agent import FIRST, SECOND, STATUS
+from bridge.verify.probe.agent import FIRST, PROMPT_FILE, SECOND, STATUS
 from bridge.verify.registry import AGENT, Problem, behaviour, said
 
 if TYPE_CHECKING:
@@ -76,16 +77,20 @@ def prompt_reaches(subject: Subject) -> Iterator[Problem]:
             "argument": "the prompt is passed as an argument: 128 KiB are the limit",
             "path": "the path of the prompt is passed, not the prompt",
         }
-        yield Problem(
-            how[run.prompt],
-            expected="on stdin",
-            # Programs that nobody knows may take it in no other way; of cline that is known, when it prints JSON.
-            severity=WARNING if probe.knows_cli() and probe.cli() != "cline" else INFO,
-        )
+        # Programs that nobody knows may take it in no other way; of cline that is known, when it prints JSON.
+        # But a path without an option is a word like any other.
+        certain = (probe.knows_cli() and probe.cli() != "cline") or _is_only_a_word(run.argv)
+        yield Problem(how[run.prompt], expected="on stdin", severity=WARNING if certain else INFO)
     if run.status is None:
         yield Problem("it does not end after the CLI has ended")
     if probe.scratch.traces():
         yield Problem("code in the prompt is executed")
+
+
+def _is_only_a_word(argv: tuple[str, ...]) -> bool:
+    """Whether the path of the prompt is an argument behind a switch, so that it is no value of an option."""
+    at = next((at for at, word in enumerate(argv) if word.endswith(PROMPT_FILE)), 0)
+    return at > 0 and not may_be_option(argv[at]) and "@" not in argv[at] and is_switch(argv[at - 1])
 
 
 @behaviour("RB172", "The CLI's status is passed on", AGENT, hook=INVOKE, harm=WRONG_STATUS)

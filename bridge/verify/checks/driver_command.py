@@ -8,7 +8,7 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT
+from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT, WRONG_STATUS
 from bridge.verify.model import INFO
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.far import WRAPPERS, spoilt_json
@@ -328,7 +328,8 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
     if not base or not plain:
         return
     stdin = any(a in STDIN_MARKERS or a.endswith("=-") for a in plain[1:]) and not occurrences(probe, Build())
-    arrived = probe.received(Build(context=CONTEXT)).count(CONTEXT)
+    received = probe.received(Build(context=CONTEXT))
+    arrived = received.count(CONTEXT)
     if not arrived:
         if any("Remaining" in argument for argument in plain) and CONTEXT in " ".join(plain):
             yield Problem("the context is split at its blanks", hint="quote it")
@@ -344,10 +345,13 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
     case = Build(context=CONTEXT, session=probe.session() or SESSION, resume="true", tools="Read,Write")
     if probe.argv(case) is not None and not probe.received(case).count(CONTEXT):
         yield Problem("the context does not arrive when a session is resumed")
-    broken = []
-    for what, context in CONTEXTS.items():
-        if not probe.received(Build(context=context)).count(context):
-            broken.append(what)
+    # Where the CLI is given it, a copy in the environment is none.
+    aside = not received.count(CONTEXT, aside=False)
+    broken = [
+        what
+        for what, context in CONTEXTS.items()
+        if not probe.received(Build(context=context)).count(context, aside=aside)
+    ]
     if broken:
         yield Problem(
             f"a context does not arrive in one piece when it holds {', '.join(broken)}",
@@ -382,3 +386,51 @@ def nothing_is_evaluated(subject: Subject) -> Iterator[Problem]:
         probe.build(case)
         if probe.scratch.traces():
             yield Problem(f"code in the {what} is executed")
+
+
+@behaviour("RB126", "The command ends as the CLI does", DRIVER, hook=HOOK, harm=WRONG_STATUS)
+def status_is_passed(subject: Subject) -> Iterator[Problem]:
+    """The loop knows only from the status that a run has failed: that there is no network, or no login. A shell in
+    the command has to end with the CLI's status: a pipeline ends with that of its last part.
+
+    Bad:  CLAUDE_CMD_ARGS=(bash -c 'my-cli -p "$1" | tee run.log' sh "$prompt")
+    Good: CLAUDE_CMD_ARGS=(bash -c 'set -o pipefail; my-cli -p "$1" | tee run.log' sh "$prompt")
+    """
+    probe = subject.driver
+    live = probe.live(Build())
+    commands = [(probe.argv(Build()), HOOK), (live and live.argv, "driver_prepare_live_command")]
+    for argv, hook in commands:
+        for status in (_STATUS, 0):
+            ended = probe.status_behind(argv, status) if argv else None
+            if ended is not None and bool(ended) != bool(status):
+                yield Problem(f"it ends with {ended} although the CLI ended with {status}", hook=hook)
+                return
+
+
+_STATUS = 41
+
+
+@behaviour("RB127", "A folder with blanks in its name is one argument", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
+def folder_with_blanks(subject: Subject) -> Iterator[Problem]:
+    """Projects lie in folders such as ``~/My Projects/shop``. Where the folder is a part of the command, for a
+    container or a host elsewhere, it has to stay one word, for the shell of the far side as well.
+
+    Bad:  CLAUDE_CMD_ARGS=(docker run --rm -v $PWD:/work my-image my-cli -p "$prompt")
+    Good: CLAUDE_CMD_ARGS=(docker run --rm -v "$PWD:/work" my-image my-cli -p "$prompt")
+    """
+    probe = subject.driver
+    found = probe.built_among_blanks()
+    if found is None:
+        return
+    (built, starts), argv = found, probe.argv(Build()) or []
+    if probe.build(Build(host=":")).value != argv:
+        return  # said by RB112 and RB117
+    if len(built) > len(argv):
+        yield Problem("the folder of the project is split at its blanks", hint='quote it: "$PWD"')
+    elif not built:
+        yield Problem("no command is built in a folder whose name holds blanks", hint='quote it: "$PWD"')
+    elif not starts:
+        yield Problem(
+            "in a folder whose name holds blanks, the command does not start the CLI",
+            hint="quote it for the far side",
+        )

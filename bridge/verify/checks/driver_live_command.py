@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.checks.driver_command import prompt_text
-from bridge.verify.command_line import beyond, is_option, lost_value
+from bridge.verify.command_line import beyond, is_option, is_switch, lost_value, may_be_option
 from bridge.verify.harms import CHANGES_THE_LOOP, WRONG_COMMAND, WRONG_DISPLAY
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import Build, DriverProbe
@@ -145,7 +145,8 @@ def _changed(probe: DriverProbe, case: Build, live: LiveCommand) -> Iterator[Pro
         at = received.line.index(value) if value in received.line else 0
         if (
             is_option(option)
-            and not is_option(value)
+            and not may_be_option(value)
+            and not is_switch(option)
             and value in values
             and at
             and received.line[at - 1] != option

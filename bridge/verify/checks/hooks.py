@@ -163,7 +163,8 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
 
     Loop variables, and what ``read`` fills, are the ones that are forgotten. A global that the script itself sets
     outside of functions is taken for intended, and so are globals of an agent that begin with ``_`` or are in
-    capitals: its pre and post hooks hand values on that way.
+    capitals: its pre and post hooks hand values on that way. Not intended is the variable of a loop that stands
+    outside of functions, when no function reads it.
 
     Info: a global that the script itself begins with.
 
@@ -172,6 +173,7 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
         local arg
         for arg in "${CLAUDE_CMD_ARGS[@]}"; do
     """
+    yield from _left_by_loading(subject)
     seen: set[tuple[str, str]] = set()
     ours = {write.name for write in subject.facts.top.writes}
     for name in subject.hooks:
@@ -196,6 +198,33 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
                 severity=INFO if write.name in ours else None,
                 about=write.name,
             )
+
+
+def _left_by_loading(subject: Subject) -> Iterator[Problem]:
+    """Variables of loops outside of functions."""
+    facts = subject.facts
+    if not facts.top.known:
+        return
+    used = {read.name for function in facts.functions for read in function.reads}
+    writes = [write for write in facts.top.writes if not write.subshell]
+    removed = {write.name: write.line for write in writes if write.how == "unset"}
+    counting = [
+        write for write in writes if write.how == "loop" or (write.how == "read" and _in_loop(subject, write))
+    ]
+    for write in {each.name: each for each in counting}.values():
+        if write.name in used or removed.get(write.name, 0) > write.line or write.name in _BY_BASH:
+            continue
+        yield Problem(
+            f"sourcing it leaves the global {write.name} behind",
+            line=write.line,
+            expected="only globals of the contract",
+            hint=f"unset -v {write.name} behind the loop",
+            about=write.name,
+        )
+
+
+def _in_loop(subject: Subject, write: Write) -> bool:
+    return any(command.line == write.line and command.name == "read" for command in subject.facts.top.commands)
 
 
 @static("RB021", "Hooks write no globals of others", BOTH, harm=CHANGES_THE_LOOP)
@@ -284,12 +313,19 @@ def somebody_sets(subject: Subject) -> Iterator[Problem]:
             )
 
 
+_OFTEN_CUT = {"CLAUDE_OUTPUT_FORMAT", "CLAUDE_USE_CONTINUE"}
+"""Settings that nobody means something else by, without what they begin with."""
+
+
 def _misspelt(subject: Subject, known: set[str]) -> Iterator[tuple[str, Problem]]:
     """Settings that are read under nearly their names."""
     settings = {name for name, entry in subject.contract.globals.items() if entry.role in ("setting", "derived")}
+    all_read = {read.name for hook in subject.hooks for read in subject.effects(hook).reads}
     for hook in subject.hooks:
         for read in subject.effects(hook).reads:
             meant = difflib.get_close_matches(read.name, settings, 1, 0.92)
+            if f"CLAUDE_{read.name}" in _OFTEN_CUT & settings - all_read:
+                meant = [f"CLAUDE_{read.name}"]
             if meant and read.name not in known:
                 message = f"{read.function} reads {read.name}; did you mean {meant[0]}?"
                 yield read.name, Problem(message, read.line, hook, expected=meant[0], severity=ERROR)
@@ -387,7 +423,16 @@ def _changes(command: CommandFact) -> bool:
 
 
 def _undone(command: CommandFact, commands: tuple[CommandFact, ...]) -> bool:
-    """Whether the same function seems to undo it: the same command again, in the other sense."""
+    """Whether the same function seems to undo it: the same command again, in the other sense.
+
+    A trap may take itself away when it has run.
+    """
+    if (
+        command.name == "trap"
+        and len(command.words) > 2
+        and re.search(r"\btrap\s+(?:-\s+)?[A-Z]", command.words[1])
+    ):
+        return True
     later = [
         other
         for other in commands

@@ -156,7 +156,7 @@ READERS = ("driver_extract_session_id_from_output", "driver_fallback_session_id"
 
 
 def _where(moved: FileChange) -> str:
-    return {"home": "~/", "tmp": "$TMPDIR/", "project": ""}[moved.folder] + moved.name
+    return {"home": "~/", "tmp": "$TMPDIR/", "project": "", "": ""}[moved.folder] + moved.name
 
 
 def _severity(moved: FileChange) -> Severity:
@@ -211,6 +211,8 @@ def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
         probe.run_all()
     reported: set[tuple[str, str]] = set()
     for hook, moved in probe.file_changes:
+        if not moved.folder and not os.path.exists(moved.name):
+            continue  # it was somebody else's
         own = moved.how == "made" or _is_message(probe, hook, moved)
         loops_own = own and moved.folder == "project" and moved.name.startswith(".ralph/")
         if hook == "source" or loops_own or (hook, moved.how) in reported:

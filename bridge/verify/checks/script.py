@@ -18,6 +18,7 @@ from bridge.verify.harms import (
     NO_EFFECT,
     OLD_BASH,
     TAKEN_FOR_ANOTHER,
+    WRONG_COMMAND,
     WRONG_PROMPT,
 )
 from bridge.verify.model import ERROR, INFO, WARNING
@@ -369,6 +370,35 @@ def uses_arguments(subject: Subject) -> Iterator[Problem]:
                 expected='"$1"',
                 hint=f'local {argument.name}="$1"',
             )
+
+
+_ASKS = frozenset("command type which hash echo printf log log_status [ test declare typeset local export".split())  # noqa: SIM905
+
+
+@static("RB034", "Arrays are expanded whole", BOTH, harm=WRONG_COMMAND)
+def arrays_whole(subject: Subject) -> Iterator[Problem]:
+    """``$x`` and ``${x}`` of an array are its first element: all other words of the command are lost, and nothing
+    says so.
+
+    Bad:  AGENT_ARGS=(exec --json); "$AGENT_CLI" $AGENT_ARGS <"$1"
+    Good: AGENT_ARGS=(exec --json); "$AGENT_CLI" "${AGENT_ARGS[@]}" <"$1"
+    """
+    facts = subject.facts
+    everyone = (*facts.functions, facts.top)
+    globally = {name for each in everyone for name in each.arrays - each.local}
+    globally -= {name for each in everyone for name in each.texts}  # a callee sees its caller's
+    for function in everyone:
+        own = (function.arrays & function.local) - function.texts
+        for place in function.firsts:
+            whole = own if place.name in function.local else globally
+            if place.name in whole and place.command not in _ASKS:
+                yield Problem(
+                    f"{function.name or 'the script'} expands the array {place.name} without an index",
+                    line=place.line,
+                    hook=function.name if function.name in subject.contract.hooks else None,
+                    expected=f'"${{{place.name}[@]}}"',
+                    hint="without [@] it is the first element only",
+                )
 
 
 @static("RB033", "jq programs compile", BOTH, harm=NO_EFFECT)

@@ -36,6 +36,17 @@ class Read(NamedTuple):
     function: str = ""
 
 
+class FirstOnly(NamedTuple):
+    """A place where ``$x`` is a word, or a part of one, of a command or an array: the first element, if x is an array.
+
+    command: the command's name; empty in an assignment.
+    """
+
+    name: str
+    line: int
+    command: str = ""
+
+
 class CommandFact(NamedTuple):
     """A simple command.
 
@@ -79,6 +90,8 @@ class FunctionFacts(NamedTuple):
     subshell: its body is ``( … )``.
     local: names that it declares local.
     writes, reads: of variables that are not local there, in the order of the text.
+    arrays: names that are given several elements, or may be; texts: names that are given a text, and are no arrays.
+    firsts: places where an array would be cut short.
     dynamic: it may set variables whose names only running it would tell (eval, source, ``read "$name"``).
     """
 
@@ -93,6 +106,9 @@ class FunctionFacts(NamedTuple):
     reads: tuple[Read, ...] = ()
     commands: tuple[CommandFact, ...] = ()
     dynamic: bool = False
+    arrays: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    firsts: tuple[FirstOnly, ...] = ()
 
 
 class Facts(NamedTuple):

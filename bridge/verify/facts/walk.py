@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.facts.model import CommandFact, FunctionFacts, How, Read, Write
+from bridge.verify.facts.model import CommandFact, FirstOnly, FunctionFacts, How, Read, Write
 from bridge.verify.facts.usage import NAME, filled_by, literal
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class _Scope:
         self.writes: list[Write] = []
         self.reads: list[Read] = []
         self.commands: list[CommandFact] = []
+        self.arrays: set[str] = set()
+        self.texts: set[str] = set()
+        self.firsts: list[FirstOnly] = []
 
     def declare(self, name: str) -> None:
         """Note that a variable is local from here on."""
@@ -100,6 +103,9 @@ class _Scope:
             reads=tuple(self.reads),
             commands=tuple(self.commands),
             dynamic=self.dynamic,
+            arrays=frozenset(self.arrays),
+            texts=frozenset(self.texts),
+            firsts=tuple(self.firsts),
         )
 
 
@@ -180,6 +186,8 @@ class _Expressions:
                 scope.write(_text(name), self._line(node), "arithmetic", context)
 
     def _expansion(self, node: Node, scope: _Scope, context: _Context, _redirects: tuple[str, ...]) -> None:
+        if [child.type for child in node.children] == ["${", "variable_name", "}"]:
+            self._first_only(node, _text(node.children[1]), scope)
         tokens = {child.type for child in node.children if not child.is_named}
         first = True
         for child in node.children:
@@ -200,6 +208,18 @@ class _Expressions:
     def _simple_expansion(self, node: Node, scope: _Scope, _place: _Context, _redirects: tuple[str, ...]) -> None:
         for child in node.named_children:
             scope.read(_text(child), self._line(child))
+            self._first_only(node, _text(child), scope)
+
+    def _first_only(self, node: Node, name: str, scope: _Scope) -> None:
+        """Note an expansion without index that is a word, or a part of one, of a command or an array."""
+        around = node.parent
+        while around is not None and around.type in ("string", "concatenation"):
+            around = around.parent
+        if around is None or around.type not in ("command", "command_name", "array") or not NAME.match(name):
+            return
+        called = around.parent if around.type == "command_name" else around
+        word = called.child_by_field_name("name") if called is not None and called.type == "command" else None
+        scope.firsts.append(FirstOnly(name, self._line(node), _text(word) if word is not None else ""))
 
     def _pattern(self, node: Node, scope: _Scope, _place: _Context, _redirects: tuple[str, ...]) -> None:
         # The grammar doesn't look into patterns, though bash expands them.
@@ -273,6 +293,8 @@ class _Commands(_Expressions):
         how: How = "arithmetic" if name == "let" else "read"
         for variable in filled.names:
             scope.write(variable, line, how, context)
+            flags = "".join(word[1:] for word in words[1:] if re.fullmatch(r"-[A-Za-z]+", word))
+            (scope.arrays if "a" in flags or name in ("mapfile", "readarray") else scope.texts).add(variable)
 
     def _declaration(self, node: Node, scope: _Scope, context: _Context, redirects: tuple[str, ...]) -> None:
         words = [_text(child) for child in node.children]
@@ -299,6 +321,7 @@ class _Commands(_Expressions):
             return
         if value is not None:
             self.visit(value, scope, context)
+            self._holds(node, scope)
         if "n" in flags and value is not None:
             scope.refer(_text(name), literal(_text(value)))
         else:
@@ -327,6 +350,7 @@ class _Commands(_Expressions):
             self.visit(value, scope, context)
         if name is None:
             return
+        self._holds(node, scope)
         how: How = "array" if value is not None and value.type == "array" else "string"
         if name.type == "subscript":
             how = "element"
@@ -336,6 +360,16 @@ class _Commands(_Expressions):
         appends = any(child.type == "+=" for child in node.children)
         empty = content in ("", '""', "''") or (how == "array" and not content.strip("() \t\n"))
         scope.write(_text(name), self._line(node), how, context, appends=appends, empty=empty)
+
+    def _holds(self, node: Node, scope: _Scope) -> None:
+        """Note whether an assignment gives several elements, or a text."""
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None or name.type == "subscript":
+            return
+        if value is None or value.type != "array":
+            scope.texts.add(_text(name))
+        elif any(child.type == "+=" for child in node.children) or len(value.named_children) > 1:
+            scope.arrays.add(_text(name))
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -453,6 +487,7 @@ class Walker(_Commands):
     def _for(self, node: Node, scope: _Scope, context: _Context, redirects: tuple[str, ...]) -> None:
         variable = node.child_by_field_name("variable")
         if variable is not None:
+            scope.texts.add(_text(variable))
             scope.write(_text(variable), self._line(variable), "loop", context)
         self._body(node, scope, context, redirects)
 

@@ -15,7 +15,7 @@ from bridge.process.ask import TOO_LONG
 from bridge.process.processes import end_session, members
 from bridge.process.table import resting
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
-from bridge.verify.probe.far import REPLACED
+from bridge.verify.probe.far import REPLACED, strings_in_json
 from bridge.verify.recordings import Comparison, Recording, compare, family, plain, recordings_of, streamed
 from bridge.verify.shapes import AS_IT_IS, LEARNED, learn, learned_compared, lines_of, matches, shapes_in
 
@@ -48,7 +48,7 @@ PROMPT = (
     "Mend the \"parser\" of 'this' project: $(touch rb-evaluated) `touch rb-evaluated` \\n %s * $HOME\n\n"
     "# A heading \u2013 “done” ✓\n\n<!-- a note for the agent -->\n\n  indented  \n"
 ) + ("- [ ] one of many lines of a long plan\n" * 400)
-_PROMPT_FILE = ".ralph/the prompt.md"
+PROMPT_FILE = ".ralph/the prompt.md"
 
 
 class InvokeRun(NamedTuple):
@@ -123,7 +123,7 @@ class AgentProbe(Probe):
             "SESSION_LOG": f"{folder}/session.log",
             "AGENT": stem,
         }
-        values |= {"tmp_prompt": str(self.scratch.project / _PROMPT_FILE)} | _CONTROLLER
+        values |= {"tmp_prompt": str(self.scratch.project / PROMPT_FILE)} | _CONTROLLER
         return "\n".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
 
     def _guess_cli(self) -> None:
@@ -190,7 +190,7 @@ class AgentProbe(Probe):
             self.note_files("agent_invoke", files)
 
     def _invoking(self) -> str:
-        prompt = self.scratch.file(f"project/{_PROMPT_FILE}", PROMPT.encode())
+        prompt = self.scratch.file(f"project/{PROMPT_FILE}", PROMPT.encode())
         return f"set -o pipefail\nagent_invoke {shlex.quote(prompt)}"
 
     @once
@@ -246,11 +246,12 @@ class AgentProbe(Probe):
 
     def _way_of_the_prompt(self, argv: list[bytes], stdin: bytes) -> str:
         text = PROMPT.encode().rstrip(b"\n")
-        if stdin.rstrip(b"\n") == text:
+        given = strings_in_json(os.fsdecode(stdin)) if stdin.lstrip()[:1] in (b"{", b"[", b'"') else ()
+        if text in (stdin.rstrip(b"\n"), *(os.fsencode(each.rstrip("\n")) for each in given)):
             return "stdin"
         if any(text in argument for argument in argv):
             return "argument"
-        return "path" if any(_PROMPT_FILE.encode() in argument for argument in argv) else ""
+        return "path" if any(PROMPT_FILE.encode() in argument for argument in argv) else ""
 
     def _argv(self, code: str) -> list[str]:
         code = f"{_LOG}\n{self.host()}\n{self.trace}. {shlex.quote(self.script)} >&2\n{code}"

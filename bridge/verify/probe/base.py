@@ -229,7 +229,7 @@ class Probe:
         """Give a scripted CLI to the programs that the script looks for."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
             text = file.read()
-            self.scratch.places.mention(text)
+            self.scratch.mention(text)
             self._guards = self.scratch.places.guards(text)
             for name in _ASKED_FOR.findall(text):
                 if not self.scratch.is_system_program(name):
@@ -425,7 +425,7 @@ class Probe:
         return StrictRun("loaded" in reached, tuple(reached[1:]), ran.status, ran.err)
 
     def far_end(self, argv: Sequence[str], words: Sequence[str], stdin: bytes = b"", status: int = 0) -> Arrival:
-        """Run a command with stand-ins for all that it starts: what arrives at the last of them, which ends with `status`.
+        """Run a command with stand-ins for all that it starts: what arrives at the last, which ends with `status`.
 
         words: of commands of this kind; programs that they name have a stand-in as well.
         """

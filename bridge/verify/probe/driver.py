@@ -85,12 +85,16 @@ class Received(NamedTuple):
         """Its arguments, its name first."""
         return list(self.direct[:-1] if self.known else self.direct)
 
-    def count(self, text: str) -> int:
-        """How often a text arrives there, as it is or in a form from which it can be had back."""
-        for values in (self.direct, self.beside):
+    def count(self, text: str, *, aside: bool = True) -> int:
+        """How often a text arrives there, as it is or in a form from which it can be had back.
+
+        aside: what is beside the command counts, too.
+        """
+        beside = self.beside if aside else ()
+        for values in (self.direct, beside):
             if found := sum(value.count(text) for value in values):
                 return found
-        return sum(value.count(text) for value in decoded((*self.direct, *self.beside)))
+        return sum(value.count(text) for value in decoded((*self.direct, *beside)))
 
 
 class LiveCommand(NamedTuple):
@@ -291,6 +295,23 @@ CLAUDE_CMD_ARGS=()
 
     def _programs(self) -> list[str]:
         return [*self._words_of_the_command(), self.cli()]
+
+    @once
+    def built_among_blanks(self) -> tuple[list[str], bool] | None:
+        """The command that is built in a folder whose name holds blanks, and whether it starts the CLI there.
+
+        None when no command names the folder of the project. The folder's path in it is the project's.
+        """
+        argv, folder = self.argv(Build()), str(self.scratch.project)
+        if not argv or not any(folder in word for word in argv):
+            return None
+        there = self.scratch.root / "a folder with  blanks"
+        os.makedirs(there / ".ralph", exist_ok=True)
+        (there / PROMPT_FILE).write_text(FILES[PROMPT_FILE])
+        built = self.build_apart(Build(), f"\\builtin cd {quote(str(there))}").value
+        words = list(built) if isinstance(built, list) else []
+        starts = not self.received(Build()).known or bool(words and self.far_end(words, self._programs()).given)
+        return [word.replace(str(there), folder) for word in words], starts
 
     def status_behind(self, argv: list[str], status: int) -> int | None:
         """With what status a command ends, when the CLI that it starts ends with this; None when it starts none."""

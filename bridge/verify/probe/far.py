@@ -103,7 +103,10 @@ exit "$status"
 """
 _PROGRAM = '#!@BASH@\nexec \'@CONTROL@/record\' "${0##*/}" "$@"\n'
 # Folders and files of the far side aren't here; and what a shell there would find may be missing here.
-_BASH_ENV = """cd() { :; }
+_BASH_ENV = """cd() {
+    while [[ "${1-}" == -?* ]]; do shift; done
+    if [ $# -gt 1 ]; then echo "cd: too many arguments" >&2; return 1; fi
+}
 pushd() { :; }
 source() { :; }
 command_not_found_handle() { '@CONTROL@/record' "$@"; }
@@ -186,7 +189,7 @@ class Places(NamedTuple):
         path.chmod(0o755)
 
     def ends_with(self, status: int) -> None:
-        """What is started at the far end ends with this status from now on; what was refused before is forgotten."""
+        """What is started at the far end ends with this status from now on; forget what was refused before."""
         (self.control / "refused").unlink(missing_ok=True)
         (self.control / "far.status").write_text(f"{status}\n")
 
@@ -224,7 +227,7 @@ def decoded(values: Iterable[str]) -> list[str]:
 
 
 def _decode(value: str) -> Iterator[str]:
-    yield from _strings_of_json(value)
+    yield from strings_in_json(value)
     yield from _base64(value)
     if re.search(r"[\\']", value):
         with contextlib.suppress(ValueError):
@@ -268,7 +271,8 @@ def spoilt_json(value: str) -> bool:
     return False
 
 
-def _strings_of_json(value: str) -> Iterator[str]:
+def strings_in_json(value: str) -> Iterator[str]:
+    """The strings of the first JSON value in a text; none when that is no JSON."""
     start = re.search(r"[{\[\"]", value)
     if start is None:
         return

@@ -15,15 +15,15 @@ refuse() {
 # LETTERS NAMES ARGUMENT...: read options as getopt does, up to the first word that is none. A letter or name that
 # takes a value has a colon behind it, two when its value can only be joined; a name may be cut short. With a _ among
 # LETTERS, what isn't listed is taken for a switch, otherwise it is refused. $rest is what follows, $names and $values
-# are what was read.
+# are what was read; $ended whether a -- did it.
 options() {
     local letters=$1 known=" $2 " word name more
     shift 2
-    names=() values=() rest=()
+    names=() values=() rest=() ended=''
     while [ $# -gt 0 ]; do
         word=$1
         case $word in
-            --) shift; break ;;
+            --) ended=yes; shift; break ;;
             --*)
                 shift
                 name=${word#--}
@@ -94,6 +94,7 @@ behind() {
 
 start() {
     if [ $# -eq 0 ]; then exit 0; fi
+    case $1 in -*) refuse "'$1' is no program" ;; esac
     if ! type -P -- "$1" >/dev/null && [ -x "$control/record" ]; then exec "$control/record" "$@"; fi
     exec "$@"
 }
@@ -142,14 +143,15 @@ help" "$@" ;;
                 case $1 in
                     --env | --entrypoint | -e) if [ $# -gt 1 ]; then keep "${1##*-}" "$2"; shift 2; else shift; fi ;;
                     --env=* | --entrypoint=*) each=${1#--}; keep "${each%%=*}" "${each#*=}"; shift ;;
-                    --interactive) keep i ''; shift ;;
-                    --*=* | --rm | --init | --privileged | --read-only | --detach | --tty | --no-healthcheck | \
+                    --interactive | --detach | --latest | -l) keep "${1:$((${#1} > 2 ? 2 : 1)):1}" ''; shift ;;
+                    --*=* | --rm | --init | --privileged | --read-only | --tty | --no-healthcheck | \
                         --sig-proxy | --disable-content-trust | --publish-all | --quiet | --quiet-pull | --no-deps | \
-                        --no-TTY | --no-tty | --build | --replace | --latest | --service-ports | --use-aliases | \
+                        --no-TTY | --no-tty | --build | --replace | --service-ports | --use-aliases | \
                         --remove-orphans | --tls-verify | --rmi | --http-proxy | --no-hosts | --no-hostname) shift ;;
                     --?*) shift 2 || shift ;;
-                    -[ditPqlT] | -[ditPqT][ditPqT] | -[ditPqT][ditPqT][ditPqT])
+                    -[ditPqT] | -[ditPqT][ditPqT] | -[ditPqT][ditPqT][ditPqT])
                         case $1 in *i*) keep i '' ;; esac
+                        case $1 in *d*) keep d '' ;; esac
                         shift ;;
                     -[a-zA-Z]?*) shift ;;
                     -?) shift 2 || shift ;;
@@ -158,6 +160,7 @@ help" "$@" ;;
             done
             rest=("$@") ;;
     esac
+    if given d detach; then refuse "with -d nobody sees what it prints"; fi
     if given i interactive; then open=yes; fi
     for ((at = 0; at < ${#names[@]}; at++)); do
         each=${values[at]}
@@ -171,9 +174,12 @@ help" "$@" ;;
         esac
     done
     set -- ${rest[@]+"${rest[@]}"}
-    if [ $# -eq 0 ]; then refuse "there is no $image"; fi
-    local name=$1
-    shift
+    local name=''
+    if ! given l; then
+        if [ $# -eq 0 ]; then refuse "there is no $image"; fi
+        name=$1
+        shift
+    fi
     if [ -z "$open" ]; then exec </dev/null; fi
     bare
     for each in ${variables[@]+"${variables[@]}"}; do

@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import tempfile
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -63,6 +64,7 @@ exit 0
 """
 
 
+_IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/[A-Za-z_][\w.-]*")
 _MARK = re.compile(rb"TMPDIR=(.*/rb-verify-[^/]+)/tmp", re.DOTALL)
 """The TMPDIR that `Scratch` gives: nobody else's processes have it."""
 
@@ -70,7 +72,7 @@ How = Literal["made", "changed", "removed"]
 
 
 class FileChange(NamedTuple):
-    """What became of one file. folder: project, home or tmp; name: within that."""
+    """What became of one file. folder: project, home or tmp, or none of these; name: within that."""
 
     how: How
     folder: str
@@ -92,6 +94,8 @@ class Scratch:
         for name, text in FILES.items():
             (self.project / name).write_text(text, newline="")
         self.names: set[str] = set()
+        self.elsewhere: set[str] = set()
+        self._litter: set[str] = set()
         self._system = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(p)]
         self._provided = provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided")
         if self._provided:
@@ -104,6 +108,9 @@ class Scratch:
 
     def close(self) -> None:
         """Remove all of it."""
+        for path in self._litter:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
         shutil.rmtree(self.root, ignore_errors=True)
 
     def environment(self) -> dict[str, str]:
@@ -132,6 +139,11 @@ class Scratch:
                         os.symlink(entry.path, rest / entry.name)
             places.append(str(rest))
         return os.pathsep.join(places)
+
+    def mention(self, text: str) -> None:
+        """A script has this text: files that it makes in /tmp, whatever TMPDIR is, are seen as well."""
+        self.elsewhere.update(_IN_TMP.findall(text))
+        self.places.mention(text)
 
     def add_cli(self, name: str) -> None:
         """Make the scripted CLI answer to `name`: a word on PATH, or a path below the private HOME."""
@@ -212,8 +224,13 @@ class Scratch:
     # -- what scripts do to files --------------------------------------------------------------------
 
     def files(self) -> dict[str, tuple[int, int, int]]:
-        """The files of the project, of HOME and of TMPDIR, and what tells whether one was written to."""
+        """The files of the project, of HOME and of TMPDIR, and what tells whether one was written to.
+
+        Also those elsewhere whose names begin as the script says.
+        """
         found: dict[str, tuple[int, int, int]] = {}
+        for path in (path for prefix in self.elsewhere for path in glob(f"{prefix}*")):
+            found[path] = (0, 0, 0)  # whether it is there, and no more: others may write to it
         folders = [self.project, self.home, self.root / "tmp"]
         while folders:
             with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
@@ -232,6 +249,11 @@ class Scratch:
         for path in sorted(before.keys() | after.keys()):
             if before.get(path) != after.get(path):
                 how: How = "made" if path not in before else "removed" if path not in after else "changed"
+                if not path.startswith(str(self.root)):
+                    if how == "made":
+                        found.append(FileChange(how, "", path))
+                        self._litter.add(path)
+                    continue
                 place, _, name = os.path.relpath(path, self.root).partition(os.sep)
                 found.append(FileChange(how, place, name))
                 if place == "project" and name in FILES:

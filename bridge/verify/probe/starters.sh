@@ -260,11 +260,13 @@ preserve-groups prompt: chroot: role: stdin shell type: command-timeout: other-u
         shift
         options c:pth 'command: plain tty no-tty help' "$@"
         set -- ${rest[@]+"${rest[@]}"}
+        if ! given c command && [ -z "$ended" ] && [ $# -gt 1 ]; then # also behind the name of the machine
+            name=$1
+            shift
+            options c:pth 'command: plain tty no-tty help' "$@"
+            set -- "$name" ${rest[@]+"${rest[@]}"}
+        fi
         if given c command; then
-            # its options may also stand behind the name of the machine
-            for each in "$@"; do
-                case $each in --) break ;; -*) refuse "-c takes one word for the command, and it has no option $each" ;; esac
-            done
             if [ $# -gt 1 ]; then refuse "-c takes one word for the command: '$2' is too many"; fi
             elsewhere "$value"
         fi
@@ -397,9 +399,8 @@ preserve-groups prompt: chroot: role: stdin shell type: command-timeout: other-u
         while [ $# -gt 0 ]; do # its own options may stand anywhere in front of --
             options p:c:w:ynqsdfg "$npm" "$@"
             if given c call; then code "$value"; fi
-            before=$#
             set -- ${rest[@]+"${rest[@]}"}
-            if [ ${#names[@]} -eq 0 ] && [ $# -lt $before ]; then words+=("$@"); break; fi
+            if [ -n "$ended" ]; then words+=("$@"); break; fi
             if [ $# -gt 0 ]; then words+=("$1"); shift; fi
         done
         package ${words[@]+"${words[@]}"} ;;
