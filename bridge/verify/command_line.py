@@ -88,6 +88,15 @@ def beyond(more: Sequence[str], base: Sequence[str]) -> list[str]:
     return found
 
 
+def shell_name(words: Sequence[str]) -> str | None:
+    """An option that a shell takes for its $0, as it stands behind ``-c CODE``, and that the code never reads."""
+    for at in range(len(words) - 3):
+        shell, flag, code, zero = words[at : at + 4]
+        if os.path.basename(shell) in ("bash", "sh", "dash", "zsh") and re.fullmatch(r"-[a-z]*c", flag):
+            return zero if is_option(zero) and not re.search(r"\$\{?0", code) else None
+    return None
+
+
 def wants_terminal(words: Sequence[str]) -> bool:
     """Whether docker is told to make a terminal of a stdin that is none: it refuses that."""
     if os.path.basename(words[0]) != "docker" or not {"run", "exec"} & set(words[1:3]):

@@ -108,7 +108,7 @@ ACCEPTED = (
     'script -q /dev/null agent -p "$p"',
     'unbuffer -p agent -p "$p"',
     'sshpass -e ssh -tt -p 22 -oBatchMode=yes me@box -- "agent -p $q"',
-    'docker -H tcp://box run --rm -i --init -u 1:1 -v "$PWD:/w" -w/w --name a -e A=b --gpus all image agent -p "$p"',
+    'docker -H tcp://box run --rm -i --init -u 1:1 -v "$PWD:/w" -w/w -e A=b --gpus all image agent -p "$p"',
     'docker compose --profile x exec -T --user me box agent -p "$p"',
     'podman exec -it --latest agent -p "$p"',
     'kubectl -n space exec -it pod -c box -- agent -p "$p"',

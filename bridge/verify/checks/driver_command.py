@@ -8,6 +8,7 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
+from bridge.verify.command_line import shell_name
 from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT, WRONG_STATUS
 from bridge.verify.model import INFO
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
@@ -138,8 +139,8 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
     argv = probe.argv(Build())
     if not argv or not probe.cli():
         return
-    if (refusal := _refusal(probe)) is not None:
-        yield Problem(f"the CLI is not started: {refusal}", hint="the CLI's own options stand behind its name")
+    if (problem := _not_started(probe, argv)) is not None:
+        yield problem
         return
     base = os.path.basename(probe.cli())
     if os.path.basename(argv[0]) == base:
@@ -169,6 +170,21 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
         )
     elif shutil.which(argv[0], path=probe.scratch.path) is None:
         yield Problem(f"the wrapper {said(argv[0])} is not installed here", severity=INFO)
+
+
+def _not_started(probe: DriverProbe, argv: list[str]) -> Problem | None:
+    """Why the CLI doesn't start, or something else does."""
+    if (refusal := _refusal(probe)) is not None:
+        hint = "the CLI's own options stand behind its name"
+        return Problem(f"the CLI is not started: {refusal}", hint=hint)
+    if (zero := shell_name(argv)) is not None:
+        hint = "a name in front of it: sh -c CODE sh ..."
+        return Problem(f"{said(zero)} is the shell's $0, and no argument", hint=hint)
+    base, received = os.path.basename(probe.cli()), probe.received(Build())
+    named = base not in WRAPPERS and base in map(os.path.basename, argv)
+    if named and received.known and not any(base in word for word in received.line):
+        return Problem(f"it starts {said(received.direct[0])}", expected=probe.cli())
+    return None
 
 
 def _refusal(probe: DriverProbe) -> str | None:

@@ -37,7 +37,7 @@ class Read(NamedTuple):
 
 
 class FirstOnly(NamedTuple):
-    """A place where ``$x`` is a word, or a part of one, of a command or an array: the first element, if x is an array.
+    """A place where ``$x`` is a word, or a part of one, of a command or an array: of an array, its first element.
 
     command: the command's name; empty in an assignment.
     """

@@ -186,6 +186,10 @@ help" "$@" ;;
         if [ "${each%%=*}" != PATH ]; then export "${each?}"; fi
     done
     if [ -n "$entry" ]; then set -- "$entry" "$@"; fi
+    case "${1-} ${2-}" in
+        '-v '*:/* | '-e '[A-Z]*=* | '-it '* | '--volume '* | '--workdir '* | '--rm '* | '--mount '* | '--entrypoint '*)
+            refuse "$1 is behind the $image, where it is no option of $me" ;;
+    esac
     case ${1-} in
         '' | -*) # the image has its own program
             if [ "$image" = image ] && [ -x "$control/record" ]; then exec "$control/record" "$name" "$@"; fi

@@ -64,7 +64,7 @@ exit 0
 """
 
 
-_IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/[A-Za-z_][\w.-]*")
+_IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/(?!X{3})[A-Za-z_][\w.-]*")
 _MARK = re.compile(rb"TMPDIR=(.*/rb-verify-[^/]+)/tmp", re.DOTALL)
 """The TMPDIR that `Scratch` gives: nobody else's processes have it."""
 
@@ -142,7 +142,7 @@ class Scratch:
 
     def mention(self, text: str) -> None:
         """A script has this text: files that it makes in /tmp, whatever TMPDIR is, are seen as well."""
-        self.elsewhere.update(_IN_TMP.findall(text))
+        self.elsewhere.update(re.sub(r"X{3,}.*", "", path) for path in _IN_TMP.findall(text))
         self.places.mention(text)
 
     def add_cli(self, name: str) -> None:
