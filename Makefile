@@ -17,7 +17,7 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-slow test-real real-clis lint bench limits lock plan picture docs dist contract clean
+.PHONY: demo quick test test-slow test-real real-clis lint coverage bench limits lock plan picture docs dist contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -42,6 +42,14 @@ lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash bridge/verify/probe/far.sh bridge/verify/probe/starters.sh .ci/run vendor/install
+
+coverage: $(VENV)/.dev    ## which lines and branches the fast tests reach (PYTEST_ARGS=tests/loop for some); shown, and no gate
+	rm -rf .coverage && mkdir .coverage
+	-$(BIN)/coverage run -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not real" $(PYTEST_ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report
+	@echo "line by line: .coverage/html/index.html"
 
 bench: $(VENV)/.dev       ## timings, side by side with what one would use instead
 	$(BIN)/python -m compileall -q bridge
@@ -78,7 +86,7 @@ contract: $(VENV)/.dev    ## write the contracts as JSON, from their YAML
 	$(BIN)/python -m tests.contract.test_json
 
 clean:                    ## remove the virtual environment and caches
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ralph-bridge needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Set PYTHON=..." >&2; exit 1; }
