@@ -29,8 +29,8 @@ ELSEWHERE = {
     "make test-slow": "what CI runs beside it",
     "make bench": "tests/test_benchmarks.py",
     "make docs": "tests/test_site.py",
+    "make demo": "test_the_demo_runs_with_another_driver",
     "uv tool install .": "needs a registry",
-    "ralph-bridge demo --swarm": "tests/cli/test_demo.py",
 }
 FAILS = {"ralph-bridge doctor": 1}
 """Commands that are shown where they don't succeed, with their exit codes."""
