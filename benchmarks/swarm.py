@@ -67,6 +67,8 @@ for name in $TASKS; do
 done
 """
 _MANY_ROUNDS = 4
+_FILES = 300
+"""In the project of the first table; each of a thousand work trees has 20 of them, which take as long to delete."""
 
 
 def main(rounds: int = 5, each: int = 5, many: int = 200, growth: int = 1000) -> str:
@@ -132,7 +134,7 @@ def _overhead(rounds: int, each: int, told: str) -> list[str]:
 
 def _timed(way: Callable[[Path, int], None], count: int) -> float:
     with tempfile.TemporaryDirectory() as name:
-        project = _project(Path(name), count)
+        project = _project(Path(name), count, _FILES)
         start = time.perf_counter()
         way(project, count)
         return time.perf_counter() - start
@@ -238,7 +240,7 @@ def _without_worker(order: Order) -> Result:
     return Result("complete", "no worker", "", save_safely(order), order.copied)
 
 
-def _growth(count: int, cores: int) -> list[str]:
+def _growth(count: int, cores: int, *, tidy: bool = False) -> list[str]:
     """The same swarm at its beginning and at its end: what isn't linear in the number of tasks shows itself."""
     parts = 10 if count >= 100 else 4
     size = count // parts
@@ -247,7 +249,10 @@ def _growth(count: int, cores: int) -> list[str]:
         tasks = [Task(f"t{number}", f"task {number}", f"Do task {number}.") for number in range(size * parts)]
         marks = [_clocks()]
         ended = 0
-        with WithoutWorkers(cores) as executor, Swarm(project, tasks, executor=executor, jobs=cores) as swarm:
+        with (
+            WithoutWorkers(cores) as executor,
+            Swarm(project, tasks, executor=executor, jobs=cores, tidy=tidy) as swarm,
+        ):
             for event in swarm:
                 if isinstance(event, TaskStarted) and not ended and len(marks) == 1:
                     marks = [_clocks()]
@@ -287,7 +292,7 @@ def _clocks() -> tuple[float, float, float]:
 # -- the project -------------------------------------------------------------------------------------
 
 
-def _project(base: Path, count: int) -> Path:
+def _project(base: Path, count: int, files: int = 20) -> Path:
     project, programs = base / "project", base / "bin"
     (project / ".ralph" / "drivers").mkdir(parents=True)
     programs.mkdir()
@@ -296,7 +301,7 @@ def _project(base: Path, count: int) -> Path:
     boxes = "".join(f"- [ ] t{number}\n" for number in range(count))
     (project / ".ralph" / "@fix_plan.md").write_text(f"# Plan\n\n{boxes}")
     (project / ".gitignore").write_text(".ralph/*\n!.ralph/drivers/\n!.ralph/PROMPT.md\n!.ralph/@fix_plan.md\n")
-    for number in range(300):
+    for number in range(files):
         path = project / "src" / f"part{number % 20}" / f"file{number}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{number}\n" * 100)

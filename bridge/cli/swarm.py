@@ -116,6 +116,7 @@ jobs_option = click.option(
 )
 @click.option("--into", metavar="BRANCH", help="Move BRANCH forward to the result at the end.")
 @click.option("--redo-conflicts", is_flag=True, help="Begin a task that conflicts once more, from what is merged.")
+@click.option("--tidy", is_flag=True, help="Remove a task's work tree once all of it is merged.")
 @click.option(
     "--trees", metavar="DIR", help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]"
 )

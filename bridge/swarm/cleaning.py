@@ -54,6 +54,24 @@ def clean(project: SwarmProject, folder: Path) -> Iterator[Cleaned]:
     yield from _Cleaning(project, folder, record).run()
 
 
+def remove_merged(project: SwarmProject, folder: Path, record: SwarmRecord, task: TaskRecord) -> str:
+    """Take away the work tree of one task when every byte in it is merged; say why it stays, or ''.
+
+    Args:
+        project: the user's.
+        folder: of the swarm's record.
+        record: of the swarm, which may be at work.
+        task: whose work tree it is; its branch stays.
+
+    Raises:
+        BridgeError: its repository can't be used.
+    """
+    cleaning = _Cleaning(project, folder, record)
+    if not (task.tree and Path(task.tree).exists()):
+        return ""
+    return cleaning.unproven(task) or remove_tree(cleaning.git, Path(task.tree), lock=cleaning.lock)
+
+
 class _Cleaning:
     """One swarm that is cleaned up behind."""
 
@@ -84,14 +102,14 @@ class _Cleaning:
             yield Cleaned(f"task {task.task.id}", f"it is {task.step}: ralph-bridge swarm resume {self.record.run}")
             return
         if task.tree and Path(task.tree).exists():
-            why = self._unproven(task)
+            why = self.unproven(task)
             yield Cleaned(task.tree, why or remove_tree(self.git, Path(task.tree), lock=self.lock))
             if why:
                 return
         for branch in filter(None, dict.fromkeys((task.branch, *task.older, *task.kept))):
             yield from self._branch(branch, also=self.record.branch)
 
-    def _unproven(self, task: TaskRecord) -> str:
+    def unproven(self, task: TaskRecord) -> str:
         """Say why a work tree can't be proven to be merged; ''."""
         found = read_object(self.folder / "tasks" / task.task.id / "order.json")
         if found is None or found.get("tree") != task.tree:

@@ -22,6 +22,7 @@ from bridge.loop.notify import VARIABLE as NOTIFY
 from bridge.loop.plan import with_ticks
 from bridge.process.table import identify
 from bridge.swarm import record as records
+from bridge.swarm.cleaning import remove_merged
 from bridge.swarm.courier import Courier, words
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.merging import Merged, MergeQueue, land
@@ -70,6 +71,8 @@ class Host:
         self.merging: tuple[Future[Merged], TaskRecord] | None = None
         self.ending = False
         self.broken = False
+        self.needs = any(each.task.needs for each in record.tasks)
+        self.stirred = True  # something has ended, so that another task may begin
         self.why = ""
         self.queue = MergeQueue(project, record, lock=self.lock, stopped=lambda: self.ending)
         self.caps = Caps(
@@ -218,8 +221,12 @@ class Host:
         return Spent(cost, sum(each.tokens or 0.0 for each in self.record.tasks))
 
     def _start_ready(self) -> Generator[LoopEvent, None, None]:
-        yield from self._skip()
-        done = {each.task.id for each in self.record.tasks if each.merged}
+        if not self.stirred:
+            return  # of thousands of tasks none is looked at in vain
+        self.stirred = False
+        if self.needs:
+            yield from self._skip()
+        done = {each.task.id for each in self.record.tasks if self.needs and each.merged}
         for task in self.record.tasks:
             if self.why or self.broken or len(self.at_work) >= self.record.jobs:
                 return
@@ -325,8 +332,10 @@ class Host:
             task = self.at_work.pop(future)
             yield from self._told(task)
             yield from self._result(task, future)
+            self.stirred = True
         if self.merging is not None and self.merging[0].done():
             (merge, task), self.merging = self.merging, None
+            self.stirred = True
             yield from self._merged(task, merge.result())
 
     def _told(self, task: TaskRecord) -> Generator[LoopEvent, None, None]:
@@ -395,7 +404,14 @@ class Host:
             if task is not None:
                 log = records.task_folder(self.folder, task.task.id) / "check.log"
                 task.merge_began, task.merge_ended = time.time(), None
-                self.merging = self.merger.submit(self.queue.merge, task, log), task
+                self.merging = self.merger.submit(self._merge, task, log), task
+
+    def _merge(self, task: TaskRecord, log: Path) -> Merged:
+        merged = self.queue.merge(task, log)
+        if self.record.tidy and merged.outcome in records.MERGED:
+            with suppress(BridgeError, OSError):  # `swarm clean` says why it stays
+                remove_merged(self.project, self.folder, self.record, task)
+        return merged
 
     def _merged(self, task: TaskRecord, merged: Merged) -> Generator[LoopEvent, None, None]:
         if not merged.outcome:

@@ -45,6 +45,7 @@ class Swarm(EventStream[SwarmEnded]):
         check: a command of the shell that has to succeed before a merge is committed.
         check_minutes: that it may take.
         into: a branch that is moved forward to the result at the end.
+        tidy: the work tree of a task is taken away once it is proven to be merged; its branch stays.
         redo_conflicts: a task that conflicts begins once more from the new base, and is told what conflicted.
         trees: another folder for the work trees.
         task_minutes: that a task may take; None: any number.
@@ -75,6 +76,7 @@ class Swarm(EventStream[SwarmEnded]):
         check_minutes: float = 60.0,
         into: str | None = None,
         redo_conflicts: bool = False,
+        tidy: bool = False,
         trees: str | os.PathLike[str] | None = None,
         task_minutes: float | None = None,
         max_cost: float | None = None,
@@ -110,6 +112,7 @@ class Swarm(EventStream[SwarmEnded]):
                 check_seconds=check_minutes * 60,
                 into=into or "",
                 redo_conflicts=redo_conflicts,
+                tidy=tidy,
                 task_seconds=None if task_minutes is None else task_minutes * 60,
                 max_cost=max_cost,
                 max_tokens=max_tokens,

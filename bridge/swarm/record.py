@@ -138,6 +138,7 @@ class SwarmRecord:
         check_seconds: that it may take.
         into: the branch that is to end at the result; ''.
         redo_conflicts: a task that conflicts begins once more from the new base.
+        tidy: the work tree of a task is taken away once it is proven to be merged.
         task_seconds: that a task may take; None: any number.
         max_cost, max_tokens, price_in, price_out: see :class:`~bridge.loop.caps.Caps`, for all tasks together.
         began, ended: seconds since the epoch.
@@ -158,6 +159,7 @@ class SwarmRecord:
     check_seconds: float = 3600.0
     into: str = ""
     redo_conflicts: bool = False
+    tidy: bool = False
     task_seconds: float | None = None
     max_cost: float | None = None
     max_tokens: float | None = None

@@ -69,10 +69,14 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
     with locked(lock):
         if is_tree(git, path):
             return
-        git.run("worktree", "prune")  # what a killed one has left half made
-        known = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}").ok
-        words = [str(path), branch] if known else ["--no-track", "-b", branch, str(path), base]
-        done = git.run("worktree", "add", "--quiet", *words)
+        for again in (False, True):
+            if again:
+                git.run("worktree", "prune")  # what a killed one has left half made
+            known = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}").ok
+            words = [str(path), branch] if known else ["--no-track", "-b", branch, str(path), base]
+            done = git.run("worktree", "add", "--quiet", *words)
+            if done.ok or is_tree(git, path):
+                break
         # A hook behind the checkout may fail; the work tree is there.
         if not done.ok and not (is_tree(git, path) and git.run("-C", str(path), "rev-parse", "HEAD").text):
             raise ProjectUnusable(f"no work tree at {path}: {why(done)}\n  next: see what git says, and the disk")

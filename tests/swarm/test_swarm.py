@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -258,6 +259,30 @@ def _exists(path: str) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_work_trees_go_as_soon_as_all_of_them_is_merged(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt", "two: echo precious > two.txt; exit 1")
+    project.swarm("run", "--tidy", "--max-iterations", "1")
+    one, two = project.seen()["tasks"]
+    assert (one["outcome"], _exists(one["tree"])) == ("merged", False)
+    assert (two["outcome"], _exists(two["tree"])) == ("incomplete", True)
+    assert project.git("rev-parse", one["branch"])
+    project.git("merge", "-q", project.seen()["branch"])
+    project.git("merge", "-q", two["branch"], "-X", "ours")
+    assert project.swarm("clean").returncode == 0
+    assert project.git("branch", "--list", "ralph/*") == ""
+
+
+@pytest.mark.slow
+def test_a_work_tree_that_is_registered_and_gone_is_made_anew(project: Project) -> None:
+    project.plan("one: echo 1 > one.txt; exit 1")
+    project.swarm("run", "--max-iterations", "1")
+    shutil.rmtree(project.seen()["tasks"][0]["tree"])
+    project.swarm("resume", "--retry", "incomplete")
+    assert len(project.started()) == 2
+    assert project.result("shared.txt")
+
+
 def test_into_never_touches_a_branch_with_changes(project: Project) -> None:
     project.plan("one: echo 1 > one.txt")
     project.write("shared.txt", "dirty")
