@@ -15,7 +15,9 @@ from bridge.swarm import record as records
 from bridge.swarm.merging import TREE
 from bridge.swarm.saving import is_within
 from bridge.swarm.supervisor import Order, save_tree
+from bridge.swarm.transport import Hub
 from bridge.swarm.trees import LOCK, remove_tree, repository
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +93,10 @@ class _Cleaning:
         for found in self._swarm():
             self.left += bool(found.stays)
             yield found
+        for url in dict.fromkeys(filter(None, map(self._hub_of, self.record.tasks))):
+            for found in self._hub(url):
+                self.left += bool(found.stays)
+                yield found
         if not self.left:
             shutil.rmtree(self.folder, ignore_errors=True)
             with suppress(OSError):
@@ -134,6 +140,23 @@ class _Cleaning:
             yield Cleaned(self.record.branch, "tasks of it are left")
         else:
             yield from self._branch(self.record.branch, also=None)
+
+    def _hub_of(self, task: TaskRecord) -> str:
+        return str((read_object(self.folder / "tasks" / task.task.id / "order.json") or {}).get("hub", ""))
+
+    def _hub(self, url: str) -> Iterator[Cleaned]:
+        """What attempts have pushed goes where it is proven merged, each only if it still is what was looked at."""
+        hub = Hub(url, self.record.run)
+        work = hub.look(self.git, hub.work)
+        if work is None:
+            yield Cleaned(url, "it can't be reached")
+            return
+        gone = {ref: commit for ref, commit in work.items() if self._is_elsewhere(commit, self.record.branch)}
+        for ref in work.keys() - gone:
+            yield Cleaned(f"{ref.removeprefix('refs/heads/')} on {url}", "not merged")
+        notes = {} if len(gone) < len(work) or self.left else hub.look(self.git, hub.notes) or {}
+        if gone or notes:
+            yield Cleaned(f"{plural(len(gone), 'branch', 'branches')} on {url}", hub.forget(self.git, gone | notes))
 
     def _branch(self, branch: str, *, also: str | None) -> Iterator[Cleaned]:
         ref = f"refs/heads/{branch}"

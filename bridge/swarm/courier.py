@@ -10,14 +10,14 @@ import json
 import pickle
 import threading
 import time
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bridge._version import __version__
-from bridge.errors import ProjectUnusable
+from bridge.errors import BridgeError, ProjectUnusable
 from bridge.git.repository import ALL_WORK
 from bridge.records import read_object, to_json, write_json
 from bridge.swarm import elsewhere, transport
@@ -104,8 +104,11 @@ class Courier(Executor):
         (order,) = args
         order = replace(order, hub=self._hub, elsewhere=True)
         promise = _Promise(lambda: self._claim(order))
+        try:
+            self._begin(order)
+        except Exception as error:
+            raise BrokenExecutor(words(error)) from error
         self._mirrors[order.task, order.attempt] = _Mirror(Path(order.folder))
-        self._begin(order)
         write_json(Path(order.folder) / "order.json", asdict(order))
         self._pool.submit(self._send, order, promise)
         return promise
@@ -126,25 +129,27 @@ class Courier(Executor):
                 self._line.offer(order.run, order.task, order.attempt)
             inner = self._engine.submit(elsewhere.work, __version__, packed)
         except Exception as error:  # noqa: BLE001 - whatever the engine has, the host is told
-            _settle(promise, Result("failed", "not sent", words(error)))
+            verdict = "failed" if isinstance(error, BridgeError) else "interrupted"
+            _settle(promise, Result(verdict, "not sent", words(error)))
             return
         inner.add_done_callback(lambda done: self._pool.submit(self._arrived, order, promise, done))
         promise.add_done_callback(lambda done: inner.cancel() if done.cancelled() else None)
 
     def _parcel(self, order: Order) -> Parcel:
         git = _git(order)
-        sent, files, withheld, names = contents(order)
+        sent = contents(order, git)
         tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{order.branch}").text or order.base
         common = Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
         exclude = common / "info/exclude"
         return Parcel(
-            order=sent,
+            order=sent.order,
             project=project_name(order),
             tip=tip,
             bundle=self._offered(git, order, tip),
-            files=files,
-            withheld=withheld,
-            names=names,
+            files=sent.files,
+            withheld=sent.withheld,
+            names=sent.names,
+            scripts=sent.scripts,
             exclude=exclude.read_text("utf-8", "surrogateescape") if exclude.is_file() else "",
             identity=(git.run("config", "user.name").text, git.run("config", "user.email").text),
             dask=self._line is not None,

@@ -149,11 +149,14 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
     _fetch_base(parcel, home, git)
     for name, file in parcel.files.items():
         file.write(home / "files" / name)
+    options = dict(order.options)
+    for kind, (name, file) in parcel.scripts.items():
+        file.write(home / "scripts" / name)
+        options[kind] = os.fspath(home / "scripts" / name)
     prefix = "" if inside == "." else f"{inside}/"
     write = {name: text for name, text in order.write.items() if not _left_so(git, parcel, prefix + name)}
     me = identify()
     settings = {name: os.environ[name] for name in parcel.names if name in os.environ}
-    options = dict(order.options)
     if settings:
         options["settings"] = {**options.get("settings", {}), **settings}
     local = replace(

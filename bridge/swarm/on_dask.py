@@ -33,7 +33,7 @@ _LIMITS = {
     "distributed.admin.large-graph-warning-threshold": "1 TB",
 }
 _OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
-_CONNECT, _ANSWER = 20.0, 10.0
+_CONNECT, _WORKERS, _ANSWER = 20.0, 30.0, 10.0
 _COLLECT = 20.0
 """Seconds in which a worker has to come up on the machine of one that was killed."""
 
@@ -88,6 +88,12 @@ def connected(address: str) -> Iterator[Any]:
                 f"no scheduler of Dask answers at {address}: {error}\n  next: dask scheduler; dask worker {address}"
             ) from None
         with client:
+            try:
+                client.wait_for_workers(1, timeout=_WORKERS)
+            except TimeoutError:
+                raise ProjectUnusable(
+                    f"no worker is connected to the scheduler at {address}\n  next: dask worker {address}"
+                ) from None
             before = client.run_on_scheduler(_limit, values=_OF_SCHEDULER)
             try:
                 yield client
@@ -178,7 +184,7 @@ class HostLine:
                 for delivery in found.values():
                     if isinstance(delivery, Delivery):
                         return delivery
-            if time.monotonic() >= end:
+            if time.monotonic() >= end or self._client.status != "running":
                 return None
             time.sleep(0.5)
 

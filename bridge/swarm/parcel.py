@@ -16,6 +16,7 @@ from bridge.swarm.project import folder_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bridge.git.repository import Repository
     from bridge.swarm.supervisor import Order, Result
 
 _VALUE = r"""["']?[ \t]*[:=][ \t]*["']?(?!\$|["'\s]|\d+["']?\s*$)\S"""
@@ -67,6 +68,7 @@ class Parcel:
         files: of the setup, that git doesn't have; by their path from the top.
         withheld: files of the setup that seem to hold a secret: their names alone.
         names: settings whose values are secret: a worker has its own, in its environment.
+        scripts: the driver's or the agent's, where git doesn't have it: its name and what is in it.
         exclude: patterns of ``.git/info/exclude``.
         identity: who commits, name and address.
         dask: whether Dask carries the events and what is asked.
@@ -80,6 +82,7 @@ class Parcel:
     files: dict[str, File]
     withheld: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    scripts: dict[str, tuple[str, File]]
     exclude: str = ""
     identity: tuple[str, str] = ("", "")
     dask: bool = False
@@ -106,15 +109,25 @@ class Delivery(NamedTuple):
     log: bytes
 
 
-def contents(order: Order) -> tuple[Order, dict[str, File], tuple[str, ...], tuple[str, ...]]:
+class Contents(NamedTuple):
+    """What of an order may travel; fields as in `Parcel`, the order without what is the host's alone."""
+
+    order: Order
+    files: dict[str, File]
+    withheld: tuple[str, ...]
+    names: tuple[str, ...]
+    scripts: dict[str, tuple[str, File]]
+
+
+def contents(order: Order, git: Repository) -> Contents:
     """Say what of an order may travel.
 
-    Returns:
-        The order without what is the host's alone; the files of the setup; the names of those that are withheld,
-        as they seem to hold a secret; the names of settings that are.
+    Args:
+        order: the host's.
+        git: the host's repository.
 
     Raises:
-        ConfigurationError: a script lies outside of the repository, where no worker has it.
+        ConfigurationError: a script that was asked for can't be read, or seems to hold a secret.
     """
     files: dict[str, File] = {}
     withheld = []
@@ -131,21 +144,27 @@ def contents(order: Order) -> tuple[Order, dict[str, File], tuple[str, ...], tup
     secret = tuple(name for name in settings if _SECRET_NAME.search(name))
     if settings:
         options["settings"] = {name: value for name, value in settings.items() if name not in secret}
+    scripts = {}
     for kind in ("driver", "agent"):
         if os.path.isabs(script := str(options.get(kind) or "")):
-            options[kind] = _inside(script, order)
-    return replace(order, options=options, copied={}), files, tuple(withheld), secret
+            inside = os.path.relpath(os.path.realpath(script), os.path.realpath(order.top))
+            if git.run("cat-file", "-e", f"{order.base}:{inside}").ok:
+                options[kind] = os.path.relpath(inside, os.path.relpath(order.project, order.tree))
+            else:
+                scripts[kind] = _script(script)
+    sent = replace(order, options=options, copied={})
+    return Contents(sent, files, tuple(withheld), secret, scripts)
 
 
-def _inside(script: str, order: Order) -> str:
-    """Give a script's path from the project's folder."""
-    inside = os.path.relpath(os.path.realpath(script), os.path.realpath(order.top))
-    if inside.startswith(".."):
+def _script(path: str) -> tuple[str, File]:
+    found = File.read(Path(os.path.realpath(path)))
+    if found is None:
+        raise ConfigurationError(f"{path} can't be read")
+    if _SECRET_LINE.search(found.data.decode("utf-8", "replace")):
         raise ConfigurationError(
-            f"{script} lies outside of the repository, and workers elsewhere don't have it\n"
-            "  next: commit it into the repository"
+            f"{path} seems to hold a secret, and would travel to every worker\n  next: have it read its environment"
         )
-    return os.path.relpath(inside, os.path.relpath(order.project, order.tree))
+    return os.path.basename(path), found
 
 
 def project_name(order: Order) -> str:

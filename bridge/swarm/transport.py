@@ -157,12 +157,17 @@ class Hub:
     Args:
         url: of it.
         run: the swarm's name.
+
+    Attributes:
+        notes, work: patterns for the refs of all notes, and of all branches that attempts have pushed.
     """
 
     def __init__(self, url: str, run: str) -> None:
         self.url = url
         self.run = run
         self._place = f"refs/ralph/{run}"
+        self.notes = f"{self._place}/*"
+        self.work = f"refs/heads/ralph/attempt/{run}/*"
 
     def look(self, git: Repository, *patterns: str) -> dict[str, str] | None:
         """Give refs and their commits; None when it can't be reached."""
@@ -182,6 +187,11 @@ class Hub:
                 break
             time.sleep(pause)
         return why(done)
+
+    def forget(self, git: Repository, refs: Mapping[str, str]) -> str:
+        """Delete refs that still are what they were; say why that failed, or ''."""
+        leases = tuple(f"--force-with-lease={name}:{commit}" for name, commit in refs.items())
+        return self.push(git, *(f":{name}" for name in refs), options=leases)
 
     def offer(self, git: Repository, commit: str) -> str:
         """Have a commit there for workers to fetch, under :meth:`base`."""

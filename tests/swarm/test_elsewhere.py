@@ -6,6 +6,7 @@ import signal
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -60,6 +61,10 @@ def fleet(project: Project, kind: str, workers: int = 2) -> Iterator[Fleet]:
         yield Fleet(project, (*words, "--executor", cluster.executor), cluster)
 
 
+def conflicting(project: Project) -> list[str]:
+    return [name for name, outcome in project.outcomes().items() if outcome == "conflict"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [HUB, DASK, BOTH])
 def test_a_whole_swarm(project: Project, kind: str) -> None:
@@ -94,6 +99,12 @@ def test_a_whole_swarm(project: Project, kind: str) -> None:
             text=True,
             check=False,
         )
+    hub = dict(zip(where.words, where.words[1:], strict=False)).get("--hub", "")
+    if hub:
+        cleaned = project.swarm("clean")
+        assert cleaned.returncode == 1, "what isn't merged stays"
+        left = project.git("for-each-ref", "--format=%(refname)", "refs/heads", cwd=Path(hub)).splitlines()
+        assert {each.split("/")[5].split("-")[1] for each in left} == {"four", "six", *conflicting(project)}
     outcomes = project.outcomes()
     assert sorted([str(outcomes.pop("two")), str(outcomes.pop("three"))]) == ["conflict", "merged"]
     assert outcomes == {"one": "merged", "four": "incomplete", "five": "merged", "six": "merged"}
@@ -158,3 +169,8 @@ def test_the_host_is_killed(project: Project, kind: str) -> None:
         assert where.resume() == 1
         assert project.outcomes() == {"one": "lost", "two": "merged"}
         assert project.refs_hold("precious")
+
+
+def test_nobody_answers(project: Project) -> None:
+    project.plan("one: :")
+    assert "expected dask://HOST:PORT" in project.swarm("run", "--executor", "dask://somewhere").stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +12,15 @@ import pytest
 from bridge import Swarm
 from bridge.cli.bmalph import controller
 from bridge.loops import KINDS
+from bridge.swarm import transport
+from bridge.swarm.courier import Courier
 from bridge.swarm.tasks import Task
 from tests.machine import mostly_slow
 from tests.test_loop import ROOT, make
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
     from pathlib import Path
 
 CLI = r"""#!/usr/bin/env bash
@@ -40,8 +45,25 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin/my-cli").chmod(0o755)
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Courier]:
+    transport.bare(tmp_path / "hub.git")
+    with ThreadPoolExecutor(2) as engine, Courier(engine, hub=str(tmp_path / "hub.git")) as courier:
+        yield courier
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*KINDS, "plain with an agent"])
+def test_each_kind_elsewhere(kind: str, tmp_path: Path, elsewhere: Courier) -> None:
+    run_each_kind(kind, tmp_path, elsewhere)
+
+
 @pytest.mark.parametrize("kind", mostly_slow([*KINDS, "plain with an agent"], 2))
 def test_each_kind(kind: str, tmp_path: Path) -> None:
+    run_each_kind(kind, tmp_path, None)
+
+
+def run_each_kind(kind: str, tmp_path: Path, executor: Executor | None) -> None:
     project = make(tmp_path / "project", kind.partition(" ")[0])
     options = {name: value for name, value in project.options.items() if name != "task"}
     if kind == "plain with an agent":
@@ -49,7 +71,8 @@ def test_each_kind(kind: str, tmp_path: Path) -> None:
         options = {"agent": str(agent)}
     tasks = [Task(name, name, f"Do the {name} task.\nWith care.") for name in ("one", "two")]
     setup = "wiggum" if kind == "wiggum" else None
-    with Swarm(project.path, tasks, setup=setup, options=options | {"max_iterations": 2}) as swarm:
+    options |= {"max_iterations": 2}
+    with Swarm(project.path, tasks, setup=setup, options=options, executor=executor) as swarm:
         told = list(swarm)
     assert [each.outcome for each in swarm.record.tasks] == ["merged"] * 2, [
         (each.reason, each.detail) for each in swarm.record.tasks

@@ -109,13 +109,24 @@ def test_names_of_secrets_travel_and_no_values(tmp_path: Path) -> None:
     (tmp_path / "sub/ralph").mkdir(parents=True)
     settings = {"GITHUB_TOKEN": "ghp", "CLAUDE_MODEL": "sonnet"}
     options = {"settings": settings, "driver": str(tmp_path / "sub/ralph/mine.sh"), "agent": "claude"}
-    sent, files, withheld, names = contents(order(tmp_path, setup=(*texts, "gone"), options=options))
-    assert {*files} == {"PROMPT.md", ".ralphrc"}
-    assert {*withheld} == {"config", ".claude/settings.local.json", "some.json"}
-    assert sent.options == {"settings": {"CLAUDE_MODEL": "sonnet"}, "driver": "ralph/mine.sh", "agent": "claude"}
-    assert names == ("GITHUB_TOKEN",)
-    with pytest.raises(ConfigurationError, match="lies outside of the repository"):
-        contents(order(tmp_path, options={"driver": "/somewhere/mine.sh"}))
+    (tmp_path / "sub/ralph/mine.sh").write_text("driver_name() { echo mine; }\n")
+    git_in(tmp_path, "init", "-q")
+    git_in(tmp_path, "add", "sub")
+    base = commit_of(tmp_path, git_in(tmp_path, "write-tree"))
+    git = Repository(tmp_path)
+    sent = contents(order(tmp_path, setup=(*texts, "gone"), options=options, base=base), git)
+    assert {*sent.files} == {"PROMPT.md", ".ralphrc"}
+    assert {*sent.withheld} == {"config", ".claude/settings.local.json", "some.json"}
+    expected = {"settings": {"CLAUDE_MODEL": "sonnet"}, "driver": "ralph/mine.sh", "agent": "claude"}
+    assert sent.order.options == expected
+    assert (sent.names, sent.scripts) == (("GITHUB_TOKEN",), {})
+    elsewhere = tmp_path / "elsewhere.sh"  # git doesn't have it: it travels by itself
+    elsewhere.write_text("driver_name() { echo other; }\n")
+    sent = contents(order(tmp_path, options={"driver": str(elsewhere)}, base=base), git)
+    assert sent.scripts["driver"][1].data == elsewhere.read_bytes()
+    elsewhere.write_text("MY_API_KEY=abc\n")
+    with pytest.raises(ConfigurationError, match="seems to hold a secret"):
+        contents(order(tmp_path, options={"driver": str(elsewhere)}, base=base), git)
 
 
 class Twice(Executor):
