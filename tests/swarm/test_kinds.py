@@ -58,7 +58,7 @@ def test_each_kind_elsewhere(kind: str, tmp_path: Path, elsewhere: Courier) -> N
     run_each_kind(kind, tmp_path, elsewhere)
 
 
-@pytest.mark.parametrize("kind", mostly_slow([*KINDS, "plain with an agent"], 2))
+@pytest.mark.parametrize("kind", mostly_slow([*KINDS, "plain with an agent"], 1))
 def test_each_kind(kind: str, tmp_path: Path) -> None:
     run_each_kind(kind, tmp_path, None)
 

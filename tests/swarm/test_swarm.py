@@ -191,6 +191,7 @@ def test_whatever_an_agent_leaves_is_saved(project: Project, state: str) -> None
     subprocess.run(["chmod", "-R", "u+w", project.seen()["tasks"][0]["tree"]], check=False)
 
 
+@pytest.mark.slow
 def test_hooks_that_refuse_keep_nothing_from_being_saved(project: Project) -> None:
     project.plan("one: echo precious > one.txt")
     for name in ("pre-commit", "commit-msg", "post-checkout"):
