@@ -42,9 +42,9 @@ def names_agent(script: str, folders: Folders) -> bool:
     kind, name = resources.split_kind(script)
     if kind is not None:
         return kind == "agent"
-    if name in _names("driver", folders):
+    if name in names("driver", folders):
         return False
-    return name in _names("agent", folders)
+    return name in names("agent", folders)
 
 
 def find(script: str, folders: Folders) -> Path:
@@ -68,9 +68,9 @@ def find(script: str, folders: Folders) -> Path:
         return find_agent(name, folders.agents)
     from bridge.driver import find as find_driver
 
-    drivers = _names("driver", folders)
+    drivers = names("driver", folders)
     if kind is None and name and name not in drivers:
-        agents = _names("agent", folders)
+        agents = names("agent", folders)
         places = [*_folders("driver", folders), *_folders("agent", folders)]
         raise UnknownDriver(
             f"no driver or agent is called {name!r}.{resources.likely(name, [*drivers, *agents])}\n"
@@ -99,7 +99,8 @@ def named_scripts(kind: Kind, folders: Folders) -> Iterator[NamedScript]:
     yield from (found[name] for name in sorted(found))
 
 
-def _names(kind: Kind, folders: Folders) -> list[str]:
+def names(kind: Kind, folders: Folders) -> list[str]:
+    """The names of all scripts where those of a kind lie; nothing is read."""
     return resources.scripts_in(_folders(kind, folders), without=_no_scripts(kind))
 
 

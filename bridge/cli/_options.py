@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
 from bridge.setups.projects import choose, is_bare, project_above
@@ -112,6 +113,7 @@ def taken_caps(given: dict[str, Any]) -> Caps:
 project_option = click.option(
     "--project",
     metavar="DIR",
+    shell_complete=completes("DIR"),
     help="The project's folder.  [default: this folder, or the nearest one above with a loop's files]",
 )
 
@@ -137,13 +139,18 @@ def project_folder(given: str | None, *, tell: bool = False) -> Path:
 
 
 setup_option = click.option(
-    "--setup", "setup_name", metavar="NAME", help="The kind of setup.  [default: recognised by the project's files]"
+    "--setup",
+    "setup_name",
+    metavar="NAME",
+    shell_complete=completes("SETUP"),
+    help="The kind of setup.  [default: recognised by the project's files]",
 )
 
 loop_option = click.option(
     "--setup",
     "setup_name",
     metavar="NAME",
+    shell_complete=completes("SETUP"),
     help="plain, bmalph, ralph-loop, frankbria or wiggum.  [default: the running loop, else the one that ran last]",
 )
 

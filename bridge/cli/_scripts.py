@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge import lookup, resources
-from bridge.errors import ConfigurationError
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
@@ -15,19 +13,6 @@ if TYPE_CHECKING:
 
     from bridge.agent import Agent
     from bridge.driver import Driver
-
-
-def project_scripts() -> lookup.Folders:
-    """Where the project that the user is in has scripts of its own, which a name may mean."""
-    from pathlib import Path
-
-    from bridge.setups.dot_ralph.folder import locate
-    from bridge.setups.projects import project_above
-
-    with suppress(ConfigurationError, OSError):  # RALPH_DIR is odd; the working folder has been removed
-        folder = locate(project_above(Path.cwd()))
-        return lookup.Folders(folder.all_drivers, folder.agents)
-    return lookup.Folders()
 
 
 def find(script: str) -> Path:
@@ -70,7 +55,11 @@ def load(
 
 
 def _folders(script: str) -> lookup.Folders:
-    return project_scripts() if resources.is_name(script) else lookup.Folders()
+    if not resources.is_name(script):
+        return lookup.Folders()
+    from bridge.setups.projects import project_scripts
+
+    return project_scripts()
 
 
 def _is_agent(script: str, folders: lookup.Folders) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import Group, completes
 from bridge.cli._terminal import Style, guarded, print_json, say, write
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.resources import os_text
@@ -25,7 +26,8 @@ _seconds = click.FloatRange(min=0, min_open=True)
 _ready_timeout = click.option(
     "--ready-timeout",
     type=_seconds,
-    default=30.0,
+    metavar="SECONDS",
+    default=30,
     show_default=True,
     help="Time limit for the first prompt, in seconds.",
 )
@@ -36,10 +38,12 @@ _cwd = click.option(
 
 def _timeout(seconds: float) -> Callable[[Any], Any]:
     text = "Time limit for each command, in seconds."
-    return click.option("--timeout", type=_seconds, default=seconds, show_default=True, help=text)
+    return click.option(
+        "--timeout", type=_seconds, metavar="SECONDS", default=seconds, show_default=True, help=text
+    )
 
 
-@click.group()
+@click.group(cls=Group)
 def adapter() -> None:
     """List, check, test and use adapters for shells, REPLs and debuggers.
 
@@ -126,7 +130,7 @@ def _report_registry(registry: Registry) -> None:
 
 
 @adapter.command(short_help="Check adapter files against the schema.")
-@click.argument("files", nargs=-1, metavar="[ADAPTER]...")
+@click.argument("files", nargs=-1, metavar="[ADAPTER]...", shell_complete=completes("ADAPTER"))
 @click.option("--strict", is_flag=True, help="Treat what the schema demands but nobody enforces as an error.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
@@ -238,13 +242,13 @@ def schema() -> None:
 
 
 @adapter.command(short_help="Run the probe and the tests of adapters.")
-@click.argument("files", nargs=-1, metavar="[ADAPTER]...")
+@click.argument("files", nargs=-1, metavar="[ADAPTER]...", shell_complete=completes("ADAPTER"))
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "tap", "junit"]), default="text", show_default=True
 )
 @click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file as well.")
 @click.option("--only", metavar="TEXT", help="Run only the tests with TEXT in their name (and the probe).")
-@_timeout(15.0)
+@_timeout(15)
 @_ready_timeout
 @click.option("-v", "--verbose", is_flag=True, help="Also show tests that passed.")
 def test(
@@ -324,9 +328,9 @@ def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
 
 
 @adapter.command("exec", short_help="Run commands in one session of an adapter.")
-@click.argument("name", metavar="ADAPTER")
+@click.argument("name", metavar="ADAPTER", shell_complete=completes("ADAPTER"))
 @click.argument("commands", nargs=-1, metavar="[COMMAND]...")
-@_timeout(60.0)
+@_timeout(60)
 @_ready_timeout
 @_cwd
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -370,7 +374,7 @@ def _document(result: Result) -> dict[str, object]:
 
 
 @adapter.command(short_help="Use an adapter's program by hand.")
-@click.argument("name", metavar="ADAPTER")
+@click.argument("name", metavar="ADAPTER", shell_complete=completes("ADAPTER"))
 @_cwd
 def repl(name: str, cwd: str) -> int:
     """Use an adapter's program by hand, with its own line editor and history.

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def adopt(*, project: str | None, setup_name: str | None) -> int:
     """Put a stand-in in the place of the setup's own controller.
 
-    Whoever starts the controller (``./ralph plan 3``) gets ralph-bridge from then on, with the same words, messages
-    and exit codes. The original is kept beside it; ``ralph-bridge eject`` puts it back byte for byte. Where one
-    controller serves all projects of a user (frankbria's ``ralph``), that is so in this project only.
+    Whoever starts the controller (`./ralph plan 3`) gets ralph-bridge from then on, with the same words, messages
+    and exit codes. The original is kept beside it; `ralph-bridge eject` puts it back byte for byte. Where one
+    controller serves all projects of a user (frankbria's `ralph`), that is so in this project only.
     """
     from bridge.setups import module
 
@@ -46,8 +46,8 @@ def adopt(*, project: str | None, setup_name: str | None) -> int:
 def eject(*, project: str | None, setup_name: str | None) -> int:
     """Put the setup's own controller back, byte for byte.
 
-    ``ralph`` of a user who has adopted several frankbria projects is put back with the last of them; in any folder,
-    ``--setup frankbria`` forgets those that are gone.
+    `ralph` of a user who has adopted several frankbria projects is put back with the last of them; in any folder,
+    `--setup frankbria` forgets those that are gone.
     """
     from bridge.setups import module
 

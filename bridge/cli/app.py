@@ -2,76 +2,104 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from bridge._version import __version__
 from bridge.cli._failures import exit_code, say_error
+from bridge.cli._help import VARIABLE, Group, write_commands
 from bridge.cli._terminal import say
 from bridge.resources import likely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from click.shell_completion import CompletionItem
 
-COMMANDS = {
-    "adopt": ("bridge.cli.adopt", "Take the place of the setup's own controller."),
-    "agents": ("bridge.cli.listing", "List the agents that a name may mean."),
-    "adapter": ("bridge.cli.adapter", "List, check, test and use adapters for interactive programs."),
-    "call": ("bridge.cli.scripts", "Call one function of a script and show what it did."),
-    "command": ("bridge.cli.scripts", "Print the command line that a driver builds."),
-    "demo": ("bridge.cli.demo", "Watch a whole loop in a throwaway project."),
-    "diff": ("bridge.cli.scripts", "Show how two versions of a script behave differently."),
-    "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
-    "drivers": ("bridge.cli.listing", "List the drivers that a name may mean."),
-    "drift": ("bridge.cli.drift", "Test scripts against the real CLIs that are installed here."),
-    "eject": ("bridge.cli.adopt", "Restore the setup's own controller."),
-    "explain": ("bridge.cli.explain", "Explain one of the checks of verify, or list them all."),
-    "inspect": ("bridge.cli.inspect", "Show what a driver or agent script offers."),
-    "new": ("bridge.cli.new", "Begin a driver or an agent of your own."),
-    "report": ("bridge.cli.report", "Report what a run was: turns, time, tokens, cost, commits."),
-    "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear whatever blocks the next start."),
-    "run": ("bridge.cli.run", "Run the loop in this project."),
-    "session-id": ("bridge.cli.scripts", "Find the session id in a CLI's output."),
-    "status": ("bridge.cli.status", "Show the state of this project's loop."),
-    "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
-    "swarm": ("bridge.cli.swarm", "Run many loops side by side, and merge what is complete."),
-    "verify": ("bridge.cli.verify", "Verify that drivers and agents meet the contract."),
-    "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
-    "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),
+
+SECTIONS = {
+    "Start": {
+        "demo": ("bridge.cli.demo", "Watch a whole loop in a throwaway project."),
+        "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
+        "run": ("bridge.cli.run", "Run the loop in this project."),
+        "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),
+        "swarm": ("bridge.cli.swarm", "Run many loops side by side, and merge what is complete."),
+    },
+    "Watch": {
+        "status": ("bridge.cli.status", "Show the state of this project's loop."),
+        "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
+        "report": ("bridge.cli.report", "Report what a run was: turns, time, tokens, cost, commits."),
+    },
+    "Scripts": {
+        "drivers": ("bridge.cli.listing", "List the drivers that a name may mean."),
+        "agents": ("bridge.cli.listing", "List the agents that a name may mean."),
+        "new": ("bridge.cli.new", "Begin a driver or an agent of your own."),
+        "verify": ("bridge.cli.verify", "Verify that drivers and agents meet the contract."),
+        "explain": ("bridge.cli.explain", "Explain a check of verify or a hook, or list them all."),
+        "inspect": ("bridge.cli.inspect", "Show what a driver or agent script offers."),
+        "call": ("bridge.cli.scripts", "Call one function of a script and show what it did."),
+        "command": ("bridge.cli.scripts", "Print the command line that a driver builds."),
+        "session-id": ("bridge.cli.scripts", "Find the session id in a CLI's output."),
+        "diff": ("bridge.cli.scripts", "Show how two versions of a script behave differently."),
+        "drift": ("bridge.cli.drift", "Test scripts against the real CLIs that are installed here."),
+    },
+    "Setups": {
+        "adopt": ("bridge.cli.adopt", "Take the place of the setup's own controller."),
+        "eject": ("bridge.cli.adopt", "Restore the setup's own controller."),
+        "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear whatever blocks the next start."),
+        "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
+    },
+    "More": {
+        "adapter": ("bridge.cli.adapter", "List, check, test and use adapters for interactive programs."),
+        "completion": ("bridge.cli.completion", "Print the script that completes commands in your shell."),
+    },
 }
-"""Command to its module (which has a click command of that name, ``-`` as ``_``) and one line of help."""
+"""Commands in sections: the module (which has a click command of that name, ``-`` as ``_``), and a line of help."""
+
+COMMANDS = {name: command for commands in SECTIONS.values() for name, command in commands.items()}
 
 _HIDDEN = {
     "stand-in": ("bridge.cli.adopt", "What `adopt` puts in a controller's place runs this."),
 }
 
 
-class _Lazy(click.Group):
+class _Lazy(Group):
     """Imports a command's module only when that command is used."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         known = COMMANDS | _HIDDEN
-        if name not in known:
-            return None
-        import importlib
+        if name in known and name not in self.commands:
+            import importlib
 
-        module = importlib.import_module(known[name][0])
-        command: click.Command = getattr(module, name.replace("-", "_"))
-        return command
+            module = importlib.import_module(known[name][0])
+            self.add_command(getattr(module, name.replace("-", "_")), name)
+        return super().get_command(ctx, name)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        sections = {
+            title: {name: text for name, (_, text) in commands.items()} for title, commands in SECTIONS.items()
+        }
+        write_commands(formatter, sections)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """The commands, without importing each; and the options."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS | _HIDDEN and not args[0].startswith("-"):
+        known = COMMANDS | _HIDDEN
+        if args and args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}.{likely(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
@@ -81,7 +109,9 @@ class _Lazy(click.Group):
 def cli() -> None:
     """Run the shell scripts of ralph coding loops unchanged.
 
-    Results go to stdout, everything else to stderr. Exit codes: 0 success; 1 a violation, or a loop that
+    Results go to stdout, everything else to stderr.
+
+    Exit codes: 0 success; 1 a violation, or a loop that
     ended incomplete; 2 usage or configuration; 3 a bug in ralph-bridge; 4 the environment is not ready;
     130 and 143 ended by a signal.
     """
@@ -93,6 +123,10 @@ def run_app(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    if VARIABLE in os.environ:  # a shell asks for completions, and click answers
+        from bridge.cli._completion import register
+
+        register()
     try:
         result = cli.main(list(arguments), prog_name="ralph-bridge", standalone_mode=False)
         return result if isinstance(result, int) else 0

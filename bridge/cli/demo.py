@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._summary import used
 from bridge.cli._terminal import Style, guarded, say
 from bridge.wording import duration, plural
@@ -27,14 +28,30 @@ _NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor", "gemini", "qw
 
 @click.command()
 @click.option(
-    "--driver", type=click.Choice(_NAMES), default="claude-code", show_default=True, help="The driver to use."
+    "--driver",
+    type=click.Choice(_NAMES),
+    metavar="NAME",
+    default="claude-code",
+    show_default=True,
+    help=f"The driver to use: {', '.join(_NAMES)}.",
 )
 @click.option(
     "--keep/--no-keep", default=True, show_default=True, help="Keep the project, to look at it afterwards."
 )
-@click.option("--dir", "folder", metavar="DIR", help="Make the project in DIR.  [default: a new temporary folder]")
 @click.option(
-    "--iterations", type=click.IntRange(1, 50), default=4, show_default=True, help="Number of tasks in the plan."
+    "--dir",
+    "folder",
+    metavar="DIR",
+    shell_complete=completes("DIR"),
+    help="Make the project in DIR.  [default: a new temporary folder]",
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(1, 50),
+    metavar="N",
+    default=4,
+    show_default=True,
+    help="Number of tasks in the plan.",
 )
 @click.option("--swarm", is_flag=True, help="Six tasks and three workers: one conflict, one failing check.")
 def demo(*, driver: str, keep: bool, folder: str | None, iterations: int, swarm: bool) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._terminal import Style, guarded, print_json, say, show, sign
 from bridge.wording import tame
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("scripts", nargs=-1, metavar="[SCRIPT]...")
+@click.argument("scripts", nargs=-1, metavar="[SCRIPT]...", shell_complete=completes("SCRIPT"))
 @click.option("--run", "run_it", is_flag=True, help="Also run the CLI, offline, against a scripted model server.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only what did not pass.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._terminal import Style, columns, hanging, print_json, write
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("code", required=False, metavar="[RB...|HOOK]")
+@click.argument("code", required=False, metavar="[RB...|HOOK]", shell_complete=completes("RB|HOOK"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(code: str | None, as_json: bool) -> int:
     """Explain a check, such as RB012: what it wants, why, a bad and a good example. Or a hook, such as

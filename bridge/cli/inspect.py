@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._terminal import print_json, write
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("script")
+@click.argument("script", shell_complete=completes("SCRIPT"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def inspect(script: str, as_json: bool) -> int:
     """Show what SCRIPT (a path, or the name of a shipped driver or agent) offers, compared with its contract.

@@ -59,8 +59,8 @@ def agents(*, as_json: bool) -> int:
 
 
 def _list(kind: Kind, *, as_json: bool) -> int:
-    from bridge.cli._scripts import project_scripts
     from bridge.lookup import named_scripts
+    from bridge.setups.projects import project_scripts
 
     found = [_asked(script) for script in named_scripts(kind, project_scripts())]
     if as_json:

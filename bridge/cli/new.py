@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._help import Group, completes
 from bridge.cli._terminal import show
 from bridge.errors import ConfigurationError, ProjectUnusable
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--output", metavar="DIR", help="Write it into this folder, which is made."),
+        click.option(
+            "--output",
+            metavar="DIR",
+            shell_complete=completes("DIR"),
+            help="Write it into this folder, which is made.",
+        ),
         click.option("--here", is_flag=True, help="Write it into the working folder."),
         click.option(
             "--cli", metavar="BINARY", help="The program that the script runs, by name or path.  [default: NAME]"
@@ -32,7 +38,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group()
+@click.group(cls=Group)
 def new() -> None:
     """Begin a driver or an agent that meets its contract from the first minute.
 
@@ -63,9 +69,9 @@ def agent(*, name: str, cli: str | None, here: bool, output: str | None) -> int:
 
 
 def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | None) -> int:
-    from bridge.cli._scripts import project_scripts
     from bridge.lookup import names_agent
     from bridge.scaffold import feature, new_script, workflow
+    from bridge.setups.projects import project_scripts
 
     if here and output is not None:
         raise ConfigurationError("--here and --output exclude each other")
@@ -97,7 +103,7 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
 
 def _folder(kind: Kind) -> Path:
     """Where the project has such scripts: the first of its folders that is there, else the last of them."""
-    from bridge.cli._scripts import project_scripts
+    from bridge.setups.projects import project_scripts
 
     places = project_scripts().drivers if kind == "driver" else project_scripts().agents
     return next((each for each in places if each.is_dir()), places[-1] if places else Path(f"{kind}s"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import guarded, say, write
 from bridge.errors import ConfigurationError
@@ -22,7 +23,13 @@ FORMATS = {"text": "text", "md": "markdown", "json": "jsons", "html": "html"}
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options for what a report looks like, and where it goes."""
     formats = click.Choice(tuple(FORMATS))
-    command = click.option("-o", "--output", metavar="FILE", help="Write it there.  [default: stdout]")(command)
+    command = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        shell_complete=completes("FILE"),
+        help="Write it there.  [default: stdout]",
+    )(command)
     return click.option("--format", "kind", type=formats, default="text", show_default=True)(command)
 
 
@@ -51,7 +58,7 @@ def report(
     Read from the loop's records and from git, in every kind of setup; nothing is written but --output. What
     nobody knows is called unknown. The records: docs/turn-records.md. Of a swarm: ralph-bridge swarm report.
 
-    Exit codes: 0; 2 when no loop has run here, or there is no such run.
+    Exit codes: 0 reported; 2 no loop has run here, or there is no such run.
     """
     import importlib
 

@@ -19,7 +19,7 @@ def reset(*, project: str) -> int:
     Exit signals that an earlier run has left are dropped. Each step is shown on a line of its own; plans, logs and
     the count of this hour's calls stay.
 
-    Exit codes: 0, also when there is nothing to reset; 4 while a loop is at work here, whose pid is named.
+    Exit codes: 0 reset, or nothing to reset; 4 a loop is at work here, whose pid is named.
     """
     with guarded():
         from bridge.setups.resetting import reset as clear

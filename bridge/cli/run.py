@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._options import (
     caps_options,
     project_folder,
@@ -51,7 +52,7 @@ class _Run(click.Command):
     ) -> click.Context:
         """Look whose words these are."""
         words = list(args)
-        folder = _frankbria_project(words)
+        folder = None if extra.get("resilient_parsing") else _frankbria_project(words)
         context = super().make_context(info_name, args if folder is None else [], parent, **extra)
         if folder is not None:
             context.obj = (folder, words)
@@ -89,14 +90,25 @@ def _frankbria_project(words: list[str]) -> Path | None:
 
 
 @click.command(cls=_Run)
-@click.argument("words", metavar="[WORDS]...", nargs=-1)
+@click.argument("words", metavar="[WORDS]...", nargs=-1, shell_complete=completes("WORDS"))
 @setup_option
-@click.option("--driver", metavar="NAME|PATH", help="The driver to use, by path or name.  [default: claude-code]")
-@click.option("--prompt", metavar="FILE", help="The prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]")
+@click.option(
+    "--driver",
+    metavar="NAME|PATH",
+    shell_complete=completes("DRIVER"),
+    help="The driver to use, by path or name.  [default: claude-code]",
+)
+@click.option(
+    "--prompt",
+    metavar="FILE",
+    shell_complete=completes("FILE"),
+    help="The prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]",
+)
 @project_option
 @click.option(
     "--max-iterations",
     type=click.IntRange(1),
+    metavar="N",
     help="Stop after this many iterations.  [default: 50; no limit in a bmalph setup]",
 )
 @click.option(
@@ -131,6 +143,7 @@ def _frankbria_project(words: list[str]) -> Path | None:
 @click.option(
     "--agent",
     metavar="NAME|PATH",
+    shell_complete=completes("AGENT"),
     help="The agent to use instead of a driver, by path or name.  [default in a ralph-loop setup: its AGENT]",
 )
 @click.option("--process", is_flag=True, help="With plan: plan from the process specifications.")
@@ -154,8 +167,10 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
     prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.
 
     Exit codes: 0 complete, 1 ended incomplete, 2 usage or configuration, 4 the environment is not
-    ready, 130 and 143 after Ctrl-C and TERM. In a ralph-loop setup that of its controller: 0 complete
-    or all iterations used, 1 not started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
+    ready, 130 and 143 after Ctrl-C and TERM.
+
+    Exit codes in a ralph-loop setup, those of its controller: 0 complete or all iterations used, 1 not
+    started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
     """
     from bridge.loop.notify import notifying
     from bridge.setups.unserved import refuse

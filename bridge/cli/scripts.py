@@ -7,6 +7,7 @@ import shlex
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._options import settings_option
 from bridge.cli._terminal import print_json, say, write
 from bridge.resources import os_text
@@ -20,16 +21,16 @@ def _seconds(_ctx: click.Context, _parameter: click.Parameter, value: float | No
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("script")
-@click.argument("hook")
+@click.argument("script", shell_complete=completes("SCRIPT"))
+@click.argument("hook", shell_complete=completes("HOOK"))
 @click.argument("arguments", nargs=-1, metavar="[ARG]...", type=click.UNPROCESSED)
 @settings_option
 @click.option("--read", "names", metavar="NAME", multiple=True,
               help="Show this global afterwards; may be repeated.")  # fmt: skip
 @click.option("--stdin", "stdin_file", type=click.Path(exists=True, dir_okay=False),
               help="The file that the hook reads on stdin.")  # fmt: skip
-@click.option("--timeout", type=float, callback=_seconds,
-              help=f"Time limit for the call, in seconds.  [default: {DEFAULT_TIMEOUT}]")  # fmt: skip
+@click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds,
+              help=f"Time limit for the call, in seconds.  [default: {DEFAULT_TIMEOUT:g}]")  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Call it in a forked subshell.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def call(
@@ -60,8 +61,8 @@ def call(
 
 
 @click.command()
-@click.argument("driver_name", metavar="DRIVER")
-@click.argument("prompt")
+@click.argument("driver_name", metavar="DRIVER", shell_complete=completes("DRIVER"))
+@click.argument("prompt", shell_complete=completes("FILE"))
 @click.option("--context", default="", metavar="TEXT", help="Loop context for this iteration.")
 @click.option("--session", default="", metavar="ID", help="Session to resume (turns CLAUDE_USE_CONTINUE on).")
 @click.option("--live", is_flag=True, help="Print the command for live output.")
@@ -90,8 +91,8 @@ def command(
 
 
 @click.command(name="session-id")
-@click.argument("driver_name", metavar="DRIVER")
-@click.argument("output_file")
+@click.argument("driver_name", metavar="DRIVER", shell_complete=completes("DRIVER"))
+@click.argument("output_file", shell_complete=completes("FILE"))
 @click.option("--json", "as_json", is_flag=True,
               help="Print one JSON document, which also names the step that found it.")  # fmt: skip
 def session_id(driver_name: str, output_file: str, as_json: bool) -> int:
@@ -117,8 +118,8 @@ def session_id(driver_name: str, output_file: str, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", shell_complete=completes("SCRIPT"))
+@click.argument("new", shell_complete=completes("SCRIPT"))
 @click.option("--format", "kind", type=click.Choice(["text", "json", "markdown"]), default="text",
               show_default=True, help="How to show the differences.")  # fmt: skip
 def diff(old: str, new: str, kind: str) -> int:

@@ -27,7 +27,7 @@ def status(*, setup_name: str | None, project: str | None, as_json: bool) -> int
 
     Of several loops it is the one at work, else the one that ran last. Files are read, nothing is written.
 
-    Exit codes: 0, also when no loop has run yet; 2 when there is no such folder.
+    Exit codes: 0 told, also when no loop has run yet; 2 there is no such folder.
     """
     with guarded():
         from bridge.setups.overview import overview

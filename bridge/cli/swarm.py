@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import Group, completes
 from bridge.cli._options import (
     caps_options,
     notify_options,
@@ -75,7 +76,7 @@ class _WithRunOptions(click.Command):
         return context
 
 
-@click.group()
+@click.group(cls=Group)
 def swarm() -> None:
     """Run many loops side by side, each in a work tree of its own; merge what is complete.
 
@@ -101,7 +102,7 @@ jobs_option = click.option(
 
 
 @swarm.command("run", cls=_WithRunOptions)
-@click.argument("tasks_file", metavar="[TASKS]", required=False)
+@click.argument("tasks_file", metavar="[TASKS]", required=False, shell_complete=completes("FILE"))
 @project_option
 @setup_option
 @jobs_option
@@ -110,7 +111,8 @@ jobs_option = click.option(
 @click.option(
     "--check-minutes",
     type=click.FloatRange(0, min_open=True),
-    default=60.0,
+    metavar="MINUTES",
+    default=60,
     show_default=True,
     help="That the check may take.",
 )
@@ -118,7 +120,10 @@ jobs_option = click.option(
 @click.option("--redo-conflicts", is_flag=True, help="Begin a task that conflicts once more, from what is merged.")
 @click.option("--tidy", is_flag=True, help="Remove a task's work tree once all of it is merged.")
 @click.option(
-    "--trees", metavar="DIR", help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]"
+    "--trees",
+    metavar="DIR",
+    shell_complete=completes("DIR"),
+    help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]",
 )
 @click.option(
     "--task-minutes", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="That a task may take."
@@ -126,10 +131,15 @@ jobs_option = click.option(
 @caps_options
 @executor_option
 @hub_option
-@click.option("--driver", metavar="NAME|PATH", help="For each loop, as in `run`; so are the next three.")
-@click.option("--agent", metavar="NAME|PATH", help="Instead of a driver.")
-@click.option("--prompt", metavar="FILE", help="The prompt file.")
-@click.option("--max-iterations", type=click.IntRange(1), help="Stop a loop after so many iterations.")
+@click.option(
+    "--driver",
+    metavar="NAME|PATH",
+    shell_complete=completes("DRIVER"),
+    help="For each loop, as in `run`; so are the next three.",
+)
+@click.option("--agent", metavar="NAME|PATH", shell_complete=completes("AGENT"), help="Instead of a driver.")
+@click.option("--prompt", metavar="FILE", shell_complete=completes("FILE"), help="The prompt file.")
+@click.option("--max-iterations", type=click.IntRange(1), metavar="N", help="Stop a loop after so many iterations.")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 @click.pass_context

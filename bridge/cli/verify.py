@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import completes
 from bridge.cli._terminal import Style, guarded, say
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
@@ -64,15 +65,18 @@ def _named(script: str) -> str:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(readable=False),
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completes("SCRIPT"),
                 callback=_there)  # fmt: skip
-@click.option("--format", "kind", type=click.Choice(list(FORMATS)), default="text", show_default=True,
-              help="The report on stdout.")  # fmt: skip
+@click.option("--format", "kind", type=click.Choice(list(FORMATS)), metavar="KIND", default="text",
+              show_default=True, help=f"The report on stdout: {_KINDS}.")  # fmt: skip
 @click.option("--report", "reports", metavar="KIND=FILE", multiple=True, callback=_reports,
-              help="Also write a report to a file, in any format; may be repeated.")  # fmt: skip
-@click.option("--select", metavar="RB...", multiple=True,
+              shell_complete=completes("KIND=FILE"),
+              help="Also write a report to a file, of any of these kinds; may be repeated.")  # fmt: skip
+@click.option("--select", metavar="RB...", shell_complete=completes("RB"), multiple=True,
               help="Run only these checks: codes or their beginnings, separated by commas.")  # fmt: skip
-@click.option("--ignore", metavar="RB...", multiple=True, help="Leave these checks out.")
+@click.option(
+    "--ignore", metavar="RB...", shell_complete=completes("RB"), multiple=True, help="Leave these checks out."
+)
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @click.option(
     "-j",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._help import Group, completes
 from bridge.cli._options import CAPS, NOTIFY, project_folder, project_option, settings_option
 from bridge.cli._terminal import Style, guarded, print_json, say, show, write
 from bridge.errors import ConfigurationError
@@ -24,7 +25,7 @@ _local = click.option("--local", is_flag=True, help="Use settings.local.json, wh
 _reaction = click.Choice(["off", "warn", "stop"])
 
 
-@click.group()
+@click.group(cls=Group)
 def wiggum() -> None:
     """Long unattended runs: promises, a circuit breaker, checkpoints, and a Stop hook.
 
@@ -43,7 +44,13 @@ def _layout(project: str | None, *, tell: bool = False) -> Layout:
 def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
-            click.option("--mode", type=click.Choice(["outer", "hook"]), default="outer", show_default=True),
+            click.option(
+                "--mode",
+                type=click.Choice(["outer", "hook"]),
+                default="outer",
+                show_default=True,
+                help="A new process for each turn, or one Claude Code session.",
+            ),
             click.option(
                 "--completion-promise",
                 metavar="TEXT",
@@ -52,19 +59,29 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--max-iterations",
                 type=click.IntRange(1),
+                metavar="N",
                 help="Stop after this many turns of the agent.  [default: $RALPH_MAX_ITERATIONS, else 50]",
             ),
             click.option(
                 "--max-minutes",
                 type=click.FloatRange(0, min_open=True),
+                metavar="MINUTES",
                 help="Stop after this many minutes, and end the turn under way; a session stops at its next stop.",
             ),
             *CAPS,
             *NOTIFY,
             click.option(
-                "--driver", metavar="NAME|PATH", help="The driver to use, by path or name.  [default: claude-code]"
+                "--driver",
+                metavar="NAME|PATH",
+                shell_complete=completes("DRIVER"),
+                help="The driver to use, by path or name.  [default: claude-code]",
             ),
-            click.option("--agent", metavar="NAME|PATH", help="The agent to use instead of a driver."),
+            click.option(
+                "--agent",
+                metavar="NAME|PATH",
+                shell_complete=completes("AGENT"),
+                help="The agent to use instead of a driver.",
+            ),
             click.option("--live/--no-live", default=True, help="Show output as it comes."),
             click.option(
                 "--timeout",
@@ -85,10 +102,14 @@ def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--no-change",
                 "no_change",
                 type=click.IntRange(0),
+                metavar="N",
                 help="Number of turns without changes that open the breaker.  [default: 3]",
             ),
             click.option(
-                "--same-error", type=click.IntRange(0), help="Number of equal errors that open it.  [default: 5]"
+                "--same-error",
+                type=click.IntRange(0),
+                metavar="N",
+                help="Number of equal errors that open it.  [default: 5]",
             ),
             click.option(
                 "--output-decline", type=_reaction, help="What to do when answers get 70% shorter.  [default: warn]"
@@ -129,8 +150,8 @@ def start(**given: Any) -> int:
     loop also ends when a turn has ticked the last item of fix_plan.md; with it, only the promise completes it.
 
     Exit codes: 0 complete (with --mode hook: ready), 1 iterations or minutes used up, 2 usage or another
-    task's state, 4 the environment is not ready, 5 fatal, and for the circuit breaker 6 no file changes,
-    7 repeated error, 8 output decline, 9 stuck; 130 stopped by hand or Ctrl-C, 143 by TERM.
+    task's state, 4 the environment is not ready, 5 fatal, 6 the circuit breaker: no file changes, 7 the breaker:
+    repeated error, 8 the breaker: output decline, 9 the breaker: stuck, 130 stopped by hand or Ctrl-C, 143 by TERM.
     """
     with guarded():
         from bridge.cli._wiggum_start import run_start
@@ -144,7 +165,7 @@ def start(**given: Any) -> int:
 def status(*, project: str | None, as_json: bool) -> int:
     """Show where the loop stands: iteration, items done, breaker, last action.
 
-    Exit codes: 0, also when there is no loop; 2 when its state can't be read.
+    Exit codes: 0 told, also when there is no loop; 2 its state can't be read.
     """
     with guarded():
         from bridge.cli.status import status_lines
@@ -170,7 +191,7 @@ def stop(*, project: str | None, as_json: bool, now: bool) -> int:
 
     The loop itself then ends with exit status 130 and outcome "cancelled"; its state is kept.
 
-    Exit codes: 0, also when there is nothing to stop.
+    The exit code is 0, also when there is nothing to stop.
     """
     with guarded():
         from bridge.setups.wiggum.controls import stop as ask

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from bridge.lookup import Folders
     from bridge.loop.active import ActiveRun
     from bridge.setups.model import Setup
 
@@ -106,6 +107,20 @@ def project_above(folder: Path, *, home: Path | None = None) -> Path:
         if (here / ".git").exists():
             break
     return folder
+
+
+def project_scripts() -> Folders:
+    """Return where the project that the user is in has scripts of its own, which a name may mean."""
+    from pathlib import Path
+
+    from bridge.lookup import Folders
+    from bridge.setups.dot_ralph.folder import locate
+
+    try:
+        folder = locate(project_above(Path.cwd()))
+    except (ConfigurationError, OSError):  # RALPH_DIR is odd; the working folder has been removed
+        return Folders()
+    return Folders(folder.all_drivers, folder.agents)
 
 
 def _has_loop(folder: Path) -> bool:

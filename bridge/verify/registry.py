@@ -24,6 +24,7 @@ import inspect
 import re
 import textwrap
 from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -175,6 +176,13 @@ def load() -> Mapping[str, Check]:
     for name in _ROOMS:
         importlib.import_module(f"bridge.verify.checks.{name}")
     return MappingProxyType(dict(sorted(CHECKS.items())))
+
+
+def titles() -> dict[str, str]:
+    """Every check's title by its code, as the sources have them: without importing all that judges (0.1 s)."""
+    folder = Path(__file__).with_name("checks")
+    text = "".join((folder / f"{name}.py").read_text(encoding="utf-8") for name in _ROOMS)
+    return dict(sorted(re.findall(r'^@(?:static|behaviour)\(\s*"(RB\d{3})",\s*"([^"]+)"', text, re.MULTILINE)))
 
 
 def _check(

@@ -1,0 +1,171 @@
+"""What completes words on the command line. Asked at each press of a key: nothing is run, little is imported."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
+
+from bridge.cli._help import VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import click
+
+    Items = list[CompletionItem[str]]
+    Complete = Callable[[click.Context, click.Parameter, str], Items]
+
+
+_KINDS = ("agent:", "driver:")
+
+
+class _Bash(BashComplete):
+    """Bash takes a word with a colon for three, and a completion for the last of them."""
+
+    _before = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        args, incomplete = super().get_completion_args()
+        words: list[str] = []
+        for word in (*args, incomplete):
+            if words and (words[-1] in _KINDS or (word == ":" and f"{words[-1]}:" in _KINDS)):
+                words[-1] += word
+            else:
+                words.append(word)
+        if words[-1] != incomplete:
+            self._before = words[-1].partition(":")[0] + ":"
+        return words[:-1], words[-1]
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        item.value = item.value.removeprefix(self._before)
+        return super().format_completion(item)
+
+
+def register() -> None:
+    """Let click use it."""
+    add_completion_class(_Bash)
+
+
+def script(root: click.Command, shell: str) -> str:
+    """The script for a shell, which asks the command itself each time."""
+    made = get_completion_class(shell)
+    assert made is not None, f"click has no completion for {shell}"
+    return made(root, {}, "ralph-bridge", VARIABLE).source().rstrip("\n") + "\n"
+
+
+def _items(known: Iterable[str] | Mapping[str, str], incomplete: str) -> Items:
+    texts = known if isinstance(known, dict) else dict.fromkeys(known)
+    return [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
+
+
+def _files(incomplete: str) -> Items:
+    """What the shell itself completes; in front of others, or bash would forget those."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def _one_of(known: Callable[[], Iterable[str]]) -> Complete:
+    return lambda _context, _parameter, incomplete: _items(known(), incomplete)
+
+
+def _scripts(*kinds: str) -> Complete:
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+        return _files(incomplete) + _items(_names(kinds, qualified=":" in incomplete), incomplete)
+
+    return complete
+
+
+def _names(kinds: Iterable[str], *, qualified: bool) -> list[str]:
+    """Names of scripts; with their kind as well where it takes one to tell them apart, or it was typed."""
+    from bridge import lookup
+    from bridge.setups.projects import project_scripts
+
+    found: dict[str, list[str]] = {}
+    with suppress(OSError):
+        folders = project_scripts()
+        for kind in kinds:
+            for name in lookup.names("driver" if kind == "driver" else "agent", folders):
+                found.setdefault(name, []).append(kind)
+    whole = [f"{kind}:{name}" for name, both in found.items() if qualified or len(both) > 1 for kind in both]
+    return [*found, *whole]
+
+
+def _functions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """The hooks that a script may have, and its functions as its lines look; it isn't run."""
+    from bridge.contract import agent_contract, driver_contract
+    from bridge.errors import BridgeError
+    from bridge.lookup import find
+    from bridge.setups.projects import project_scripts
+
+    text = b""
+    with suppress(BridgeError, OSError):
+        text = find(context.params.get("script") or "", project_scripts()).read_bytes()
+    own = [name.decode() for name in re.findall(rb"^[ \t]*(?:function[ \t]+)?([A-Za-z_]\w*)[ \t]*\(\)", text, re.M)]
+    contract = agent_contract() if "agent_invoke" in own else driver_contract()
+    return _items(dict.fromkeys([*contract.hooks, *own]), incomplete)
+
+
+def _explained(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    from bridge.contract import agent_contract, driver_contract
+
+    return _codes(incomplete) + _items((*driver_contract().hooks, *agent_contract().hooks), incomplete)
+
+
+def _codes(incomplete: str) -> Items:
+    from bridge.verify.registry import titles
+
+    return _items(titles(), incomplete.upper() or "RB")
+
+
+def _selected(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """The last of several codes, separated by commas."""
+    before, comma, last = incomplete.rpartition(",")
+    items = _codes(last)
+    for item in items:
+        item.value = before + comma + item.value
+    return items
+
+
+def _setups() -> Iterator[str]:
+    from bridge.setups import SETUPS
+
+    yield from ("plain", *SETUPS, "wiggum")
+
+
+def _adapters(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    from bridge.adapters.integration import BUILTIN
+
+    return _files(incomplete) + _items(sorted(path.stem for path in BUILTIN.glob("*.yaml")), incomplete)
+
+
+def _reports(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    from bridge.verify.reports import FORMATS
+
+    return _items((f"{name}=" for name in FORMATS), incomplete)
+
+
+def _folders(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def _paths(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    return _files(incomplete)
+
+
+COMPLETES: Mapping[str, Complete] = {
+    "SCRIPT": _scripts("driver", "agent"),
+    "DRIVER": _scripts("driver"),
+    "AGENT": _scripts("agent"),
+    "HOOK": _functions,
+    "RB|HOOK": _explained,
+    "RB": _selected,
+    "SETUP": _one_of(_setups),
+    "ADAPTER": _adapters,
+    "KIND=FILE": _reports,
+    "WORDS": _one_of(lambda: ("plan", "build", "align-specs", "prompt", "help")),
+    "DIR": _folders,
+    "FILE": _paths,
+}
+"""By what a parameter is for."""

@@ -1,0 +1,84 @@
+"""What every command says of itself, at the widths that terminals have."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from bridge.cli.app import COMMANDS, SECTIONS, cli
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=path)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from walk(found, f"{path} {name}")
+
+
+EVERY = dict(walk(cli, "ralph-bridge"))
+
+
+@cache
+def page(path: str, width: int) -> str:
+    command = EVERY[path]
+    context = command.context_class(
+        command, info_name=path, help_option_names=["-h", "--help"], terminal_width=width, max_content_width=width
+    )
+    return command.get_help(context)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("path", EVERY)
+def test_no_line_is_too_long(path: str, width: int) -> None:
+    assert [line for line in page(path, width).splitlines() if len(line) > width] == []
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_nothing_is_cut_off_and_nothing_is_markup(path: str) -> None:
+    body = page(path, 80).partition("\n\n")[2]
+    assert [line for line in body.splitlines() if line.endswith("...")] == []
+    assert "``" not in body
+    assert "RANGE" not in body
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_what_goes_on_in_the_next_line_hangs(path: str) -> None:
+    """An option's text begins in one column, and goes on there; nothing else stands at the left but titles."""
+    options = page(path, 80).partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
+    [column] = {len(line) - len(line.lstrip()) for line in options if not line.startswith("  -")} or {0}
+    for line in options:
+        name = re.match(r"  (-\S.*?)(  |$)", line)
+        assert name is None or not column or name.end() == len(line) or len(name[1]) <= column - 4, line
+
+
+def test_every_command_stands_in_one_section() -> None:
+    names = [name for commands in SECTIONS.values() for name in commands]
+    assert sorted(names) == sorted({*names}) == sorted(COMMANDS)
+    text = page("ralph-bridge", 80)
+    assert [line[:-1] for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")] == [
+        "Options", *SECTIONS
+    ]  # fmt: skip
+    starts = {line.index(COMMANDS[name][1][:9]) for name in names for line in text.splitlines()
+              if line.startswith(f"  {name} ")}  # fmt: skip
+    assert len(starts) == 1
+
+
+def test_exit_codes_are_a_list() -> None:
+    assert page("ralph-bridge", 80).partition("Exit codes:\n")[2].splitlines()[:6] == [
+        "    0            success",
+        "    1            a violation, or a loop that ended incomplete",
+        "    2            usage or configuration",
+        "    3            a bug in ralph-bridge",
+        "    4            the environment is not ready",
+        "    130 and 143  ended by a signal",
+    ]
