@@ -43,7 +43,7 @@ class HelpFormatter(click.HelpFormatter):
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Write names with a text each; one that is longer than its column has a line of its own."""
         rows = list(rows)
-        wide = min(max(len(name) for name, _ in rows), col_max) + col_spacing
+        wide = min(max(len(name) for name, _ in rows), col_max, self.width * 2 // 5) + col_spacing
         indent = " " * self.current_indent
         for name, text in rows:
             label = f"{indent}{name:{wide}}"
