@@ -24,7 +24,7 @@ from bridge.swarm import elsewhere, transport
 from bridge.swarm.parcel import Delivery, Parcel, contents, project_name
 from bridge.swarm.record import EventsTail, asked_to_stop
 from bridge.swarm.saving import Saved
-from bridge.swarm.supervisor import Order, Result
+from bridge.swarm.supervisor import Order, Result, recover
 from bridge.swarm.trees import repository
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Line(Protocol):
         """Show that the host lives, and what it asks for."""
 
     def collect(self, project: str, order: Order) -> Delivery | None:
-        """Get what an attempt has left on its machine, where another worker runs; None when there is nothing."""
+        """Get what an attempt has left on its machine, if a worker runs there now."""
 
 
 class _Promise(Future[Result]):
@@ -108,7 +108,7 @@ class Courier(Executor):
             self._begin(order)
         except Exception as error:
             raise BrokenExecutor(words(error)) from error
-        self._mirrors[order.task, order.attempt] = _Mirror(Path(order.folder))
+        self._mirrors[order.task, order.attempt] = _Mirror(Path(order.folder), order.attempt)
         write_json(Path(order.folder) / "order.json", asdict(order))
         self._pool.submit(self._send, order, promise)
         return promise
@@ -250,17 +250,32 @@ class Courier(Executor):
 
     def _lost(self, order: Order, why: str) -> Result:
         """Nobody saw the attempt's end: get what it has left. Complete is complete, though."""
-        delivery = self._line.collect(project_name(order), order) if self._line is not None else None
-        if delivery is not None:
-            result = self._delivered(order, delivery)
-        elif order.hub:
-            result = from_hub(order, patience=_PATIENCE)
-        else:
-            result = Result("lost", detail="nothing of it could be had from its machine")
+        result = self._left(order, _PATIENCE)
         if result.verdict == "complete":
             return result
         detail = f"{why}; {result.detail}" if result.detail else why
         return result._replace(verdict="lost", reason="worker lost", detail=detail)
+
+    def _left(self, order: Order, patience: float) -> Result:
+        """Get what an attempt has left: from the hub, or from its machine, if a worker runs there or comes up.
+
+        Args:
+            order: of the attempt.
+            patience: seconds that its loop may take to save and push, and another worker to come up.
+        """
+        end = time.monotonic() + patience
+        while True:
+            over = time.monotonic() >= end
+            if order.hub and (found := from_hub(order, unended=over)) is not None:
+                return found
+            delivery = self._line.collect(project_name(order), order) if self._line is not None else None
+            if delivery is not None:
+                return self._delivered(order, delivery)
+            if over or not (order.hub or self._line):
+                where = _where(order)
+                unsaved = "what it wrote could not be had" if where else ""
+                return Result("lost", saved=Saved(unsaved=unsaved), where=where)
+            time.sleep(_LOOK)
 
     def _delivered(self, order: Order, delivery: Delivery) -> Result:
         mirror = self._mirrors.get((order.task, order.attempt))
@@ -283,7 +298,7 @@ class Courier(Executor):
         else:
             why = ""  # nothing is new
         if why:
-            unsaved = f"what came back from {delivery.where} is refused: {why}"
+            unsaved = f"what came back is refused: {why}"
             return Result("failed", "refused", unsaved, Saved(unsaved=unsaved), where=delivery.where)
         return result._replace(saved=_named(git, order, delivery.refs, result.saved))
 
@@ -293,20 +308,19 @@ class Courier(Executor):
         if found is None:
             return None
         order = Order.from_json(found)
-        delivery = self._line.collect(project_name(order), order) if self._line is not None else None
-        if delivery is not None:
-            self._mirrors[order.task, order.attempt] = mirror = _Mirror(folder)
-            mirror.skip()
-            return order, self._delivered(order, delivery).saved
-        return order, from_hub(order, patience=patience).saved if order.hub else Saved()
+        if not order.elsewhere:
+            return recover(folder, patience=patience)
+        self._mirrors[order.task, order.attempt] = _Mirror(folder, order.attempt)
+        left = self._left(order, patience)
+        return replace(order, tree=left.where or order.tree), left.saved
 
 
 class _Mirror:
     """The events of one attempt, as they come: each once, in their order, whichever way they came."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, attempt: int) -> None:
         self._path = folder / "events.jsonl"
-        self._next = 0
+        self._next = len(_of_attempt(self._path, attempt))  # another host may have written some
         self._lock = threading.Lock()
         self._open = True
 
@@ -322,11 +336,6 @@ class _Mirror:
             for line in events.decode("utf-8", "replace").split("\n")[self._next : -1]:
                 self._write(line)
 
-    def skip(self) -> None:
-        """Another host has written some: they are counted."""
-        with suppress(OSError):
-            self._next = self._path.read_bytes().count(b"\n")
-
     def close(self) -> None:
         """The attempt is over."""
         with self._lock:
@@ -338,17 +347,17 @@ class _Mirror:
             file.write(line + "\n")
 
 
-def from_hub(order: Order, *, patience: float) -> Result:
-    """Get what an attempt has pushed, whose end nobody saw.
+def from_hub(order: Order, *, unended: bool) -> Result | None:
+    """Get what an attempt has pushed, whose end nobody saw; None: it hasn't said there that it has ended.
 
     Args:
         order: of the attempt.
-        patience: seconds to wait until its worker says there that it has ended.
+        unended: get it all the same.
     """
     git, hub = _git(order), transport.Hub(order.hub, order.run)
-    end, told = time.monotonic() + patience, ""
-    while not (told := hub.read(git, hub.done(order.task, order.attempt))) and time.monotonic() < end:
-        time.sleep(_LOOK)
+    told = hub.read(git, hub.done(order.task, order.attempt))
+    if not told and not unended:
+        return None
     names = hub.names(order.task, order.attempt, order.branch, order.kept)
     there = hub.look(git, f"{names.place}/*") or {}
     if there and (why := transport.receive(git, order.hub, there)):
@@ -359,11 +368,21 @@ def from_hub(order: Order, *, patience: float) -> Result:
     with suppress(ValueError, TypeError):
         found = json.loads(told)
     path = Path(order.folder) / "events.jsonl"
-    if not any(each.get("attempt") == order.attempt for each in EventsTail(path).read()):
+    if not _of_attempt(path, order.attempt):
         with open(path, "a", encoding="utf-8") as file:
             file.writelines(to_json(each, compact=True) + "\n" for each in found.get("events", ()))
     verdict = "complete" if found.get("verdict") == "complete" else "lost"
     return Result(verdict, str(found.get("reason") or "worker lost"), str(found.get("detail") or ""), saved)
+
+
+def _of_attempt(path: Path, attempt: int) -> list[dict[str, Any]]:
+    return [each for each in EventsTail(path).read() if each.get("attempt") == attempt]
+
+
+def _where(order: Order) -> str:
+    """Say on which machine an attempt was, and where; '' when that wasn't told."""
+    events = _of_attempt(Path(order.folder) / "events.jsonl", order.attempt)
+    return next((str(each["where"]) for each in events if "where" in each), "")
 
 
 def _named(git: Repository, order: Order, refs: dict[str, str], saved: Saved) -> Saved:

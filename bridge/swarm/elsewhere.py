@@ -116,7 +116,7 @@ def deliver(order: Order, result: Result, where: str) -> Delivery:
             data = transport.bundle(git, refs, without=order.base)
         tell_hub(order, result.verdict, result.reason, result.detail, where)
     except (BridgeError, OSError) as error:
-        saved = result.saved._replace(unsaved=f"it is on {where}, and can't be sent: {error}")
+        saved = result.saved._replace(unsaved=f"it can't be sent: {error}")
         result = result._replace(verdict="failed", reason="not sent", detail=str(error), saved=saved)
     events = (folder / "events.jsonl").read_bytes() if (folder / "events.jsonl").exists() else b""
     log = (read_text(folder / "worker.log") or "").encode()[-_LOG:]
@@ -175,6 +175,7 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
         host=(me.pid, me.started, me.boot),
         elsewhere=False,
     )
+    _tell(local, "placed", where=f"{socket.gethostname()}:{home}")
     own = os.environ.get(OWN_FILES, "")
     files = files_of(local.kind, Path(local.source), local.home)
     add_tree(
@@ -184,7 +185,8 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
         copy_files(Path(own), tree, order.wanted)
     lacks = [*parcel.withheld, *missing(order.wanted, tree), *(set(parcel.names) - {*settings})]
     if lacks := missing(lacks, tree):
-        _notice(local, f"not here, and not sent: {', '.join(lacks)} ({OWN_FILES} names a worker's own files)")
+        text = f"not here, and not sent: {', '.join(lacks)} ({OWN_FILES} names a worker's own files)"
+        _tell(local, "notice", text=text)
     return local
 
 
@@ -227,8 +229,8 @@ def _left_so(git: Repository, parcel: Parcel, path: str) -> bool:
     return is_now != was and bool(is_now)
 
 
-def _notice(order: Order, text: str) -> None:
-    line = {"event": "notice", "at": round(time.time(), 3), "attempt": order.attempt, "text": text}
+def _tell(order: Order, event: str, **facts: str) -> None:
+    line = {"event": event, "at": round(time.time(), 3), "attempt": order.attempt, **facts}
     with open(Path(order.folder) / "events.jsonl", "a", encoding="utf-8", errors="replace") as file:
         file.write(to_json(line, compact=True) + "\n")
 

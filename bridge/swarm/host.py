@@ -161,6 +161,8 @@ class Host:
             self._count_again(task, events)
         saved = found[1] if found is not None else Saved()
         copied = found[0].copied if found is not None else {}
+        if found is not None:
+            task.tree = found[0].tree
         if end is not None and end[0] != "interrupted":
             result = Result(*end, saved, copied)
         else:

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import os
 import tempfile
-import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -34,8 +33,6 @@ _LIMITS = {
 }
 _OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
 _CONNECT, _WORKERS, _ANSWER = 20.0, 30.0, 10.0
-_COLLECT = 20.0
-"""Seconds in which a worker has to come up on the machine of one that was killed."""
 
 
 @contextmanager
@@ -174,19 +171,15 @@ class HostLine:
         self._variables[run].set({"asked": asked, "sign": uuid4().hex}, timeout=_ANSWER)
 
     def collect(self, project: str, order: Order) -> Delivery | None:
-        """Get what an attempt has left on its machine, if a worker runs there or comes up."""
+        """Get what an attempt has left on its machine, if a worker runs there now."""
         from bridge.swarm.parcel import Delivery
 
-        end = time.monotonic() + _COLLECT
-        while True:
-            with suppress(Exception):  # workers come and go
-                found = self._client.run(_collect, project, order, on_error="ignore")
-                for delivery in found.values():
-                    if isinstance(delivery, Delivery):
-                        return delivery
-            if time.monotonic() >= end or self._client.status != "running":
-                return None
-            time.sleep(0.5)
+        if self._client.status != "running":
+            return None
+        with suppress(Exception):  # workers come and go
+            found = self._client.run(_collect, project, order, on_error="ignore")
+            return next((each for each in found.values() if isinstance(each, Delivery)), None)
+        return None
 
     def close(self) -> None:
         """Take back what lies at the scheduler."""

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -404,9 +405,10 @@ def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
         return None
     order = Order.from_json(found)
     if order.elsewhere:
-        from bridge.swarm.courier import from_hub
+        from bridge.swarm.courier import Courier
 
-        return order, from_hub(order, patience=patience).saved if order.hub else Saved()
+        with ThreadPoolExecutor(1) as engine, Courier(engine, hub=order.hub) as courier:
+            return courier.recover(folder, patience=patience)
     with locked(folder / "lock", patience=patience) as held:
         if held is None:
             known = read_object(folder / "worker.json") or {}

@@ -235,7 +235,9 @@ class Hub:
     def read(self, git: Repository, ref: str) -> str:
         """Give the word under a ref; '' when there is none."""
         done = git.run(*_CHECKED, *FETCH, self.url, f"+{ref}:{ref}")
-        return git.run("log", "-1", "--format=%B", ref, "--").text if done.ok else ""
+        text = git.run("log", "-1", "--format=%B", ref, "--").text if done.ok else ""
+        git.run("update-ref", "-d", ref)
+        return text
 
     def _note(self, git: Repository, text: str) -> str:
         tree = git.run("mktree").text

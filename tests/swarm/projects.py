@@ -131,6 +131,9 @@ class Project:
                 continue
         return found
 
+    def pids(self) -> list[int]:
+        return [int(line.split()[0]) for line in self.processes()]
+
 
 def make(folder: Path) -> Project:
     notes = folder / "notes"

@@ -174,3 +174,23 @@ def test_the_host_is_killed(project: Project, kind: str) -> None:
 def test_nobody_answers(project: Project) -> None:
     project.plan("one: :")
     assert "expected dask://HOST:PORT" in project.swarm("run", "--executor", "dask://somewhere").stderr
+
+
+@pytest.mark.slow
+def test_a_machine_goes_for_ever(project: Project) -> None:
+    """Nobody there could save anything any more: what each turn had come to is on the hub."""
+    project.plan("a: echo precious > one.txt", f"b: echo gone > two.txt; {HOLD}")
+    with fleet(project, BOTH, 1) as where:
+        host = project.start("run", "--by", "heading", *where.words)
+        until(lambda: (project.notes / "holding").exists())
+        assert where.cluster is not None
+        spared = {host.pid, where.cluster.started[0].pid}
+        machine = [psutil.Process(pid) for pid in project.pids() if pid not in spared]
+        for each in machine:
+            each.suspend()  # so that none of them notices the end of another
+        for each in machine:
+            each.kill()
+        assert host.wait(100) == 1
+    assert [each["outcome"] for each in project.seen()["tasks"]] == ["lost"]
+    assert len(project.started()) == 2, "once for each turn"
+    assert project.refs_hold("precious")
