@@ -69,6 +69,18 @@ class Recording(NamedTuple):
         at = event.find(quoted(self.texts[-1]))
         return (*((event[: at + 3].rstrip() + b"\n",) if at > 0 else ()), *BAD_LINES)
 
+    def in_pieces(self) -> Recording | None:
+        """It, with each text in two pieces, cut within a word; None where its CLI prints no text in pieces."""
+        lines: list[bytes] = []
+        for line in self.lines:
+            text = next((t for t in self.texts if b'"delta":true' in line and quoted(t) in line), None)
+            if text is None:
+                lines.append(line)
+            else:
+                at = 1 + re.search(r"\w\w", text).start()  # type: ignore[union-attr]
+                lines += [line.replace(quoted(text), quoted(piece)) for piece in (text[:at], text[at:])]
+        return self._replace(lines=tuple(lines)) if len(lines) > len(self.lines) else None
+
     def upto_last_text(self) -> Recording:
         """It, ended behind the last text."""
         return self._replace(lines=self.lines[: 1 + max(self.saying(self.texts[-1]))])

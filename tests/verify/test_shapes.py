@@ -8,6 +8,7 @@ import pytest
 
 from bridge.verify.shapes import AS_IT_IS, Shape, kind, learn, lines_of, misnamed, reads, shapes_in
 from bridge.verify.shapes.events import OUTPUT, PROMPT, TEXTS, blind
+from bridge.verify.shapes.programs import taken
 from bridge.verify.shapes.reading import Condition
 from bridge.verify.shapes.syntax import NotRead, parsed
 
@@ -88,6 +89,11 @@ SPOKEN = {
     """grep -o '"text":"[^"]*"'""": ["text"],
     """grep '"type": *"say"' | sed 's/.*"text": *"//'""": ["text if type=say"],
     """python3 -c 'if e.get("type") in ("say",) and e["text"]: print(e["text"])'""": ["text if type=say"],
+    """case "$l" in '{"type":"say"'*) jq -r .t ;; esac""": ["t", "t if type=say"],
+    r"""[[ $l =~ \"id\":\"([^\"]+)\" && $l == *\"event\":\"begin\"* ]]""": ["id if event=begin"],
+    """awk -F'"' '/"event":"begin"/ { for (i = 1; i < NF; i++) if ($i == "id") print $(i + 2) }'""": [
+        "id if event=begin"
+    ],
     "echo 'no shape at all'": [],
 }
 """Pieces of bash, and the shapes that they speak of."""
@@ -96,6 +102,33 @@ SPOKEN = {
 @pytest.mark.parametrize("code", SPOKEN)
 def test_what_a_script_speaks_of(code: str) -> None:
     assert [told(each) for each in shapes_in([code])] == SPOKEN[code]
+
+
+PROGRAMS = {
+    'e = json.loads(line)\nif e.get("type") != "a": pass\nprint((e.get("m") or {}).get("t"))': "m.t if type=a",
+    'for e in map(parse, f): print("".join(p["t"] for p in e["parts"] if p["k"] == "w"))\n'
+    "def parse(l): return json.loads(l)": "parts.[].t if parts.[].k=w",
+    'def show(e):\n    if e["k"] in ("a", "b"): print(e["t"])\nshow(json.loads(line))': "t if k=b",
+    "try { e = JSON.parse(l); } catch { return; }\nfor (const p of isArray(e.c) ? e.c : []) log(p.t)": "c.[].t",
+    'const { k, m } = JSON.parse(l); if (k === "a") m.parts.filter(p => p.k === "w").forEach((p) => log(p.t))': (
+        "m.parts.[].t if k=a, m.parts.[].k=w"
+    ),
+    'es = s.split(n).map((l) => JSON.parse(l)); for (e of es) if (e.k === "a") log(e.t)': "[].t if [].k=a",
+    'o = JSON.parse(l); switch (o.k) { case "a": log(o.d.t); break; }': "d.t if k=a",
+    'o = JSON.parse(l); if (["a", "b"].includes(o.k)) log(o.t)': "t if k=a",
+    "my $e = eval { decode_json($l) } or next;\nfor my $p (@{ $e->{m}{c} || [] }) { print $p->{t} }": "m.c.[].t",
+    'my $e = decode_json($l); print $e->{t} if ($e->{k} // "") eq "a";': "t",
+}
+"""Programs, and one of the shapes that each takes its text from."""
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_a_program_takes(program: str) -> None:
+    assert PROGRAMS[program] in [told(each) for each in taken(program)]
+
+
+def test_a_program_that_parses_nothing_takes_nothing() -> None:
+    assert list(taken('for e in rows: print(e["text"])')) == []
 
 
 KINDS = {
@@ -139,6 +172,31 @@ def test_who_looks_at_no_role_is_shown_other_roles() -> None:
     roles = {each["content"]: each.get("role") for each in said if "content" in each}
     assert (roles[PROMPT], roles[OUTPUT]) == ("user", "tool")
     assert set(TEXTS) <= set(roles)
+
+
+@pytest.mark.parametrize("word", ["output", "say", "chunk"])
+def test_an_event_that_tells_how_it_comes_and_not_who_speaks(word: str) -> None:
+    assert blind(shape("text", type=word))
+    assert not blind(shape("text", type=word, source="agent"))
+    assert not blind(shape("content", type=word, say="text"))
+
+
+def test_who_asks_for_a_role_tells_the_other_reader_of_it() -> None:
+    recording = learn(
+        [shape("text", kind="a")], [shape("text", kind="a", by="x", role="agent")], exact=True, cli="x"
+    )
+    assert recording is not None
+    assert {"kind": "a", "role": "user", "text": PROMPT} in [json.loads(line) for line in recording.lines]
+
+
+def test_a_text_that_grows_is_told_with_its_stages() -> None:
+    recording = learn([shape("text", type="say", partial="no")], exact=True, cli="x", grows=True)
+    assert recording is not None
+    told = [json.loads(line) for line in recording.lines if b"partial" in line]
+    assert [(each["partial"], each["text"]) for each in told[:2]] == [
+        (True, TEXTS[0][: len(TEXTS[0]) // 2]),
+        (False, TEXTS[0]),
+    ]
 
 
 def test_nothing_is_learned_where_nothing_is_said() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.probe import AgentProbe
+    from bridge.verify.recordings import Recording
     from bridge.verify.subject import Subject
 
 
@@ -25,9 +26,7 @@ _NOT_TOLD = "nobody has recorded what its CLI prints, and the script doesn't tel
 
 def _reads_json(probe: AgentProbe) -> bool:
     """False for a program that prints plain text: then its output is the response, as it is."""
-    return probe.knows_cli() or any(
-        re.search(r"jq|json", body, re.IGNORECASE) for body in probe.functions().values()
-    )
+    return probe.knows_cli() or any(re.search(r"jq|json", piece, re.IGNORECASE) for piece in probe.code())
 
 
 @behaviour("RB176", "The response is what the assistant says", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)
@@ -35,6 +34,7 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     """The loop looks for its completion signal in the response. It is taken here from recorded output of the CLI;
     every text of the assistant has to be in it, with its line breaks.
 
+    Warning: a text that comes in pieces is torn, and with it the signal.
     Info: of older versions, or the last message only.
 
     Bad:  ... | jq -r 'select(.type=="message") | .text'
@@ -51,8 +51,7 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
         return
     recording, answer, verdict = found
     if verdict.shows:
-        if not recording.today:
-            yield Problem(f"it knows only how older versions of {probe.cli()} print", severity=INFO)
+        yield from _shown_as_it_is(probe, recording)
         return
     reads = _reads_json(probe)
     quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
@@ -72,6 +71,17 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     what = "changes the blanks or line breaks of" if verdict.broken and not verdict.missing else "does not give"
     lost = (verdict.missing or verdict.broken)[0]
     yield Problem(f"on the output of {recording.name} it {what} {said(lost)}")
+
+
+def _shown_as_it_is(probe: AgentProbe, recording: Recording) -> Iterator[Problem]:
+    if not recording.today:
+        yield Problem(f"it knows only how older versions of {probe.cli()} print", severity=INFO)
+    elif probe.tears(recording):
+        yield Problem(
+            f"{recording.name} prints a text in pieces, and each is put on a line of its own",
+            expected="jq -j",
+            severity=WARNING,
+        )
 
 
 def _always_empty(probe: AgentProbe) -> str:
@@ -94,6 +104,8 @@ def _always_empty(probe: AgentProbe) -> str:
 def response_is_only_text(subject: Subject) -> Iterator[Problem]:
     """The prompt itself explains the completion signal, and tools print files that quote it. If any of that is in
     the response, the loop believes that the work is done.
+
+    Warning: every text is there twice.
 
     Bad:  cat "$1"
     Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
@@ -119,6 +131,10 @@ def response_is_only_text(subject: Subject) -> Iterator[Problem]:
     if verdict.leaked or rest:
         shown = " ".join(verdict.leaked) or rest
         yield Problem(f"on the output of {recording.name} it gives {said(shown)}")
+    elif verdict.repeated:
+        yield Problem(
+            f"on the output of {recording.name} it gives {said(verdict.repeated[0])} twice", severity=WARNING
+        )
 
 
 @behaviour("RB178", "Bad lines in the output are skipped", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)

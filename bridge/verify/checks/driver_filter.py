@@ -108,6 +108,10 @@ def filter_shows_text(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"on the events of {expected[0].name} it {missing}" + " what is said" * (share[0] == "n"))
     elif verdict.broken:
         yield Problem(f"the text is cut into pieces: {said(verdict.broken[0])}")
+    elif (pieces := expected[0].in_pieces()) is not None and not _run(program, pieces).shows:
+        yield Problem(
+            f"{expected[0].name} prints a text in pieces, and each is put on a line of its own", severity=WARNING
+        )
 
 
 def _fitting(program: Filter) -> list[tuple[Recording, Comparison]]:

@@ -214,10 +214,33 @@ def _no_id_of_any_recording(found: list[str]) -> Iterator[Problem]:
 
 def _of_an_unknown(probe: DriverProbe, found: list[str]) -> Iterator[Problem]:
     learned = _learned(probe)
-    if learned is None:
+    if learned is not None:
+        if any(condition.how == "is" for condition in learned[0].conditions):
+            yield from _lost_in_garbage(probe, learned[1], learned[2])
+        return
+    labelled = _labelled(probe)
+    if labelled is None:
         yield from _no_id_of_any_recording(found)
-    elif any(condition.how == "is" for condition in learned[0].conditions):
-        yield from _lost_in_garbage(probe, learned[1], learned[2])
+        return
+    line, session, printed = labelled
+    if printed != session:
+        yield Problem(f"it prints {said(printed)}", expected=session)
+    else:
+        yield from _lost_in_garbage(probe, line, session)
+
+
+_LABEL = re.compile(
+    r"(?i)\b((?:[a-z]+[ _-])*(?:session|conversation|thread|chat|id)(?:[ _-][a-z]+)*)(?:: ?|=|\"| is)"
+)
+
+
+def _labelled(probe: DriverProbe) -> tuple[bytes, str, str] | None:
+    """A line of plain text with an id behind words that the hook looks for, the id, and what the hook prints."""
+    labels = dict.fromkeys(match[1] for piece in probe.code_of(EXTRACT) for match in _LABEL.finditer(piece))
+    ids = [f"{number:02}{SESSION[2:]}" for number in range(len(labels))]
+    lines = [f"{label}: {id_}\n".encode() for label, id_ in zip(labels, ids, strict=True)]
+    printed = probe.call(EXTRACT, probe.scratch.file("labelled.log", b"".join(lines))).text.strip() if lines else ""
+    return next(((line, id_, printed) for line, id_ in zip(lines, ids, strict=True) if id_ in printed), None)
 
 
 def _ids_of_texts(probe: DriverProbe) -> bytes:

@@ -17,7 +17,7 @@ from bridge.process.table import resting
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
 from bridge.verify.probe.far import REPLACED, strings_in_json
 from bridge.verify.recordings import Comparison, Recording, compare, family, plain, recordings_of, streamed
-from bridge.verify.shapes import AS_IT_IS, LEARNED, learn, learned_compared, lines_of, matches, shapes_in
+from bridge.verify.shapes import AS_IT_IS, BEGIN, LEARNED, learn, learned_compared, lines_of, matches, shapes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,8 @@ _LOOK, _LOOKS = 0.05, 12
 """Seconds between two looks at processes, and how often in a row they must be seen at rest."""
 
 STATUS = 7
+_APART = 12
+"""So many shapes are tried each by itself."""
 FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
 SECOND = b'not JSON at all: \xff\xfe *\n{"type":"rb.second"}\n'
 PROMPT = (
@@ -359,6 +361,11 @@ class AgentProbe(Probe):
                 best = found
         return best
 
+    def tears(self, recording: Recording) -> bool:
+        """Whether a text that comes in pieces is torn in the response, where it is whole when it comes at once."""
+        pieces = recording.in_pieces()
+        return pieces is not None and not self._extract(pieces).comparison.shows
+
     def _any(self) -> list[Recording]:
         return streamed() if self.gives_anything() else []
 
@@ -372,17 +379,23 @@ class AgentProbe(Probe):
     def shapes(self) -> tuple[list[Shape], list[Shape]]:
         """The shapes that its code speaks of and extraction gives; and those that the display shows."""
         tried = lines_of((*shapes_in(self.code()), AS_IT_IS), "rbmark")
-        output = b"".join(line for _, line in tried)
-        response = self.extract(output, "shapes.log").stdout
-        shown = self.call("agent_format_display", stdin=output).stdout
         found: list[list[Shape]] = []
-        for text in (response, shown):
+        for give in (self._response_of, self._shown_of):
+            text = give(b"".join((BEGIN, *(line for _, line in tried))))
+            if "rbmark" not in text:  # one of them may have ended it
+                text = "".join(give(BEGIN + line) for _, line in tried[:_APART])
             given = [(shape, line) for number, (shape, line) in enumerate(tried) if f"rbmark{number:02}x" in text]
             # Whoever gives lines as they are has not read them, or they are no JSON.
             read = [shape for shape, line in given if line.decode().strip() not in text]
             plain = [AS_IT_IS] if (AS_IT_IS, tried[-1][1]) in given else []
             found.append(read or plain or [shape for shape, _ in given])
         return found[0], found[1]
+
+    def _response_of(self, output: bytes) -> str:
+        return self.extract(output, "shapes.log").stdout
+
+    def _shown_of(self, output: bytes) -> str:
+        return self.call("agent_format_display", stdin=output).stdout
 
     @once
     def makes_events(self) -> bool:
@@ -394,11 +407,13 @@ class AgentProbe(Probe):
     @once
     def learned(self) -> Recording | None:
         """Events of the shapes that both filters read, each of them tried on them; None when there are none."""
-        exact = any(re.search(r"\bjq\b|json\.|JSON\.|_json", body) for body in self.functions().values())
+        exact = any(re.search(r"\bjq\b|json\.|JSON\.|JSON::|_json", piece) for piece in self.code())
         response, shown = self.shapes()
         if response == [AS_IT_IS]:
             shown = response  # then it is the text itself that has to be shown
-        return learn(response, shown, exact=exact, cli=self.cli() or "", own=self.makes_events())
+        own = self.makes_events()
+        grows = self.told_while_growing() and not own
+        return learn(response, shown, exact=exact, cli=self.cli() or "", own=own, grows=grows)
 
     @once
     def leaking(self) -> Extraction | None:

@@ -255,13 +255,24 @@ class Probe:
         values = (self.shell.get(name) for name in names)
         return [*self.functions().values(), *(f"'{value}'" for value in values if isinstance(value, str))]
 
-    def picked(self, hook: str) -> tuple[Shape, ...]:
-        """The shapes that a hook speaks of, with all functions that it names."""
+    @once
+    def told_while_growing(self) -> bool:
+        """Whether its CLI tells a text several times while it grows: the script says so, or it is one of these."""
+        with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
+            return re.search(r"\bpartial\b(?!-)|\bkilo(?:code)?\b", file.read()) is not None
+        return False
+
+    def code_of(self, hook: str) -> list[str]:
+        """The code of a hook and of all functions that it names."""
         bodies, found = self.functions(), [hook]
         for name in found:
             words = set(re.findall(r"[\w.:-]+", bodies.get(name, "")))
             found += [other for other in bodies if other in words and other not in found]
-        return shapes_in(bodies.get(name, "") for name in found)
+        return [bodies.get(name, "") for name in found]
+
+    def picked(self, hook: str) -> tuple[Shape, ...]:
+        """The shapes that a hook speaks of, with all functions that it names."""
+        return shapes_in(self.code_of(hook))
 
     def has(self, hook: str) -> bool:
         """Whether there is such a function: the script's, or the host's default."""

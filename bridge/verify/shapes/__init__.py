@@ -6,6 +6,7 @@ recording of such shapes, which the checks take as they take those of known CLIs
 
 from bridge.verify.shapes.events import (
     AS_IT_IS,
+    BEGIN,
     LEARNED,
     event,
     kind,
@@ -19,6 +20,6 @@ from bridge.verify.shapes.reading import Shape, reads
 from bridge.verify.shapes.words import shapes_in
 
 __all__ = [
-    "AS_IT_IS", "LEARNED", "Shape", "event", "kind", "learn", "learned_compared", "lines_of", "matches", "misnamed",
-    "reads", "shapes_in",
+    "AS_IT_IS", "BEGIN", "LEARNED", "Shape", "event", "kind", "learn", "learned_compared", "lines_of", "matches",
+    "misnamed", "reads", "shapes_in",
 ]  # fmt: skip

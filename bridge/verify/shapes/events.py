@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LEARNED = "the shape that it reads"
 """What a recording that was learned is called."""
 
+BEGIN = b'{"type":"rb.begin"}\n'
+"""An event that says nothing: CLIs begin with one of their own."""
+
 PROMPT, OUTPUT, THOUGHT = "rb-prompt-echo", "rb-tool-output", "rb-thought"
 TEXTS = ("I look at the parser.\nThen I mend it.", 'The parser reads "quotes" and \\ now.')
 PLAIN_TEXTS = ("I look at the parser now.", "The parser reads its lines.")
@@ -45,6 +48,9 @@ _STAGES = (
     _GROWS | _PIECES | _set("completed complete done end ended final finished start started stop added created")
 )
 _OF_MESSAGES = _set("message messages msg")
+_OF_ANYBODY = _set("output chunk say")
+"""Kinds of events that tell how something comes, and not who says it."""
+_ROLES = _set("role author sender speaker from who actor source")
 _WORDING = _set("content text parts value body")
 
 
@@ -131,6 +137,8 @@ def _put(made: dict[str, Any], place: Place, value: Any) -> bool:
     return True
 
 
+_PARTIAL = ("partial",)
+
 AS_IT_IS = Shape((), ())
 """The shape of a line that is no JSON but the text itself."""
 
@@ -201,14 +209,32 @@ def _slip(one: str, other: str) -> bool:
 def blind(shape: Shape) -> bool:
     """Whether events of other roles must be expected to look the same, as far as names tell."""
     said, keyed = _said(shape), _keyed(shape)
-    if kind(shape) != "says" or said & _SPEAKS - {"text"} or keyed & _SPEAKS - {"text"}:
+    if _asks_role(shape) or not _leaf(shape) & (_WORDING | _OF_MESSAGES):
         return False
-    messages = bool((said | keyed) & _OF_MESSAGES)
-    if said and not messages:
+    if said and said <= _OF_ANYBODY and not keyed & _SPEAKS - {"text"}:
+        return True
+    if kind(shape) != "says" or (said | keyed) & _SPEAKS - {"text"} or _leaf(shape) & {"body", *_OF_MESSAGES}:
         return False
-    wanted = [each.place[-1] for each in shape.conditions if each.how == "is" and each.place]
-    asks_role = any(_tokens(key) & {"role", "author", "sender"} for key in wanted)
-    return not asks_role and bool(_leaf(shape) & _WORDING - {"body"})
+    return not said or bool((said | keyed) & _OF_MESSAGES)
+
+
+def _asks_role(shape: Shape) -> bool:
+    return any(_is_role(each) for each in shape.conditions)
+
+
+def _is_role(condition: Condition) -> bool:
+    return condition.how == "is" and bool(_tokens(condition.place[-1] if condition.place else "") & _ROLES)
+
+
+def _asked_by_another(shapes: Sequence[Shape]) -> Iterator[bytes]:
+    """What the prompt looks like where one of the readers asks whose words they are: each of them has to ask."""
+    wanted = [(shape.text, each) for shape in shapes if kind(shape) == "says" for each in shape.conditions]
+    for text, role in wanted:
+        for shape in shapes if _is_role(role) else ():
+            if shape.text == text and kind(shape) == "says":
+                others = tuple(each for each in shape.conditions if each.place != role.place)
+                line = event(Shape(text, others), PROMPT, Condition(role.place, "is", "user"))
+                yield from [line] if line is not None else []
 
 
 def _others(shape: Shape) -> Iterator[bytes]:
@@ -228,23 +254,27 @@ def _others(shape: Shape) -> Iterator[bytes]:
             yield line
 
 
-def learn(*readers: Sequence[Shape], exact: bool, cli: str, own: bool = False) -> Recording | None:
+def learn(
+    *readers: Sequence[Shape], exact: bool, cli: str, own: bool = False, grows: bool = False
+) -> Recording | None:
     """Events of the shapes that each reader is known to show; None where one shows nothing that is said.
 
-    exact: they undo the escapes of JSON. own: the script makes these events itself, and none but these.
+    exact: they undo the escapes of JSON. own: the script makes these events itself, and none but these. grows: the
+    CLI tells a text several times while it grows, marked as partial until it is whole.
     """
     texts = TEXTS if exact else PLAIN_TEXTS
     every = list(dict.fromkeys(shape for shapes in readers for shape in shapes))
     spoken = [_of_kind("says", shapes) or _of_kind("ends", shapes) for shapes in readers]
     if not all(spoken):
         return None
-    lines: list[bytes | None] = [b'{"type":"rb.begin"}\n'] if AS_IT_IS not in every else []
+    lines: list[bytes | None] = [BEGIN] if AS_IT_IS not in every else []
     if not own:
         lines += [line for shapes in spoken for shape in shapes if blind(shape) for line in _others(shape)]
+        lines += dict.fromkeys(_asked_by_another(every))
     for meaning, text in (("user", PROMPT), ("thought", THOUGHT), ("tool", OUTPUT), ("name", "Read")):
         lines += [event(shape, text) for shape in _of_kind(meaning, every)]
     for text in texts:
-        lines += dict.fromkeys(line for shapes in spoken for line in _told(shapes, text))
+        lines += dict.fromkeys(line for shapes in spoken for line in _told(shapes, text, grows=grows))
     lines += [event(shape, texts[-1]) for shape in _of_kind("ends", every) if [shape] not in spoken]
     made = tuple(line for line in lines if line is not None)
     return Recording(LEARNED, (cli,), True, made, texts, ("Read",), (PROMPT, OUTPUT), None)
@@ -260,8 +290,13 @@ def learned_compared(shown: str, recording: Recording) -> Comparison:
     return compare(shown, recording)._replace(extra="", repeated=again)
 
 
-def _told(says: Sequence[Shape], text: str) -> Iterator[bytes | None]:
+def _told(says: Sequence[Shape], text: str, *, grows: bool = False) -> Iterator[bytes | None]:
     """The events of one text: the growing ones, then the whole."""
+    if grows and AS_IT_IS not in says:
+        conditions = tuple(each for each in says[0].conditions if each.place != _PARTIAL)
+        for share, partial in ((text[: len(text) // 2], True), (text, False)):
+            yield event(Shape(says[0].text, conditions), share, Condition(_PARTIAL, "is", partial))
+        return
     growing = [shape for shape in says if _said(shape) & _GROWS and not (_said(shape) | _keyed(shape)) & _PIECES]
     for shape in growing[:1]:
         yield event(shape, text[: len(text) // 2])

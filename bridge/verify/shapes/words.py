@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.verify.shapes.programs import taken
 from bridge.verify.shapes.reading import Condition, Shape, reads
 
 if TYPE_CHECKING:
@@ -18,20 +19,35 @@ _QUOTED = re.compile(
 )
 _PAIR = re.compile(r'"(\w+)"(?:\[\[:space:\]\]\*|\\s\*|[ *])*:(?:\[\[:space:\]\]\*|\\s\*|[ *])*"([\w.:/-]+)"')
 _KEY = re.compile(r'"(\w+)"(?:\[\[:space:\]\][*+]|\\s[*+]|[ *?])*:')
+_FIELD = re.compile(r'\$\(?\w+\)?\s*==\s*"(\w+)"')
+"""In awk, where quotes are what separates fields."""
 _CHAIN = re.compile(r"""(?:\[["']\w+["']\]|\.get\(["']\w+["'][^()]*\))+""")
 _EQUAL = re.compile(rf"""({_CHAIN.pattern})\s*(?:==|in)\s*[(\["']*([\w.-]+)""")
-_MOST = 40
+_MOST = 60
 
 
 def shapes_in(code: Iterable[str]) -> tuple[Shape, ...]:
-    """The shapes that pieces of bash code speak of, the shallowest of each program first; at most 40."""
+    """The shapes that pieces of bash code speak of, the shallowest of each program first; at most 60."""
     found: dict[Shape, None] = {}
     for piece in code:
         quoted = list(_quoted(piece))
         for text in quoted:
             found |= dict.fromkeys(reads(text) if "." in text else ())
+        # Patterns that bash matches itself have their quotes escaped.
+        quoted += [line.replace('\\"', '"') for line in piece.splitlines() if '\\"' in line]
+        found |= dict.fromkeys(_picked(tuple(found), quoted))
         found |= dict.fromkeys(_patterns(quoted))
     return tuple(found)[:_MOST]
+
+
+def _picked(read: tuple[Shape, ...], quoted: list[str]) -> Iterator[Shape]:
+    """What jq reads of lines that something else has picked: ``case``, ``grep``, ``[[ ... ]]``."""
+    pairs = dict.fromkeys(pair for text in quoted for pair in _PAIR.findall(text))
+    for shape in read:
+        if not shape.conditions:
+            yield from (
+                Shape(shape.text, (Condition((key,), "is", value),)) for key, value in pairs if key != shape.text[0]
+            )
 
 
 def _quoted(code: str) -> Iterator[str]:
@@ -51,64 +67,14 @@ def _patterns(quoted: list[str]) -> Iterator[Shape]:
     for text in quoted:
         conditions = tuple(Condition((key,), "is", value) for key, value in _PAIR.findall(text) or everywhere)
         known = {condition.place[0] for condition in conditions}
-        for key in _KEY.findall(text):
+        for key in (*_KEY.findall(text), *_FIELD.findall(text)):
             if key not in known:
                 yield Shape((key,), conditions)
         yield from _dictionaries(text)
 
 
-_PARSED = re.compile(
-    r"(?:\b(?:my|let|const|var)\s+)?[$]?(\w+)\s*=\s*(?:eval\s*\{\s*)?[^;\n=]*?(?:json\.loads?|JSON\.parse|decode(?:_json)?)\s*\("
-)
-_NAMED = re.compile(
-    r"(?:\b(?:my|let|const|var)\s+)?[$]?(\w+)\s*(?::?=(?!=)|\bof\b|\bin\b|\()\s*[@(%{ ]*[$]?(?P<root>\w+)(?P<chain>"
-    r"(?:(?:->)?\{\w+\}|(?:->)?\[\d*\]|\??\.(?!get\b)\w+(?!\w*\()|(?:\?\.)?\[[\"']\w+[\"']\]|\.get\([\"']\w+[\"'][^()]*\))+)"
-)
-_TYPES = ("HASH", "ARRAY", "string", "object", "function", "number", "boolean", "undefined")
-_STEP = re.compile(
-    r"(?:->)?\{(\w+)\}|(?:->)?\[\d*\]|\??\.get\([\"'](\w+)[\"'][^()]*\)|(?:\?\.)?\[[\"'](\w+)[\"']\]|\??\.(\w+)"
-)
-
-
-def _programs(program: str) -> Iterator[Shape]:
-    """What a program in Python, JavaScript or Perl takes out of what it has parsed as JSON.
-
-    A condition holds from where it is asked for on, until the same place is asked for another value.
-    """
-    places: dict[str, tuple[str, ...]] = dict.fromkeys(_PARSED.findall(program), ())
-    if not places:
-        return
-    for _ in range(3):  # a name may be given before what it comes from is known
-        for match in _NAMED.finditer(program):
-            name, root = match[1], match["root"]
-            if root in places and name != root and name not in ("print", "if", "elsif", "and", "or", "not", "len"):
-                loop = re.match(
-                    r".*(?:\bof|\bin|\()\s*[@(%{ ]*[$]?\w*$", match[0][: match.start("root") - match.start()]
-                )
-                step = ("[]",) if loop and "=" not in match[0].split(root)[0] else ()
-                places.setdefault(name, (*places[root], *_steps(match["chain"]), *step))
-    names = "|".join(sorted(map(re.escape, places), key=len, reverse=True))
-    used = re.compile(
-        rf"(?<![\w.>])[$]?(?P<root>{names})\b(?P<chain>(?:{_STEP.pattern})*)(?P<call>\()?"
-        r"(?:[^\n;]{0,12}?\s*(?P<how>[!=]==?|\beq\b|\bne\b|\bin\b)\s*[(\[]?\s*[\"'](?P<value>[\w./-]+)[\"'])?"
-    )
-    asked: dict[tuple[str, ...], str] = {}
-    for match in used.finditer(program):
-        steps = _steps(match["chain"] or "")
-        place = (*places[match["root"]], *(steps[:-1] if match["call"] else steps))
-        if match["value"] is not None:
-            if place and match["value"] not in _TYPES:
-                asked[place] = match["value"]
-        elif place and place not in asked:
-            yield Shape(place, tuple(Condition(each, "is", value) for each, value in asked.items()))
-
-
-def _steps(chain: str) -> tuple[str, ...]:
-    return tuple(next(filter(None, match.groups()), "[]") for match in _STEP.finditer(chain))
-
-
 def _dictionaries(program: str) -> Iterator[Shape]:
-    yield from _programs(program)
+    yield from taken(program)
     equal = [(_keys(chain), value) for chain, value in _EQUAL.findall(program)]
     places = dict.fromkeys(_keys(chain) for chain in _CHAIN.findall(program))
     asked = {place for place, _ in equal}

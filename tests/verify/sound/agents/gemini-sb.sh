@@ -6,13 +6,11 @@ agent_invoke() {
 }
 agent_extract_response() {
     local output_file="$1"
-    local line text
+    local line
     while IFS= read -r line || [[ -n "$line" ]]; do
-        if text=$(jq -er 'select(.type == "message" and .role == "assistant") | .content' <<< "$line" 2>/dev/null); then
-            printf '%s\n' "$text"
-        fi
+        jq -j 'select(.type == "message" and .role == "assistant") | .content // empty' <<< "$line" 2>/dev/null || true
     done < "$output_file"
 }
 agent_format_display() {
-    stdbuf -oL jq --unbuffered -R -r 'fromjson? // empty | select(type == "object") | select(.type == "message" and .role == "assistant") | .content // empty'
+    stdbuf -oL jq --unbuffered -R -j 'fromjson? // empty | select(type == "object") | select(.type == "message" and .role == "assistant") | .content // empty'
 }
