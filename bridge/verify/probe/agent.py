@@ -412,7 +412,7 @@ class AgentProbe(Probe):
         if response == [AS_IT_IS]:
             shown = response  # then it is the text itself that has to be shown
         own = self.makes_events()
-        grows = self.told_while_growing() and not own
+        grows = not own and self.told_while_growing(response)
         return learn(response, shown, exact=exact, cli=self.cli() or "", own=own, grows=grows)
 
     @once

@@ -255,11 +255,14 @@ class Probe:
         values = (self.shell.get(name) for name in names)
         return [*self.functions().values(), *(f"'{value}'" for value in values if isinstance(value, str))]
 
-    @once
-    def told_while_growing(self) -> bool:
-        """Whether its CLI tells a text several times while it grows: the script says so, or it is one of these."""
+    def told_while_growing(self, shapes: Sequence[Shape]) -> bool:
+        """Whether its CLI tells a text several times while it grows: the script says so, or it is Kilo's ``say``."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
-            return re.search(r"\bpartial\b(?!-)|\bkilo(?:code)?\b", file.read()) is not None
+            text = file.read()
+            kilo = re.search(r"\bkilo(?:code)?\b", text) and any(
+                condition.value == "say" for shape in shapes for condition in shape.conditions
+            )
+            return bool(kilo or re.search(r"\bpartial\b(?!-)", text))
         return False
 
     def code_of(self, hook: str) -> list[str]:

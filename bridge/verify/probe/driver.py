@@ -401,7 +401,7 @@ CLAUDE_CMD_ARGS=()
             return None
         tried = lines_of(reads(program.program), "rbmark")
         shown = [shape for shape, line in tried if b"rbmark" in program.apply(line)]
-        return learn(shown, exact=True, cli=self.cli(), grows=self.told_while_growing())
+        return learn(shown, exact=True, cli=self.cli(), grows=self.told_while_growing(shown))
 
     def live_argv(self) -> list[str]:
         """The command that is run in live mode, empty when there is none."""

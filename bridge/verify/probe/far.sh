@@ -92,6 +92,12 @@ behind() {
     start "$@"
 }
 
+# Nothing arrives on stdin. What is written there is read all the same, or its writer dies of SIGPIPE, if it is late.
+closed() {
+    if [ -p /dev/stdin ]; then cat >/dev/null; fi
+    exec </dev/null
+}
+
 start() {
     if [ $# -eq 0 ]; then exit 0; fi
     case $1 in -*) refuse "'$1' is no program" ;; esac
@@ -180,7 +186,7 @@ help" "$@" ;;
         name=$1
         shift
     fi
-    if [ -z "$open" ]; then exec </dev/null; fi
+    if [ -z "$open" ]; then closed; fi
     bare
     for each in ${variables[@]+"${variables[@]}"}; do
         if [ "${each%%=*}" != PATH ]; then export "${each?}"; fi
