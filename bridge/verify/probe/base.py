@@ -256,7 +256,7 @@ class Probe:
         return [*self.functions().values(), *(f"'{value}'" for value in values if isinstance(value, str))]
 
     def told_while_growing(self, shapes: Sequence[Shape]) -> bool:
-        """Whether its CLI tells a text several times while it grows: the script says so, or it is Kilo's ``say``."""
+        """Whether its CLI tells a text several times while it grows: the script says so, or it is one of Kilo."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
             text = file.read()
             kilo = re.search(r"\bkilo(?:code)?\b", text) and any(
