@@ -151,7 +151,12 @@ def test_whose_words_they_are(given: Shape) -> None:
 
 
 def test_events_are_of_their_shape() -> None:
-    shapes = [*reads('select(.type == "a") | .m.content[2].t'), AS_IT_IS, *reads("select(.x) | .t")]
+    shapes = [
+        shape("a.b", a="no"),
+        *reads('select(.type == "a") | .m.content[2].t'),
+        AS_IT_IS,
+        *reads("select(.x) | .t"),
+    ]
     assert [line for _, line in lines_of(shapes, "word")] == [
         b'{"type":"a","m":{"content":[null,null,{"t":"word00x"}]}}\n',
         b"word01x\n",

@@ -144,9 +144,13 @@ AS_IT_IS = Shape((), ())
 
 
 def lines_of(shapes: Sequence[Shape], word: str) -> list[tuple[Shape, bytes]]:
-    """An event for each shape, with `word` and its number as the text."""
-    numbered = ((shape, event(shape, f"{word}{number:02}x")) for number, shape in enumerate(shapes))
-    return [(shape, line) for shape, line in numbered if line is not None]
+    """An event for each shape that has one, with `word` and the event's number as the text."""
+    made: list[tuple[Shape, bytes]] = []
+    for shape in shapes:
+        line = event(shape, f"{word}{len(made):02}x")
+        if line is not None:
+            made.append((shape, line))
+    return made
 
 
 def matches(recorded: Recording, shapes: Sequence[Shape]) -> bool:
