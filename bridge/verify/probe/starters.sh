@@ -25,14 +25,14 @@ case $me in
         long=''
         if [ "$me" != ssh ]; then letters=_B:b:c:D:E:e:F:I:i:J:L:l:m:M:O:o:p:Q:R:S:W:w: long='ssh: predict: port: server: client:'; fi
         options "$letters" "$long" "$@"
-        if given n f; then exec </dev/null; fi # nothing goes there on stdin
+        if given n f; then closed; fi # nothing goes there on stdin
         if given N && given f; then sleep 86400 >/dev/null 2>&1 & exit 0; fi
         if given N; then exec sleep 86400; fi
         set -- ${rest[@]+"${rest[@]}"}
         if [ $# -eq 0 ]; then refuse "there is no host"; fi
         shift
         options "$letters" "$long" "$@" # also behind the host
-        if given n f; then exec </dev/null; fi
+        if given n f; then closed; fi
         elsewhere ${rest[@]+"${rest[@]}"} ;;
     sshpass)
         options ef:d:p:P:vhV '' "$@"
@@ -248,7 +248,7 @@ preserve-groups prompt: chroot: role: stdin shell type: command-timeout: other-u
         while [ $# -gt 0 ]; do
             case $1 in exec | run) break ;; -n | --namespace | --context | --kubeconfig | -s) shift 2 || shift ;; -*) shift ;; *) exit 0 ;; esac
         done
-        case " ${*%% -- *} " in *' -i '* | *' -it '* | *' -ti '* | *' --stdin'*) ;; *) exec </dev/null ;; esac
+        case " ${*%% -- *} " in *' -i '* | *' -it '* | *' -ti '* | *' --stdin'*) ;; *) closed ;; esac
         case "${1-} $*" in
             "exec "*' -- '* | "run "*) ;;
             'exec '*) refuse "exec takes the command behind --" ;;
