@@ -171,7 +171,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         script, setup = options.get("driver") or options.get("agent"), given.pop("setup_name")
         opened = open_project(folder, setup, script=script, settings=options.get("settings"))
         by_heading = given.pop("by") == "heading"
-        tasks = _tasks(given.pop("tasks_file"), opened.folder, opened.plan, by_heading=by_heading)
+        tasks = _tasks(given.pop("tasks_file"), opened, by_heading=by_heading)
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
         with opened_executor(given.pop("executor"), jobs, given.pop("hub")) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)
@@ -373,14 +373,13 @@ def _run_options(context: click.Context) -> dict[str, Any]:
     return options
 
 
-def _tasks(name: str | None, folder: Path, plan: str | None, *, by_heading: bool) -> list[Task] | None:
+def _tasks(name: str | None, opened: SwarmProject, *, by_heading: bool) -> list[Task] | None:
     from bridge.records import read_text
-    from bridge.swarm.tasks import from_lines, from_plan, from_yaml
+    from bridge.swarm.tasks import from_lines, from_yaml
 
-    own = None if plan is None else os.path.realpath(folder / plan)
     if name is None:
-        text = None if own is None else read_text(Path(own))
-        return None if text is None or plan is None else from_plan(text, plan, by_heading=by_heading)
+        text = opened.plan_text()
+        return None if text is None else opened.format.tasks(text, opened.plan or "", by_heading=by_heading)
     text = read_text(Path(name))
     if text is None:
         raise ConfigurationError(f"{name}: there is no such file with tasks")
@@ -388,8 +387,8 @@ def _tasks(name: str | None, folder: Path, plan: str | None, *, by_heading: bool
         return from_yaml(text, name)
     if not name.endswith(".md"):
         return from_lines(text, name)
-    tasks = from_plan(text, name, by_heading=by_heading)
-    if os.path.realpath(name) == own:
+    tasks = opened.format.tasks(text, name, by_heading=by_heading)
+    if opened.plan is not None and os.path.realpath(name) == os.path.realpath(opened.folder / opened.plan):
         return tasks
     return [replace(each, boxes=(), prompt=each.prompt.replace("- [ ] ", "", 1)) for each in tasks]
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 # What the existing controllers count: a dash, one blank, a box. `*` and numbered items are no tasks.
 _BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
+WIDE_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+"""What Wiggum mode counts: any bullet, any number; not in code fences."""
+FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +78,33 @@ class PlanItem:
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t#]*$")
 
 
-def plan_items(text: str) -> list[PlanItem]:
+def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
     """Give what a plan asks for, item by item. An open box below a ticked one is an item of its own.
+
+    Args:
+        text: the plan.
+        wide: boxes are those of Wiggum mode.
 
     >>> [(each.title, each.line, each.end) for each in plan_items("- [ ] one\\n  - [ ] a\\n- [ ] two\\n")]
     [('one', 1, 2), ('two', 3, 3)]
     """
-    lines = text.splitlines()
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    found_boxes = {text.count("\n", 0, box.start()): box for box in _boxes(text, wide=wide)}
     items: list[PlanItem] = []
     heading = ""
     at = 0
     while at < len(lines):
         if found := _HEADING.match(lines[at]):
             heading = found[1]
-        box = _BOX.match(lines[at])
+        box = found_boxes.get(at)
         if box is None:
             at += 1
             continue
         end = at + 1 if box[1] != " " else _end_of_item(lines, at)
         own = lines[at:end]
         indent = _indent(own[0])
-        boxes = [each[2].strip() for each in map(_BOX.match, own) if each is not None and each[1] == " "]
+        inside = [found_boxes[line] for line in range(at, end) if line in found_boxes]
+        boxes = [each[2].strip() for each in inside if each[1] == " "]
         shown = "\n".join(line[min(indent, _indent(line)) :] for line in own)
         items.append(PlanItem(at + 1, end, box[2].strip(), shown, box[1] != " ", tuple(boxes), heading))
         at = end
@@ -118,23 +127,29 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
 
 
-def with_only(text: str, boxes: Collection[str]) -> str:
+def _boxes(text: str, *, wide: bool) -> list[re.Match[str]]:
+    if not wide:
+        return list(_BOX.finditer(text))
+    return list(WIDE_BOX.finditer(FENCE.sub(lambda fence: re.sub(r"[^\n]", "\0", fence[0]), text)))
+
+
+def with_only(text: str, boxes: Collection[str], *, wide: bool = False) -> str:
     """Give a plan without the boxes of other tasks, ticked or not.
 
     >>> with_only("# Plan\\n- [x] one\\n- [ ] two\\n  more\\n- [ ] three\\n", ["two"])
     '# Plan\\n- [ ] two\\n  more\\n'
     """
-    lines = text.splitlines(keepends=True)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     gone = {
         number
-        for item in plan_items(text)
+        for item in plan_items(text, wide=wide)
         if item.ticked or not {*item.boxes} & {*boxes}
         for number in range(item.line, item.end + 1)
     }
     return "".join(line for number, line in enumerate(lines, 1) if number not in gone)
 
 
-def with_ticks(text: str, boxes: Collection[str]) -> tuple[str, list[str]]:
+def with_ticks(text: str, boxes: Collection[str], *, wide: bool = False) -> tuple[str, list[str]]:
     """Tick the boxes with these texts, the first open one of each.
 
     Returns:
@@ -144,11 +159,11 @@ def with_ticks(text: str, boxes: Collection[str]) -> tuple[str, list[str]]:
     ('- [ ] one\\n- [x] two\\n', ['three'])
     """
     left = list(boxes)
-
-    def tick(box: re.Match[str]) -> str:
-        if box[1] != " " or box[2].strip() not in left:
-            return box[0]
-        left.remove(box[2].strip())
-        return box[0].replace("[ ]", "[x]", 1)
-
-    return _BOX.sub(tick, text), left
+    ticked = []
+    for box in _boxes(text, wide=wide):
+        if box[1] == " " and box[2].strip() in left:
+            left.remove(box[2].strip())
+            ticked.append(box.start(1))
+    for at in reversed(ticked):
+        text = f"{text[:at]}x{text[at + 1 :]}"
+    return text, left

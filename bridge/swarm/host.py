@@ -19,7 +19,6 @@ from bridge.loop.caps import Caps, Spent
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
 from bridge.loop.notify import VARIABLE as NOTIFY
-from bridge.loop.plan import with_ticks
 from bridge.process.table import identify
 from bridge.swarm import record as records
 from bridge.swarm.cleaning import remove_merged
@@ -456,7 +455,7 @@ class Host:
         if plan is None or self.project.repository().run("ls-files", "--error-unmatch", "--", plan).ok:
             return False
         text = self.project.plan_text()
-        ticked, left = with_ticks(text or "", [box])
+        ticked, left = self.project.format.done(text or "", [box])
         if text is None or left:
             return False
         write_atomic(self.project.folder / plan, ticked)

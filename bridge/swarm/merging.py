@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
 from bridge.files import usable
-from bridge.loop.plan import with_ticks
 from bridge.process import leftovers
 from bridge.process.program import Program
 from bridge.records import read_text, write_text
@@ -206,7 +205,7 @@ class MergeQueue:
         text = read_text(self._folder / plan)
         if text is None:
             return task.task.boxes
-        ticked, left = with_ticks(text, task.task.boxes)
+        ticked, left = self._project.format.done(text, task.task.boxes)
         if ticked != text:
             write_text(self._folder / plan, ticked)
             self._git.run("add", "--", plan)

@@ -17,7 +17,7 @@ from bridge.swarm.host import Host
 from bridge.swarm.notices import notified
 from bridge.swarm.project import open_project
 from bridge.swarm.record import SwarmRecord, TaskRecord
-from bridge.swarm.tasks import Task, check, from_plan
+from bridge.swarm.tasks import Task, check
 from bridge.swarm.trees import trees_folder
 
 if TYPE_CHECKING:
@@ -235,11 +235,11 @@ def _check_tasks(project: SwarmProject, tasks: Iterable[Task] | None) -> list[Ta
         return check(chosen)
     text = project.plan_text()
     if text is None:
-        told = "implementation plans are not read" if project.kind == "ralph-loop" else "there is no fix plan"
         raise ConfigurationError(
-            f"{project.folder}: {told}\n  next: name a file with a task per line, or a YAML file with tasks"
+            f"{project.folder}: there is no plan\n"
+            "  next: name a file with a task per line, or a YAML file with tasks"
         )
-    return from_plan(text, project.plan or "the plan")
+    return project.format.tasks(text, project.plan or "the plan")
 
 
 def _check_options(jobs: int, check_minutes: float, task_minutes: float | None) -> None:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.git.repository import Files, Repository, find_repository
-from bridge.loop.plan import with_only
 from bridge.loops import kind_of
 from bridge.records import read_text
+from bridge.setups.ralph_loop.plan import PLAN_FILE
+from bridge.swarm.plans import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bridge.swarm.plans import PlanFormat
     from bridge.swarm.tasks import Task
 
 INCLUDE = ".worktreeinclude"
@@ -28,7 +30,6 @@ _PLANS = {
     "bmalph": (".ralph/@fix_plan.md",),
     "frankbria": (".ralph/fix_plan.md",),
     "wiggum": ("fix_plan.md",),
-    "ralph-loop": (),
 }
 _SETUP = (
     ".ralph",
@@ -44,7 +45,7 @@ _SETUP = (
     INCLUDE,
 )
 _OF_WIGGUM = ("PROMPT.md", "fix_plan.md", "progress.txt")
-_RALPH_LOOP = ("ralph", "config", "agents", "prompts", "lib", "implementation_plan.md")
+_RALPH_LOOP = ("ralph", "config", "agents", "prompts", "lib", PLAN_FILE)
 _ASKS = """\
 Work on this task, and on nothing else. Commit what you do.
 
@@ -70,6 +71,7 @@ class SwarmProject:
         files: which files are the loop's own, and so never committed nor merged.
         plan: the fix plan, relative to `folder`; None: there is none.
         home: the folder of a ralph-loop setup, relative to `folder`.
+        format: how the plan is read, and ticked.
     """
 
     folder: Path
@@ -79,7 +81,8 @@ class SwarmProject:
     kind: str
     files: Files
     plan: str | None
-    home: str = ""
+    home: str
+    format: PlanFormat
 
     @property
     def swarms(self) -> Path:
@@ -162,7 +165,7 @@ class SwarmProject:
 
     def _plan_for(self, task: Task, told: str) -> str:
         if task.boxes:
-            text = with_only(self.plan_text() or "", task.boxes)
+            text = self.format.only(self.plan_text() or "", task.boxes)
         else:
             first, *rest = task.prompt.splitlines()
             text = f"# Fix plan\n\n- [ ] {first}\n" + "".join(f"  {line}".rstrip() + "\n" for line in rest)
@@ -217,10 +220,13 @@ def open_project(
         found = choose(folder, "ralph-loop")
         home = "" if found is None else os.path.relpath(found.home, os.path.realpath(folder))
         home = "" if home == "." else home
-    plan = next((name for name in _PLANS[kind] if (folder / name).is_file()), None)
+    names = (os.path.join(home, PLAN_FILE),) if kind == "ralph-loop" else _PLANS[kind]
+    plan = next((name for name in names if (folder / name).is_file()), None)
     if plan is None and kind in ("bmalph", "frankbria"):
         plan = _PLANS[kind][0]
-    return SwarmProject(folder, git.top, git.prefix, common, kind, files_of(kind, folder, home), plan, home)
+    return SwarmProject(
+        folder, git.top, git.prefix, common, kind, files_of(kind, folder, home), plan, home, format_of(kind, folder)
+    )
 
 
 def folder_name(folder: Path) -> str:

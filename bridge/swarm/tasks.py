@@ -12,7 +12,7 @@ from bridge.loop.plan import plan_items
 from bridge.resources import likely
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from bridge.loop.plan import PlanItem
 
@@ -41,18 +41,22 @@ class Task:
     boxes: tuple[str, ...] = ()
 
 
-def from_plan(text: str, name: str, *, by_heading: bool = False) -> list[Task]:
+def from_plan(
+    text: str, name: str, *, by_heading: bool = False, wide: bool = False, aside: Collection[int] = ()
+) -> list[Task]:
     """Read the open boxes of a plan.
 
     Args:
         text: of the plan.
         name: of its file, for messages.
         by_heading: all open boxes below one heading are one task.
+        wide: boxes are those of Wiggum mode.
+        aside: lines, from 1, whose boxes are no tasks.
 
     Raises:
         ConfigurationError: no box is open.
     """
-    items = [each for each in plan_items(text) if each.boxes]
+    items = [each for each in plan_items(text, wide=wide) if each.boxes and each.line not in aside]
     if not items:
         raise ConfigurationError(f"{name}: no box is open (a line such as `- [ ] write the parser`)")
     groups: list[list[PlanItem]] = []
@@ -66,7 +70,7 @@ def from_plan(text: str, name: str, *, by_heading: bool = False) -> list[Task]:
         title = (group[0].heading if by_heading else "") or group[0].title
         boxes = tuple(box for item in group for box in item.boxes)
         text = "\n".join(item.text for item in group)
-        tasks.append(Task(_new_id(number, title, len(groups)), _one_line(title), text, boxes=boxes))
+        tasks.append(Task(new_id(number, title, len(groups)), one_line(title), text, boxes=boxes))
     return tasks
 
 
@@ -79,7 +83,7 @@ def from_lines(text: str, name: str) -> list[Task]:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise ConfigurationError(f"{name}: no task: each line that isn't blank or a comment (#) is one")
-    return [Task(_new_id(number, line, len(lines)), _one_line(line), line) for number, line in enumerate(lines, 1)]
+    return [Task(new_id(number, line, len(lines)), one_line(line), line) for number, line in enumerate(lines, 1)]
 
 
 def from_yaml(text: str, name: str) -> list[Task]:
@@ -137,11 +141,11 @@ def _from_entry(entry: Any, where: str, number: int, count: int, problems: list[
         return None
     title = str(entry.get("title") or prompt.strip().splitlines()[0])
     named = entry.get("id")
-    task_id = _new_id(number, title, count) if named is None else str(named)
+    task_id = new_id(number, title, count) if named is None else str(named)
     if not _ID.fullmatch(task_id):
         problems.append(f"{where}: id {task_id!r} {_BAD_ID}")
         return None
-    return Task(task_id, _one_line(title), prompt.strip(), tuple(map(str, needs)))
+    return Task(task_id, one_line(title), prompt.strip(), tuple(map(str, needs)))
 
 
 def check(tasks: Sequence[Task], wheres: dict[str, str] | None = None) -> list[Task]:
@@ -190,12 +194,13 @@ def _circle(tasks: Iterable[Task]) -> list[str]:
     return [*path[path.index(following) :], following]
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Give a title that isn't too long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
 
 
-def _new_id(number: int, title: str, count: int) -> str:
+def new_id(number: int, title: str, count: int) -> str:
     """Name a task by its number and the words of its title that a branch may have."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain)

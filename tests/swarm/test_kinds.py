@@ -87,6 +87,34 @@ def run_each_kind(kind: str, tmp_path: Path, executor: Executor | None) -> None:
     assert names == ["one.txt", "two.txt"], "the work, and nothing of the loops' own"
 
 
+PLANS = {
+    "ralph-loop": (".ralph/implementation_plan.md", "### Task {}\nStatus: planned\n", "Status: complete"),
+    "wiggum": ("fix_plan.md", "* [ ] Do the {} task.\n", "* [x]"),
+    "frankbria": (".ralph/fix_plan.md", "- [ ] Do the {} task.\n", "- [x]"),
+    "bmalph": (".ralph/@fix_plan.md", "- [ ] Do the {} task.\n", "- [x]"),
+}
+
+
+@pytest.mark.parametrize("kind", mostly_slow([*PLANS], 1))
+def test_the_plan_of_each_kind(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is where the tasks come from, and where the merges put down what is done."""
+    monkeypatch.setenv("RALPH_TASK", "")
+    project = make(tmp_path / "project", kind)
+    name, line, done = PLANS[kind]
+    project.write(name, "".join(line.format(each) for each in ("01-do-the-one-task", "02-do-the-two-task")))
+    (tmp_path / "bin/my-cli").write_text(CLI.replace("the $RALPH_TASK task", "the [a-z0-9-]* task\\|Task 0"))
+    for words in (["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "plan"]):
+        subprocess.run(["git", *words], cwd=project.path, check=True)
+    options = {key: value for key, value in project.options.items() if key != "task"}
+    setup = "wiggum" if kind == "wiggum" else None
+    with Swarm(project.path, setup=setup, options=options | {"max_iterations": 2}) as swarm:
+        told = list(swarm)
+    assert [each.outcome for each in swarm.record.tasks] == ["merged"] * 2, told
+    shown = ["git", "show", f"{swarm.record.branch}:{name}"]
+    text = subprocess.run(shown, cwd=project.path, check=True, capture_output=True, text=True).stdout
+    assert text.count(done) == 2
+
+
 def test_bmalphs_own_swarm_is_refused_with_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

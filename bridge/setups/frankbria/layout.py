@@ -43,6 +43,24 @@ def flat(project: Path) -> tuple[str, ...]:
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*$")
 
 
+def optional_lines(text: str, optional: Iterable[str]) -> list[bool]:
+    """Say of each line of a plan whether it stands in one of its optional sections.
+
+    Args:
+        text: the plan.
+        optional: headings, in any case, with those of the headings below them.
+    """
+    titles = {title.strip().lower() for title in optional} - {""}
+    level = 0
+    found = []
+    for line in text.split("\n"):
+        heading = _HEADING.match(line.rstrip("\r"))
+        if heading is not None and (not level or len(heading[1]) <= level):
+            level = len(heading[1]) if heading[2].lower() in titles else 0
+        found.append(bool(level))
+    return found
+
+
 def read_sections(text: str, optional: Iterable[str]) -> Plan:
     """Count a plan's boxes.
 
@@ -53,16 +71,9 @@ def read_sections(text: str, optional: Iterable[str]) -> Plan:
     >>> read_sections("- [x] a\\n## Future\\n### Soon\\n- [ ] b\\n", ["future"]).complete
     True
     """
-    titles = {title.strip().lower() for title in optional} - {""}
-    level = 0
     pieces: dict[bool, list[str]] = {False: [], True: []}
-    for line in text.split("\n"):
-        heading = _HEADING.match(line.rstrip("\r"))
-        if heading is not None:
-            depth = len(heading[1])
-            if not level or depth <= level:
-                level = depth if heading[2].lower() in titles else 0
-        pieces[bool(level)].append(line)
+    for line, aside_too in zip(text.split("\n"), optional_lines(text, optional), strict=True):
+        pieces[aside_too].append(line)
     needed, aside = (parse_plan("\n".join(pieces[each])) for each in (False, True))
     done = needed.done + aside.done
     return Plan(done, needed.total + aside.done, needed.next_task or aside.next_task, aside.total - aside.done)

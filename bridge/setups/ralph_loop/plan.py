@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _TASK = "### Task "
 _STATUS = re.compile(r"\*{0,2}Status:\*{0,2}(.*)", re.DOTALL)
@@ -162,6 +166,60 @@ def select(plan: ImplementationPlan) -> Selection | None:
             adjacent = "\n".join(line for other in near for line in other.summary())
             return Selection("\n".join(task.text).rstrip("\n"), adjacent)
     return None
+
+
+def startable(plan: ImplementationPlan) -> list[tuple[PlannedTask, tuple[PlannedTask, ...]]]:
+    """Give each task that can be done without anybody's help, with those that come before it.
+
+    What is blocked can't be, nor what depends on that. Sections build on the earlier ones: a section follows when
+    the one before it is complete, as for :func:`select`.
+    """
+    done = {number for task in plan.tasks if task.complete for number in task.numbers}
+    found: dict[str, PlannedTask] = {}
+    given: list[tuple[PlannedTask, tuple[PlannedTask, ...]]] = []
+    before: tuple[PlannedTask, ...] = ()
+    for section in plan.sections:
+        left = [task for task in section.tasks if not task.complete]
+        chosen = [task for task in left if task.state == "planned"]
+        while True:
+            known = done | {*found} | {number for task in chosen for number in task.numbers}
+            able = [task for task in chosen if known.issuperset(task.needs)]
+            if len(able) == len(chosen):
+                break
+            chosen = able
+        found |= {number: task for task in chosen for number in task.numbers}
+        for task in chosen:
+            needs = [found[number] for number in task.needs if number not in done]
+            given.append((task, tuple({each.line: each for each in (*before, *needs)}.values())))
+        if len(chosen) < len(left):
+            break
+        before = tuple(chosen) or before
+    return given
+
+
+def with_complete(text: str, headings: Collection[str]) -> tuple[str, list[str]]:
+    """Say of the tasks with these headings that they are complete.
+
+    Returns:
+        The plan, and the headings that it doesn't have.
+
+    >>> with_complete("### Task 1\\n**Status:** planned\\n### Task 2\\n", ["### Task 1", "### Task 3"])
+    ('### Task 1\\n**Status:** complete\\n### Task 2\\n', ['### Task 3'])
+    """
+    lines, left = text.split("\n"), list(headings)
+    for task in reversed(parse(text).tasks):
+        if task.heading not in left:
+            continue
+        left.remove(task.heading)
+        at = next((number for number, line in enumerate(task.text) if _STATUS.match(line)), None)
+        if at is None:
+            lines.insert(task.line, "**Status:** complete")
+        elif not task.complete:
+            old = lines[task.line - 1 + at]
+            value = _STATUS.match(old)
+            end = "\r" if old.endswith("\r") else ""
+            lines[task.line - 1 + at] = f"{old[: value.start(1) if value else 0]} complete{end}"
+    return "\n".join(lines), left
 
 
 def plan_type(text: str) -> str:

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+from bridge.loop.plan import FENCE, WIDE_BOX
+
 _HEADING = re.compile(
     r"^#{1,3}[ \t]*(?:\*\*)?Iteration[ \t]+#?(?P<number>\d{1,9})\b(?P<rest>[^\n]*)$", re.IGNORECASE | re.MULTILINE
 )
@@ -51,7 +51,7 @@ def read_items(text: str) -> Items:
     >>> read_items("- [x] one\\n* [ ] two\\n")
     Items(done=('one',), todo=('two',))
     """
-    boxes = list(_BOX.finditer(_FENCE.sub("", text)))
+    boxes = list(WIDE_BOX.finditer(FENCE.sub("", text)))
     return Items(
         tuple(each[2] for each in boxes if each[1] != " "), tuple(each[2] for each in boxes if each[1] == " ")
     )
