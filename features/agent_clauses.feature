@@ -130,3 +130,4 @@ Feature: The numbered clauses of the contract of agents
       | RB187 | The CLI runs in the folder of the loop    |
       | RB188 | Options are arguments of their own        |
       | RB189 | Context figures are whole numbers         |
+      | RB190 | The CLI prints what the agent reads       |

@@ -86,6 +86,8 @@ REFUSED = {
     'ssh --verbose box "agent -p $q"': "ssh: it has no option --verbose",
     'docker run --rm --yolo some/image agent -p "$p"': "docker: it has no option --yolo",
     'docker exec -d box agent -p "$p"': "docker: with -d nobody sees what it prints",
+    'sudo -n -H -u -- agent -p "$p"': "sudo: -u takes -- for its value",
+    'timeout --signal --foreground 30m agent -p "$p"': "timeout: --signal takes --foreground for its value",
     'sudo --yes -u me agent -p "$p"': "sudo: it has no option --yes",
     'kubectl exec -i pod agent -p "$p"': "kubectl: exec takes the command behind --",
     'vagrant ssh -c agent --print "$p"': "vagrant: it has no option --print",

@@ -110,6 +110,18 @@ def status_comes_back(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"it returns {good} although {probe.cli()} ended with 0", expected="0")
 
 
+@behaviour("RB190", "The CLI prints what the agent reads", AGENT, hook=INVOKE, harm=WRONG_RESPONSE)
+def prints_what_is_read(subject: Subject) -> Iterator[Problem]:
+    """Most CLIs print text unless they are asked for JSON. An agent that looks for events in text finds no answer,
+    and shows none.
+
+    Bad:  AGENT_CLI="codex"; agent_invoke() { codex exec - < "$1"; }            # and jq in agent_extract_response
+    Good: AGENT_CLI="codex"; agent_invoke() { codex exec --json - < "$1"; }
+    """
+    if (probe := _invoked(subject)) is not None and probe.asks_for_text():
+        yield Problem(f"{probe.program()} is not asked for JSON, and the response is read from its JSON")
+
+
 @behaviour("RB187", "The CLI runs in the folder of the loop", AGENT, hook=INVOKE, harm=WRONG_PROMPT)
 def folder_is_kept(subject: Subject) -> Iterator[Problem]:
     """The loop is started in the project, and the agent is to work on that project.

@@ -12,8 +12,9 @@ from bridge.verify.command_line import shell_name
 from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT, WRONG_STATUS
 from bridge.verify.model import INFO
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
-from bridge.verify.probe.far import WRAPPERS, spoilt_json
+from bridge.verify.probe.far import WRAPPERS, spoilt_json, strings_in_json
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
+from bridge.verify.recordings import recordings_of
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
 if TYPE_CHECKING:
@@ -313,6 +314,9 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
         ".ralph/PROMPT crlf.md": "carriage returns",
         f"{probe.scratch.project}/{PROMPT_FILE}": "an absolute path",
     }
+    if _is_encoded(probe):
+        yield Problem(f"the prompt arrives encoded, and {probe.program()} does not decode it")
+        return
     for name, what in cases.items():
         case = Build(prompt=name)
         answer = probe.build(case)
@@ -327,6 +331,16 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
             severity = INFO if "carriage" in what else None
             message = f"a prompt with {what} does not arrive in one piece"
             yield Problem(message, severity=severity)
+
+
+def _is_encoded(probe: DriverProbe) -> bool:
+    """Whether a CLI that is known, and takes words for words, is given another form of the prompt."""
+    received, text = probe.received(Build()), prompt_text(probe, Build())
+    if not recordings_of(probe.program()) or not received.known:
+        return False
+    given = (*received.direct, *received.beside)
+    plain = (*given, *(each for value in given for each in strings_in_json(value)))
+    return received.count(text) > 0 and not any(text in value for value in plain)
 
 
 @behaviour("RB107", "The context arrives in one argument", DRIVER, hook=HOOK, harm=WRONG_PROMPT)

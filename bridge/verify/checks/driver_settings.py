@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
+from bridge.shell.protocol import quote
 from bridge.verify.checks.driver_command import CONTEXT, HOOK
 from bridge.verify.command_line import beyond
 from bridge.verify.harms import (
@@ -345,3 +346,10 @@ def stdin_is_left(subject: Subject) -> Iterator[Problem]:
     answer = probe.call(HOOK, Build().prompt, "", "", array="CLAUDE_CMD_ARGS", stdin=b"rb-from-stdin\n")
     if answer.value != before.value:
         yield Problem("what is on stdin changes the command")
+        return
+    for case in (Build(), Build(tools="Read,Write")):
+        probe.evaluate(f"{anew}\n{case.settings()}")
+        code = f"{HOOK} {quote(case.prompt)} '' '' >/dev/null 2>&1; \\builtin read -r && \\builtin echo \"$REPLY\""
+        if probe.call("eval", code, stdin=b"rb-first\nrb-second\n").text != "rb-first":
+            yield Problem("it reads the loop's stdin")
+            return

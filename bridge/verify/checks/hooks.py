@@ -166,7 +166,7 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
     capitals: its pre and post hooks hand values on that way. Not intended is the variable of a loop that stands
     outside of functions, when no function reads it.
 
-    Info: a global that the script itself begins with.
+    Info: a global that the script itself begins with, or one with a ``_`` in front that another hook reads.
 
     Bad:  for arg in "${CLAUDE_CMD_ARGS[@]}"; do
     Good:
@@ -195,9 +195,15 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
                 hook=name,
                 expected="only globals of the contract",
                 hint=f"local {write.name}",
-                severity=INFO if write.name in ours else None,
+                severity=INFO if write.name in ours or _is_state(subject, name, write.name) else None,
                 about=write.name,
             )
+
+
+def _is_state(subject: Subject, hook: str, name: str) -> bool:
+    """Whether another hook of the script reads a global of its own."""
+    others = (other for other in subject.hooks if other != hook)
+    return name[0] == "_" and any(name == read.name for other in others for read in subject.effects(other).reads)
 
 
 def _left_by_loading(subject: Subject) -> Iterator[Problem]:

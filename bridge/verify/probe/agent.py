@@ -337,6 +337,16 @@ class AgentProbe(Probe):
         """agent_extract_response on a file with this content."""
         return self.call("agent_extract_response", self.scratch.file(name, data))
 
+    @once
+    def asks_for_text(self) -> bool:
+        """Whether its CLI is known and asked for text, and extraction reads nothing but that CLI's JSON."""
+        line, known = self.line(), recordings_of(self.program())
+        if line is None or not known or any("json" in word for word in line):
+            return False
+        if self.extract(b"An answer\nin plain words.\n", "plain.log").stdout.strip():
+            return False
+        return any(self._extract(recording).comparison.shows for recording in known)
+
     def unwraps(self, data: bytes) -> bool:
         """Whether agent_extract_response gives just what the scripted CLI has printed, from what was made of it."""
         result = self.extract(data, "wrapped.log")

@@ -37,6 +37,7 @@ options() {
                         case $word in
                             *=*) keep "$name" "${word#*=}" ;;
                             *) if [ $# -eq 0 ]; then refuse "$word has no value"; fi
+                                proper "$word" "$1"
                                 keep "$name" "$1"
                                 shift ;;
                         esac ;;
@@ -54,6 +55,7 @@ options() {
                         *"$name:"*)
                             if [ -z "$word" ]; then
                                 if [ $# -eq 0 ]; then refuse "-$name has no value"; fi
+                                proper "-$name" "$1"
                                 word=$1
                                 shift
                             fi
@@ -67,6 +69,12 @@ options() {
         esac
     done
     rest=("$@")
+}
+
+# No user, host, folder or duration looks like an option; what is given to another program may.
+proper() {
+    case $me in ssh | sudo | doas | docker | timeout | gtimeout | sshpass | flock) ;; *) return ;; esac
+    case $2 in -- | -[A-Za-z] | --[a-z]*) refuse "$1 takes $2 for its value" ;; esac
 }
 
 keep() {
