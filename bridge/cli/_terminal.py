@@ -98,6 +98,48 @@ def hanging(label: str, text: str, width: int) -> str:
     return folder.fill(text) or label.rstrip()
 
 
+_ESCAPE = r"\x1b\[[0-9;]*m"
+_COLUMNS = r".*\S {2,}(?=\S)"
+_LABEL = r" *(?:next:|[^\w\s]) "
+_COMMAND = r" *next: .*(?:[<>|]|&&)"
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """Lines as a terminal has room for them: each goes on below its last column, or behind its mark.
+
+    A command line to be copied stays whole, and so does everything where there is no terminal.
+    """
+    if not stream.isatty():
+        return text
+    import shutil
+
+    width = max(shutil.get_terminal_size().columns, 40)
+    return "\n".join(fold(line, width) for line in text.split("\n"))
+
+
+def fold(line: str, width: int) -> str:
+    """One line, in as many as it takes; colours take no room."""
+    import re
+
+    bare = re.sub(_ESCAPE, "", line)
+    if len(bare) <= width or re.match(_COMMAND, bare):
+        return line
+    found = re.match(_COLUMNS, bare[: width * 3 // 4]) or re.match(_LABEL, bare)
+    column = found.end() if found else len(bare) - len(bare.lstrip(" ")) + 2
+    rows = [""]
+    room = width
+    for word in re.findall(" *[^ ]+", line):
+        size = len(re.sub(_ESCAPE, "", word))
+        if size > room and room < width - column:
+            word = word.lstrip(" ")
+            size = len(re.sub(_ESCAPE, "", word))
+            rows.append(" " * column)
+            room = width - column
+        rows[-1] += word
+        room -= size
+    return "\n".join(rows)
+
+
 def say(text: str) -> None:
     """Print one line on stderr, at once. What nobody can be told any more is no reason to stop working."""
     try:
@@ -115,8 +157,8 @@ def drop(stream: TextIO) -> None:
 
 
 def show(text: str) -> None:
-    """Print lines for people on stdout, at once; what its encoding lacks becomes a question mark."""
-    sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+    """Print lines for people on stdout, at once, folded; what its encoding lacks becomes a question mark."""
+    sys.stdout.buffer.write(folded(text, sys.stdout).encode(sys.stdout.encoding or "utf-8", "replace"))
     sys.stdout.buffer.flush()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli._help import completes
-from bridge.cli._terminal import print_json, write
+from bridge.cli._terminal import folded, print_json, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,8 @@ def inspect(script: str, as_json: bool) -> int:
         print_json(facts)
     else:
         summary = _agent_lines(facts) if facts["kind"] == "agent" else _driver_lines(facts)
-        write("\n".join([facts["script"], *summary, *_jq_lines(facts), "", *_hook_lines(facts)]) + "\n")
+        lines = [facts["script"], *summary, *_jq_lines(facts), "", *_hook_lines(facts)]
+        write(folded("\n".join(lines) + "\n", sys.stdout))
     return 1 if facts["missing"] else 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._help import Group, completes
-from bridge.cli._terminal import show
+from bridge.cli._terminal import write
 from bridge.errors import ConfigurationError, ProjectUnusable
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
     steps = [f"ralph-bridge verify {word}", f"ralph-bridge verify --features {word}"]
     steps += [f"ralph-bridge explain {'driver_build_command' if kind == 'driver' else 'agent_invoke'}"]
     steps += [f"ralph-bridge run {ways[kind]} {word} --dry-run"]
-    show(
+    write(
         "".join(f"wrote {each}\n" for each in told)
         + f"\nIn CI, as .github/workflows/{kind}s.yml:\n\n"
         + textwrap.indent(workflow(kind, _shown(path)), "    ")

@@ -66,6 +66,7 @@ def asked(project: Project, *words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line.startswith("plain,")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", STARTS)
 def test_tab_completes_the_line(prepared: Project, shell: str) -> None:
     env = prepared.env | {"TERM": "dumb", "PS1": "> ", "HISTFILE": "/dev/null", "LC_ALL": "C.UTF-8"}
@@ -90,6 +91,7 @@ def test_tab_completes_the_line(prepared: Project, shell: str) -> None:
         child.close(force=True)
 
 
+@pytest.mark.slow
 def test_fish_completes_the_line(prepared: Project) -> None:
     if shutil.which("fish") is None:
         pytest.skip(FISH)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
+from bridge.cli._terminal import fold
 from bridge.cli.app import COMMANDS, SECTIONS, cli
 
 if TYPE_CHECKING:
@@ -71,6 +72,30 @@ def test_every_command_stands_in_one_section() -> None:
     starts = {line.index(COMMANDS[name][1][:9]) for name in names for line in text.splitlines()
               if line.startswith(f"  {name} ")}  # fmt: skip
     assert len(starts) == 1
+
+
+FOLDED = {
+    "as it is": "as it is",
+    "a sentence that is longer than a terminal of forty": "a sentence that is longer than a\n  terminal of forty",
+    "    next: do this and that and then something else": (
+        "    next: do this and that and then\n          something else"
+    ),
+    "\x1b[31m✗\x1b[0m a check that failed (and why it has failed)": (
+        "\x1b[31m✗\x1b[0m a check that failed (and why it has\n  failed)"
+    ),
+    "  absent  name   what comes of that in any loop": (
+        "  absent  name   what comes of that in\n                 any loop"
+    ),
+    # A command is to be copied; a path can't be broken.
+    "  next: printf '%s' some words and more of them >> a": "  next: printf '%s' some words and more of them >> a",
+    "next: /a/path/that/is/longer/than/any/terminal/of/40": "next: /a/path/that/is/longer/than/any/terminal/of/40",
+    "x: /a/path/that/is/longer/than/any/terminal/of/40 b": "x: /a/path/that/is/longer/than/any/terminal/of/40\n  b",
+}
+
+
+@pytest.mark.parametrize("line", FOLDED)
+def test_a_line_for_people_goes_on_where_it_began(line: str) -> None:
+    assert fold(line, 40) == FOLDED[line]
 
 
 def test_exit_codes_are_a_list() -> None:

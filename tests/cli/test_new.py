@@ -32,7 +32,7 @@ def nothing_found(project: Project, *words: str, **env: str) -> None:
     assert (done.returncode, "0 errors, 0 warnings" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("kind", ["driver", "agent"])
+@pytest.mark.parametrize("kind", ["driver", pytest.param("agent", marks=pytest.mark.slow)])
 def test_a_new_script_has_no_finding(project: Project, kind: str) -> None:
     done = project.run("new", kind, "my-tool", "--cli", "the-tool")
     assert (done.returncode, done.stderr) == (0, "")
