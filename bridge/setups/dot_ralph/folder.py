@@ -10,10 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError
-from bridge.git.repository import Files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from bridge.git.repository import Files
 
 
 class Shapes(NamedTuple):
@@ -149,6 +150,8 @@ _ROOT_TEMPORARY = re.compile(r"\.response_analyzer\.\w+")
 
 def own_files(folder: Folder) -> Files:
     """The loop's own files in its project."""
+    from bridge.git.repository import Files  # a name of a script is looked up without git
+
     inside = os.path.relpath(folder.path, folder.project)
     names = () if inside.startswith("..") else tuple(f"{inside}/{name.rstrip('/')}" for name in STATE_FILES)
     return Files(is_own=partial(is_own_state, folder=inside), own=names)
