@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("scripts", nargs=-1, metavar="[SCRIPT]...", shell_complete=completes("SCRIPT"))
 @click.option("--run", "run_it", is_flag=True, help="Also run the CLI, offline, against a scripted model server.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--format", "kind", type=click.Choice(["text", "json", "markdown"]), default="text",
+              show_default=True, help="What to print; Markdown is for an issue or a job's summary.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only what did not pass.")
-def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool) -> int:
+def drift(*, scripts: tuple[str, ...], run_it: bool, kind: str, as_json: bool, quiet: bool) -> int:
     """Compare drivers and agents with the CLIs that are installed on this machine.
 
     SCRIPT is a path, or the name of a driver or agent; default: all that ship with ralph-bridge. The report
@@ -31,19 +34,27 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, as_json: bool, quiet: bool)
     are accepted, the prompt arrives, tools work, the filter shows the text, the session id is found and
     resumes, and how the CLI deals with odd prompts.
 
+    A CLI that is newer than the version that ralph-bridge was held against is named, with the facts recorded of
+    that version: which still hold, which may have changed, and which were not re-checked.
+
     Exit codes: 0 nothing failed (limits of a CLI are named and are no failure), 1 a script has to be changed,
     2 usage, 4 a CLI is not installed, or namespaces for --run are not available.
     """
     with guarded():
-        reports = _reports(scripts, run=run_it, quiet=quiet, as_json=as_json)
-        if as_json:
+        kind = "json" if as_json else kind
+        reports = _reports(scripts, run=run_it, quiet=quiet, as_text=kind == "text")
+        if kind == "json":
             print_json({"run": run_it, "scripts": [each.as_data() for each in reports]})
+        elif kind == "markdown":
+            from bridge.drift.markdown import markdown
+
+            show(markdown(reports, run=run_it))
         else:
             show(_summary(reports) + "\n")
         return _code(reports, named=bool(scripts))
 
 
-def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool) -> list[DriftReport]:
+def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_text: bool) -> list[DriftReport]:
     from bridge.cli._scripts import find
     from bridge.drift import examine
     from bridge.errors import SandboxUnavailable
@@ -57,7 +68,7 @@ def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_json: bool)
         if run and sys.stderr.isatty():
             say(f"{path} ...")
         reports.append(examine(path, run=run))
-        if not as_json:
+        if as_text:
             show(rendered(reports[-1], quiet=quiet))
     return reports
 
@@ -87,6 +98,8 @@ def _summary(reports: list[DriftReport]) -> str:
     good = len(reports) - failed - absent
     parts = [f"{good} in step with {'its CLI' if good == 1 else 'their CLIs'}"]
     parts += [f"{failed} drifted"] if failed else []
+    newer = sum(each.newer for each in reports)
+    parts += [f"{newer} with a CLI newer than what was recorded"] if newer else []
     parts += [f"{absent} without {'its CLI' if absent == 1 else 'their CLIs'} on this machine"] if absent else []
     return ", ".join(parts)
 
@@ -100,7 +113,19 @@ def rendered(report: DriftReport, *, quiet: bool = False) -> str:
     for each in report.findings:
         if not quiet or each.status.value not in ("passed", "skipped"):
             lines += _lines(each, wide, style)
+    lines += _since_the_pin(report, style, quiet=quiet) if report.newer else []
     return "\n".join(lines) + "\n\n"
+
+
+def _since_the_pin(report: DriftReport, style: Style, *, quiet: bool) -> list[str]:
+    """What becomes of the recorded facts, and what would tell of those that nobody looked at."""
+    told = [each for each in report.recorded if not (quiet and each.state == "holds")]
+    wide = max((len(each.state) for each in told), default=0)
+    lines = [f"  {sign('warning', style)} newer than {report.pin}, of which these facts were recorded:"]
+    lines += [f"    {each.state:<{wide}}  {each.text}" for each in told]
+    for by, number in Counter(each.by for each in told if each.by).items():
+        lines.append(f"    next: {by} checks {number} of them")
+    return lines
 
 
 def _lines(finding: DriftFinding, wide: int, style: Style) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agent import Agent
 from bridge.drift.model import DriftFinding, DriftStatus, failed, limit, passed
+from bridge.drift.recorded import compare_events
 from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, complaint, work_finding, work_turns
 from bridge.rehearsal.scenario import ENDINGS, ModelTurn
 
@@ -93,6 +94,7 @@ def _ordinary(trial: AgentTrial) -> Iterator[DriftFinding]:
     yield passed("starts", "the CLI takes its command line")
     yield passed("prompt", "it arrives as it is") if trial.reached_model(PROMPT) else failed("prompt", "changed")
     yield work_finding("D2" if os.path.basename(trial.agent.cli) == "claude" else "")
+    yield from compare_events(trial.agent.cli, (trial.home / "last_agent_output").read_bytes().splitlines())
     response = trial.agent.extract_response(trial.home / "last_agent_output")
     if DONE in response and SECRET in response:
         yield failed("response", "the output of a tool is taken for the agent's words")

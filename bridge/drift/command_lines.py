@@ -51,6 +51,16 @@ _PACKAGES = {
 }
 """What npm calls the CLIs that have another name there."""
 
+
+def program_of_package(name: str) -> str:
+    """Give the program that an npm package brings.
+
+    >>> program_of_package("@openai/codex"), program_of_package("cline")
+    ('codex', 'cline')
+    """
+    return _PACKAGES.get(name, name)
+
+
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 

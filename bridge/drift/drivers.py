@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.drift.commands import UNKNOWN_SESSION
 from bridge.drift.model import DriftFinding, failed, limit, passed, warning
+from bridge.drift.recorded import compare_events
 from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, run_cli, work_finding, work_turns
 from bridge.driver import Driver
 from bridge.errors import BridgeError
@@ -71,11 +72,14 @@ def try_driver(script: Path, model: ScriptedModel) -> Iterator[DriftFinding]:
         yield passed("starts", "the CLI takes its command line")
         yield from _arrival(trial, first)
         yield _answer(first)
+        lines = list(first.lines)
         second, offered = None, first.offered()
         if driver.supports_live_output():
             second = trial.run(live=True)
             yield from _live(trial, second)
             offered |= second.offered()
+            lines += second.lines
+        yield from compare_events(driver.cli_binary(), lines)
         yield compare_tools(driver.valid_tools(), offered, matter=driver.supports_tool_allowlist())
         if driver.supports_sessions():
             yield from _session(trial, second if second is not None and second.accepted else trial.run())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from bridge.drift.commands import commands_of
 from bridge.drift.known import explain, locate_hooks
 from bridge.drift.machine import Machine
 from bridge.drift.model import DriftFinding, DriftReport, DriftStatus, failed, limit, passed, skipped, warning
+from bridge.drift.recorded import EVENTS, is_newer, numbers, pin_of, recorded_facts
 from bridge.errors import BridgeError
 from bridge.help_text import OptionError, option_errors
 from bridge.lookup import Folders, find
@@ -81,17 +81,27 @@ def _report(
     proved = {
         special for each in tried if each.status is DriftStatus.PASSED for special in _PROVES.get(each.check, ())
     }
+    pin = pin_of(script.cli)
+    newer = is_newer(version, pin)
     findings = [
         passed("installed", found),
         _version(version, words, script),
         *_options(script, machine, proved),
         *_as_root(script, machine.env),
-        *tried,
+        *(each if newer else _as_known(each) for each in tried),
     ]
     argv = next(iter(script.commands.values()), ())
     explained = explain(findings, script.cli, argv)
     located = locate_hooks(explained, script.kind, facts_of(path.read_bytes()))
-    return DriftReport(str(path), script.kind, script.cli, found, version, tuple(located))
+    recorded = tuple(recorded_facts(script.cli, script.kind, findings)) if newer else ()
+    return DriftReport(str(path), script.kind, script.cli, found, version, tuple(located), pin, recorded)
+
+
+def _as_known(finding: DriftFinding) -> DriftFinding:
+    """Events beside the recordings are no news, where the version is one that our scripts were held against."""
+    if finding.check == EVENTS and finding.status is DriftStatus.WARNING:
+        return passed(EVENTS, finding.detail)
+    return finding
 
 
 def _absent(script: ScriptCommands) -> DriftFinding:
@@ -107,14 +117,9 @@ def _version(version: str, words: str, script: ScriptCommands) -> DriftFinding:
         return warning("version", detail, f"run {name} --version by hand")
     if script.min_version is None:
         return passed("version", version)
-    if _numbers(version) < _numbers(script.min_version):
+    if numbers(version) < numbers(script.min_version):
         return failed("version", f"{version}, and the driver wants at least {script.min_version}", f"update {name}")
     return passed("version", f"{version} (at least {script.min_version})")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    found = [int(each) for each in re.findall(r"\d+", version)[:3]]
-    return (*found, *(0,) * (3 - len(found)))
 
 
 def _options(

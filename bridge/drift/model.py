@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 
 class DriftStatus(StrEnum):
@@ -79,6 +79,21 @@ def skipped(check: str, detail: str, hint: str = "") -> DriftFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedFact:
+    """What was recorded of a CLI at its pinned version, and what a newer one makes of it.
+
+    Attributes:
+        text: the fact.
+        state: ``holds``, ``changed`` or ``not re-checked``.
+        by: what would check it, where it was not.
+    """
+
+    text: str
+    state: Literal["holds", "changed", "not re-checked"]
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DriftReport:
     """Everything about one script.
 
@@ -89,6 +104,8 @@ class DriftReport:
         path: where that program is; '' when it isn't installed.
         version: of the program; '' when it doesn't tell.
         findings: in order.
+        pin: the version of it that was recorded; '' when none was.
+        recorded: of a CLI that is newer than that: what becomes of the recorded facts; else nothing.
     """
 
     script: str
@@ -97,6 +114,13 @@ class DriftReport:
     path: str = ""
     version: str = ""
     findings: tuple[DriftFinding, ...] = ()
+    pin: str = ""
+    recorded: tuple[RecordedFact, ...] = ()
+
+    @property
+    def newer(self) -> bool:
+        """Whether the CLI is newer than what was recorded."""
+        return bool(self.recorded)
 
     @property
     def installed(self) -> bool:
@@ -113,4 +137,5 @@ class DriftReport:
         findings = [each.as_data() for each in self.findings]
         named = {"script": self.script, "kind": self.kind, "cli": self.cli}
         about = {"path": self.path or None, "version": self.version or None, "failed": self.failed}
-        return {**named, **about, "findings": findings}
+        since = {"pin": self.pin or None, "newer": self.newer, "recorded": [asdict(each) for each in self.recorded]}
+        return {**named, **about, **since, "findings": findings}

@@ -1,14 +1,25 @@
-"""Write down again what the pinned CLIs print: ``python -m tests.real.capture`` fills ``captures/``."""
+"""Write down again what the pinned CLIs print: ``python -m tests.real.capture`` fills ``captures/``.
+
+The kinds of events in it are written for ``drift``, too; those alone: ``python -m tests.real.capture kinds``.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 import tempfile
 from pathlib import Path
 
+import bridge.drift.recorded
+import bridge.verify
+from bridge.drift.recorded import event_kinds
+from bridge.rehearsal.homes import CLIS
 from bridge.rehearsal.scenario import ModelTurn
 from tests.real.conftest import Stage, says, works
 
 FOLDER = Path(__file__).parent / "captures"
+EVENTS = Path(bridge.verify.__file__).parent / "data" / "events"
+KINDS = Path(bridge.drift.recorded.__file__).with_name("event_kinds.json")
 CLAUDE = ("claude", "--permission-mode", "bypassPermissions", "-p", "--output-format")
 LIVE = ("stream-json", "--verbose", "--include-partial-messages")
 GEMINI = ("gemini", "--approval-mode", "yolo", "--skip-trust", "--output-format")
@@ -46,11 +57,20 @@ RUNS: dict[str, tuple[tuple[str, ...], list[ModelTurn]]] = {
 def main() -> None:
     """Run each of them once; the folder of the run is written as /home/user."""
     FOLDER.mkdir(exist_ok=True)
-    for name, (argv, turns) in RUNS.items():
+    for name, (argv, turns) in RUNS.items() if sys.argv[1:] != ["kinds"] else ():
         with tempfile.TemporaryDirectory(prefix="capture-", ignore_cleanup_errors=True) as folder:
             done = Stage(Path(folder)).run(*argv, turns=turns, subscription=name == "claude-limit")
             lines = done.stdout.decode().replace(folder, "/home/user").splitlines(keepends=True)
             (FOLDER / f"{name}.out").write_text("".join(line for line in lines if not _of_the_maker(line)))
+
+    KINDS.write_text(json.dumps(kinds(), indent=1) + "\n")
+
+
+def kinds() -> dict[str, list[str]]:
+    """The kinds of events in what is recorded of each CLI, here and for `verify`."""
+    files = [*FOLDER.glob("*.out"), *EVENTS.glob("*.jsonl")]
+    lines = {name: [path.read_bytes() for path in files if path.name.startswith(name)] for name in sorted(CLIS)}
+    return {name: sorted(event_kinds(b"\n".join(texts).splitlines())) for name, texts in lines.items()}
 
 
 def _of_the_maker(line: str) -> bool:

@@ -1,4 +1,4 @@
-"""Runs the steps of a composite action as GitHub's runner does: with bash, and files for what a step hands back."""
+"""Runs the steps of an action or a job as GitHub's runner does: with bash, and files for what a step hands back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 from tests.command import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 PATIENCE = 300.0
@@ -19,7 +19,7 @@ EXPRESSION = re.compile(r"\$\{\{\s*([\w.-]+)\s*\}\}")
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 
 
-class ActionRun(NamedTuple):
+class StepsRun(NamedTuple):
     """The status of the first step that failed, or 0; what all steps printed and added to the summary; outputs."""
 
     status: int
@@ -40,7 +40,7 @@ def run_action(
     *,
     env: Mapping[str, str],
     given: Mapping[str, Mapping[str, str]] | None = None,
-) -> ActionRun:
+) -> StepsRun:
     """Run the action's steps in `workspace`.
 
     Args:
@@ -54,20 +54,43 @@ def run_action(
     assert set(inputs or ()) <= set(known), "no such input"
     context = {f"inputs.{name}": text for name, text in {**known, **(inputs or {})}.items()}
     context["github.action_path"] = str(ROOT)
+    done = run_steps(ACTION["runs"]["steps"], workspace, scratch, context, env=env, given=given or {})
+    outputs = {name: _output(each["value"], done.outputs) for name, each in ACTION["outputs"].items()}
+    return done._replace(outputs=outputs)
+
+
+def run_steps(
+    steps: Sequence[Mapping[str, Any]],
+    workspace: Path,
+    scratch: Path,
+    context: Mapping[str, str],
+    *,
+    env: Mapping[str, str],
+    given: Mapping[str, Mapping[str, str]],
+) -> StepsRun:
+    """Run the steps that are scripts, until one fails; the outputs are by what expressions call them."""
     scratch.mkdir(exist_ok=True)
-    status, log, summary = 0, "", ""
-    for step in ACTION["runs"]["steps"]:
-        name = step["id"]
-        if given and name in given:
-            outputs = dict(given[name])
-        elif status:
-            outputs = {}
-        else:
+    (scratch / "temp").mkdir()
+    log, summary, context = "", "", dict(context)
+    for number, step in enumerate(step for step in steps if "run" in step):
+        name = step.get("id", f"step-{number}")
+        if "if" in step and not _holds(step["if"], context):
+            continue
+        status, outputs = 0, dict(given.get(name, {}))
+        if name not in given:
             status, said, written, outputs = _step(step, workspace, scratch / name, context, env)
             log, summary = log + said, summary + written
         context |= {f"steps.{name}.outputs.{key}": text for key, text in outputs.items()}
-    outputs = {name: _output(each["value"], context) for name, each in ACTION["outputs"].items()}
-    return ActionRun(status, log, summary, outputs)
+        if status:
+            return StepsRun(status, log, summary, context)
+    return StepsRun(0, log, summary, context)
+
+
+def _holds(condition: str, context: Mapping[str, str]) -> bool:
+    """Evaluate the one kind of condition that there is here."""
+    name, equal, text = condition.partition(" == ")
+    assert equal, f"a condition that this runner can't evaluate: {condition}"
+    return context.get(name, "") == text.strip("'")
 
 
 def _output(text: str, context: Mapping[str, str]) -> str:
@@ -78,9 +101,9 @@ def _output(text: str, context: Mapping[str, str]) -> str:
 def _step(
     step: Mapping[str, Any], workspace: Path, folder: Path, context: Mapping[str, str], env: Mapping[str, str]
 ) -> tuple[int, str, str, dict[str, str]]:
-    assert (step["shell"], set(step) - {"name", "id", "shell", "env", "run"}) == ("bash", set())
+    assert step.get("shell", "bash") == "bash"
+    assert set(step) <= {"name", "id", "if", "shell", "env", "run"}
     folder.mkdir()
-    (folder / "temp").mkdir()
     script, outputs, summary = folder / "script.sh", folder / "outputs", folder / "summary"
     script.write_text(evaluated(step["run"], context))
     outputs.touch()
@@ -93,7 +116,7 @@ def _step(
         "GITHUB_OUTPUT": str(outputs),
         "GITHUB_STEP_SUMMARY": str(summary),
         "GITHUB_WORKSPACE": str(workspace),
-        "RUNNER_TEMP": str(folder / "temp"),
+        "RUNNER_TEMP": str(folder.parent / "temp"),
         **{name: evaluated(str(text), context) for name, text in step.get("env", {}).items()},
     }
     done = subprocess.run(

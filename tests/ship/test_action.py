@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.ship.runner import ACTION, ActionRun, run_action
+from tests.ship.runner import ACTION, StepsRun, run_action
 from tests.verify.sarif import sarif_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Run = Callable[..., ActionRun]
+    Run = Callable[..., StepsRun]
 
 GOOD = """\
 driver_name() { echo "good"; }
@@ -44,7 +44,7 @@ def action(tmp_path: Path) -> Run:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
 
-    def run(inputs: dict[str, str] | None = None, *, install: bool = False, **scripts: str) -> ActionRun:
+    def run(inputs: dict[str, str] | None = None, *, install: bool = False, **scripts: str) -> StepsRun:
         for path, text in (scripts or {"drivers/good.sh": GOOD}).items():
             (workspace / path).parent.mkdir(parents=True, exist_ok=True)
             (workspace / path).write_text(text)
