@@ -394,7 +394,7 @@ def _tasks(name: str | None, opened: SwarmProject, *, by_heading: bool) -> list[
 
 
 def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:
-    """Show a swarm to its end, and what it came to: 0 all is merged, 1 something isn't."""
+    """Show a swarm to its end, and what it came to; gives the exit code."""
     from bridge.cli._swarm_view import swarm_view
     from bridge.swarm.status import shown
 
@@ -404,7 +404,7 @@ def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:
         finally:
             view.over()
     show(_lines(shown(end.record, swarm.folder)))
-    return 0 if end.complete else 1
+    return end.status
 
 
 def _to_its_end(events: Generator[LoopEvent, None, None], view: SwarmView) -> SwarmEnded:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.loop.events import LoopEvent
+from bridge.swarm.record import unfit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,3 +69,10 @@ class SwarmEnded(LoopEvent):
     def complete(self) -> bool:
         """Whether all is merged, and has got where it was to go."""
         return self.record.all_merged and not self.landed
+
+    @property
+    def status(self) -> int:
+        """The exit code: 0 complete, 1 not; 2 or 4 where no loop could even begin, as of such a single one."""
+        over = [each for each in self.record.tasks if each.outcome not in ("", "skipped")]
+        codes = [unfit(each) for each in over]
+        return 0 if self.complete else max(codes) if codes and all(codes) else 1

@@ -396,6 +396,13 @@ class Host:
             task.step, task.outcome = "done", result.verdict if result.verdict != "complete" else "failed"
             self.write(task)
             yield TaskEnded(task)
+            self._look_for_unfit()
+
+    def _look_for_unfit(self) -> None:
+        """Begin no further tasks when as many as work at once couldn't even begin, and none has come further."""
+        over = [each for each in self.record.tasks if each.outcome not in ("", "skipped")]
+        if not self.why and len(over) >= self.record.jobs and all(map(records.unfit, over)):
+            self.why = f"no loop can begin: {over[-1].detail.splitlines()[0]}"
 
     # -- merging ---------------------------------------------------------------------------------------
 

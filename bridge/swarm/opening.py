@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
-from bridge.loop.caps import Caps
+from bridge.loop.caps import Caps, read_caps
 from bridge.loop.events import EventStream, LoopEvent
 from bridge.loops import LoopOptions
 from bridge.resources import os_text
@@ -23,7 +24,6 @@ from bridge.swarm.trees import trees_folder
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
     from concurrent.futures import Executor
-    from pathlib import Path
 
     from bridge.swarm.project import SwarmProject
 
@@ -89,7 +89,9 @@ class Swarm(EventStream[SwarmEnded]):
         opened = _open(os.path.abspath(project), given)
         chosen = _check_tasks(opened, tasks)
         _check_options(jobs, check_minutes, task_minutes)
-        Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out).check("")
+        asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)
+        caps = asked.over(read_caps(os.environ))  # what the environment caps is all of it, too
+        caps.check(Path(given.get("driver") or given.get("agent") or "").stem)
         now = time.time()
         git = opened.repository()
         _check_names(opened, into)
@@ -114,10 +116,10 @@ class Swarm(EventStream[SwarmEnded]):
                 redo_conflicts=redo_conflicts,
                 tidy=tidy,
                 task_seconds=None if task_minutes is None else task_minutes * 60,
-                max_cost=max_cost,
-                max_tokens=max_tokens,
-                price_in=price_in,
-                price_out=price_out,
+                max_cost=caps.max_cost,
+                max_tokens=caps.max_tokens,
+                price_in=caps.price_in,
+                price_out=caps.price_out,
                 began=now,
             ),
             executor,

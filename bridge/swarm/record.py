@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from bridge import errors
 from bridge.errors import ConfigurationError
 from bridge.files import append_durably, usable
 from bridge.loop.standing import standing
@@ -181,6 +182,14 @@ class SwarmRecord:
     def all_merged(self) -> bool:
         """Whether nothing is left to do."""
         return all(each.merged for each in self.tasks)
+
+
+def unfit(task: TaskRecord) -> int:
+    """Give the exit code (2, 4) of the error that kept a task's loop from beginning, as it will others; else 0."""
+    if task.outcome != "failed" or task.turns:
+        return 0
+    code = getattr(getattr(errors, task.reason, None), "exit_code", 0)
+    return code if code in (2, 4) else 0
 
 
 def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:

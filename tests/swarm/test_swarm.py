@@ -372,6 +372,27 @@ def test_leaving_early_saves(project: Project, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
+def test_a_loop_that_cannot_begin_ends_the_swarm_as_it_would_end_itself(project: Project) -> None:
+    project.plan(*(f"{name}: :" for name in ("one", "two", "three")))
+    (project.path / "../bin/my-cli").resolve().unlink()
+    done = project.swarm("run", "-j", "1")
+    assert done.returncode == 4
+    assert "no loop can begin: my-cli was not found on PATH" in done.stdout
+    assert project.outcomes() == {"one": "failed", "two": None, "three": None}
+
+
+@pytest.mark.slow
+def test_what_the_environment_caps_is_all_of_it(project: Project) -> None:
+    project.plan(*(f"{name}: :" for name in ("one", "two", "three")))
+    project.env["RALPH_BRIDGE_MAX_COST"] = "5"
+    done = project.swarm("run", "-j", "1")
+    assert done.returncode == 1
+    assert "cost_unknown" in done.stdout
+    refused = project.swarm("run", "--driver", "codex")
+    assert refused.returncode == 2
+    assert "codex never tells what it costs" in refused.stderr
+
+
 def test_what_all_tasks_have_cost_ends_the_swarm(project: Project) -> None:
     """Two turns of 3 dollars: the third task isn't begun, though no loop alone has reached the cap."""
     told = (
