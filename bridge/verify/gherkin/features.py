@@ -56,8 +56,8 @@ def run(paths: Iterable[str | os.PathLike[str]], *, strict: bool = False) -> Gen
     missing = [name for name in ("pytest", "pytest_bdd") if find_spec(name) is None]
     if missing:
         raise FeaturesUnavailable(
-            f"--features needs {' and '.join(missing).replace('_', '-')}, which is not installed here\n"
-            "  next: pip install 'ralph-bridge[features]'"
+            f"--features needs {' and '.join(missing).replace('_', '-')}, not installed here\n"
+            "  next: pip install 'ralph-bridge[features]' (or as you installed it: uv tool install, pipx)"
         )
     began = time.monotonic()
     scripts = given_in(paths)
