@@ -91,7 +91,7 @@ class Courier(Executor):
         self._engine = engine
         self._hub = hub
         self._line = line
-        self._pool = ThreadPoolExecutor(8, "courier")
+        self._pool = ThreadPoolExecutor(16, "courier")
         self._over = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._mirrors: dict[tuple[str, int], _Mirror] = {}
@@ -288,7 +288,11 @@ class Courier(Executor):
         if not delivery.refs:
             return result
         git = _git(order)
-        if delivery.bundle:
+        if strange := [name for name in delivery.refs if not _is_of(order, name)]:
+            why = f"{strange[0]} is no branch of this task"
+        elif result.saved.commit not in ("", order.base, *delivery.refs.values()):
+            why = f"{result.saved.commit} is on none of its branches"
+        elif delivery.bundle:
             with transport.bundle_file(delivery.bundle) as path:
                 why = transport.receive(git, path, transport.listed(git, path, delivery.refs), base=order.base)
         elif order.hub:
@@ -373,6 +377,11 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
             file.writelines(to_json(each, compact=True) + "\n" for each in found.get("events", ()))
     verdict = "complete" if found.get("verdict") == "complete" else "lost"
     return Result(verdict, str(found.get("reason") or "worker lost"), str(found.get("detail") or ""), saved)
+
+
+def _is_of(order: Order, name: str) -> bool:
+    """Whether a worker may give a branch of that name: no other one is touched."""
+    return name in (order.branch, order.kept) or name.startswith((f"{order.kept}-", f"{order.kept}."))
 
 
 def _of_attempt(path: Path, attempt: int) -> list[dict[str, Any]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from inspect import signature
+from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.git.repository import Repository
@@ -86,7 +88,25 @@ def _from_factory(given: str, jobs: int) -> Executor:
     finally:
         sys.path.remove(os.getcwd())
     takes = signature(factory).parameters
-    made: Executor = factory(jobs) if any(each in takes for each in ("max_workers", "jobs")) else factory()
+    # A process that is forked beside threads may wait for ever for what one of them held.
+    of_pool = {"mp_context": get_context("forkserver"), "initializer": _end_with_host}
+    further: dict[str, Any] = of_pool if factory is ProcessPoolExecutor else {}
+    sized = any(each in takes for each in ("max_workers", "jobs"))
+    made: Executor = factory(jobs, **further) if sized else factory()
     if not isinstance(made, Executor):
         raise ConfigurationError(f"--executor {given}: gives {type(made).__name__}, which is no Executor")
     return made
+
+
+def _end_with_host() -> None:
+    """In a process of a pool: end when the host has been killed, which would wait for tasks for ever.
+
+    The loop of a task that is under way notices, ends its agent and saves.
+    """
+
+    def wait() -> None:
+        if (host := parent_process()) is not None:
+            host.join()
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()

@@ -18,6 +18,8 @@ from tests.swarm.projects import HOLD, Project, until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.timeout(400)  # a cluster starts five programs, on a machine that may be busy
+
 HUB, DASK, BOTH = "threads and a hub", "dask and bundles", "dask and a hub"
 
 
@@ -44,7 +46,7 @@ class Fleet:
         cli = (self.project.path / "../bin/my-cli").resolve()
         cli.write_text(cli.read_text().replace('eval "${task#*: }"', "test ! -e one.txt || grep precious one.txt"))
         going = self.project.start("resume", *self.words, *words)
-        return going.wait(100)
+        return going.wait(200)
 
 
 @contextmanager
@@ -90,7 +92,7 @@ def test_a_whole_swarm(project: Project, kind: str) -> None:
     project.env["RALPH_BRIDGE_SWARM_FILES"] = str(own)
     with fleet(project, kind) as where:
         host = project.start("run", *where.words, "--", "--max-failures", "1")
-        assert host.wait(100) == 1, (project.notes / "err").read_text()
+        assert host.wait(200) == 1, (project.notes / "err").read_text()
         where.nothing_runs()
         places = (project.notes, project.path / "../state/ralph-bridge/swarm-worker")
         secret = subprocess.run(
@@ -128,7 +130,7 @@ def test_ctrl_c_and_resume(project: Project, kind: str) -> None:
     with fleet(project, kind, 1) as where:
         host = where.hold()
         host.send_signal(signal.SIGINT)
-        assert host.wait(60) == 130
+        assert host.wait(200) == 130
         where.nothing_runs()
         assert project.outcomes() == {"one": "interrupted", "two": None}
         assert project.refs_hold("precious")
@@ -147,7 +149,7 @@ def test_a_worker_is_killed(project: Project, kind: str) -> None:
         nanny = psutil.Process(where.cluster.started[-1].pid)
         (worker,) = [each for each in nanny.children() if "spawn_main" in " ".join(each.cmdline())]
         worker.kill()
-        assert host.wait(100) == 1
+        assert host.wait(200) == 1
         where.nothing_runs()
         assert project.outcomes() == {"one": "lost", "two": "merged"}
         assert project.started().count(project.started()[0]) == 1
@@ -190,7 +192,7 @@ def test_a_machine_goes_for_ever(project: Project) -> None:
             each.suspend()  # so that none of them notices the end of another
         for each in machine:
             each.kill()
-        assert host.wait(100) == 1
+        assert host.wait(200) == 1
     assert [each["outcome"] for each in project.seen()["tasks"]] == ["lost"]
     assert len(project.started()) == 2, "once for each turn"
     assert project.refs_hold("precious")

@@ -18,6 +18,8 @@ from tests.swarm.test_kills import nothing_runs, workers
 if TYPE_CHECKING:
     import subprocess
 
+pytestmark = pytest.mark.timeout(400)
+
 LOCAL = ("concurrent.futures:ProcessPoolExecutor", "loky:get_reusable_executor", "dask")
 
 
@@ -39,10 +41,31 @@ def holding(project: Project, *words: str) -> subprocess.Popen[bytes]:
 def test_tasks_are_merged(project: Project, executor: str) -> None:
     project.plan("one: echo 1 > one.txt", "two: echo 2 > two.txt; env > $NOTES/env")
     host = project.start("run", "--executor", executor)
-    assert host.wait(100) == 0, (project.notes / "err").read_text()
+    assert host.wait(200) == 0, (project.notes / "err").read_text()
     nothing_runs(project)
     assert project.outcomes() == {"one": "merged", "two": "merged"}
     assert "OMP_NUM_THREADS" not in (project.notes / "env").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", [LOCAL[0], "dask"])
+def test_local_workers_with_a_hub(project: Project, executor: str) -> None:
+    hub = project.notes / "hub.git"
+    project.git("init", "-q", "--bare", str(hub))
+    project.plan("one: echo 1 > one.txt", "two: echo 2 > two.txt")
+    host = project.start("run", "--executor", executor, "--hub", str(hub))
+    assert host.wait(200) == 0, (project.notes / "err").read_text()
+    nothing_runs(project)
+    assert project.outcomes() == {"one": "merged", "two": "merged"}
+
+
+@pytest.mark.slow
+def test_a_pool_ends_with_its_host(project: Project) -> None:
+    host = holding(project, "--executor", LOCAL[0])
+    host.kill()
+    host.wait()
+    nothing_runs(project)
+    assert project.refs_hold("precious")
 
 
 @pytest.mark.slow
@@ -50,7 +73,7 @@ def test_ctrl_c_on_dask(project: Project) -> None:
     """The terminal sends it to all of the foreground: it is for the host alone."""
     host = holding(project, "--executor", "dask")
     os.killpg(host.pid, signal.SIGINT)
-    assert host.wait(60) == 130
+    assert host.wait(200) == 130
     nothing_runs(project)
     assert project.outcomes() == {"one": "interrupted", "two": None}
     assert project.refs_hold("precious")
@@ -64,7 +87,7 @@ def test_a_worker_of_dask_is_killed(project: Project) -> None:
     process = worker.parent()
     assert isinstance(process, psutil.Process)
     process.kill()
-    assert host.wait(60) == 1
+    assert host.wait(200) == 1
     nothing_runs(project)
     assert project.outcomes() == {"one": "lost", "two": "merged"}
     assert len(project.started()) == 2, "what was lost is not begun anew"

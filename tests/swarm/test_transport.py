@@ -129,6 +129,35 @@ def test_names_of_secrets_travel_and_no_values(tmp_path: Path) -> None:
         contents(order(tmp_path, options={"driver": str(elsewhere)}, base=base), git)
 
 
+class Forger(Executor):
+    """A worker that gives a branch that isn't the task's."""
+
+    def __init__(self, forged: dict[str, str]) -> None:
+        self.pool = ThreadPoolExecutor(1)
+        self.forged = forged
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self.pool.submit(lambda: fn(*args)._replace(refs=self.forged))
+
+
+@pytest.mark.slow
+def test_a_worker_may_give_its_own_branches_alone(
+    project: Project, hub: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.plan("one: echo precious > one.txt")
+    for name, value in project.env.items():
+        monkeypatch.setenv(name, value)
+    main = project.git("rev-parse", "main")
+    engine = Forger({"main": project.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "forged")})
+    with engine.pool, Courier(engine, hub=hub) as courier, Swarm(project.path, executor=courier) as swarm:
+        for _ in swarm:
+            pass
+    (task,) = swarm.record.tasks
+    assert (task.outcome, task.reason) == ("failed", "refused")
+    assert "main is no branch of this task" in task.unsaved
+    assert project.git("rev-parse", "main") == main
+
+
 class Twice(Executor):
     """A scheduler that takes the first worker for dead: the task is done once more, and that result counts."""
 
