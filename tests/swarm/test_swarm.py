@@ -330,14 +330,6 @@ def test_a_branch_in_the_way_is_named(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_any_executor(project: Project) -> None:
-    project.plan("one: echo 1 > one.txt", "two: echo 2 > two.txt")
-    done = project.swarm("run", "--executor", "concurrent.futures:ProcessPoolExecutor")
-    assert done.returncode == 0, done.stderr
-    assert project.outcomes() == {"one": "merged", "two": "merged"}
-
-
-@pytest.mark.slow
 def test_from_python(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.plan("something else")
     for name, value in project.env.items():
