@@ -6,6 +6,7 @@ They are written by somebody who knows the contract and has not read the checks.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +36,8 @@ class Stranger(NamedTuple):
         """The script, in `folder`; it is what the file's name says, as a loop would find it."""
         path = folder / self.file
         path.write_text(self.text)
+        if "/lib/" in self.text:  # the library that it sources lies beside it
+            shutil.copytree(HERE / "sound" / "drivers" / "lib", folder / "lib")
         return path
 
 
