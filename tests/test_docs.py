@@ -63,6 +63,7 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed, re.DOTALL) is not None
 
 
+@pytest.mark.timeout(600)  # a dozen programs one after the other
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if blocks("console", page)])
 def test_every_command_prints_what_is_shown(name: str, tmp_path: Path) -> None:
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}

@@ -10,6 +10,7 @@ from urllib.parse import urldefrag
 
 import pytest
 
+import bridge
 from tests.picture import demo, settled, shown
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def test_every_page_is_reachable_and_no_link_is_broken(tmp_path: Path) -> None:
     [tree] = re.findall(r'<div class="sidebar-tree">(.*?)</div>', (tmp_path / "verify.html").read_text(), re.DOTALL)
     navigation = {urldefrag(address)[0] for address in re.findall(r'href="([^"]+)"', tree)}
     assert {page.name for page in pages} - BESIDE - navigation == {"index.html", "verify.html"}  # verify is "#"
+
+    reference = (tmp_path / "api.html").read_text(encoding="utf-8")
+    described = set(re.findall(r'class="sig-name descname"><span class="pre">(\w+)</span>', reference))
+    assert {name for name in bridge.__all__ if not name.startswith("_")} - described == set()
 
     broken = {f"{page.name}: {link}" for page in pages for link in links(page) if not (tmp_path / link).exists()}
     assert broken == set()
