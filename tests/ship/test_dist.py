@@ -48,9 +48,9 @@ class Dist(NamedTuple):
     sdist: Path
 
 
-def build(folder: Path) -> Dist:
+def build(folder: Path, source: Path = ROOT) -> Dist:
     """Build both with the backend of the lock file; the wheel is made from the sdist."""
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return dist_in(folder)
