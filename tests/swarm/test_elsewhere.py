@@ -73,10 +73,11 @@ def test_a_whole_swarm(project: Project, kind: str) -> None:
     """Conflicts, failures, files that git doesn't have; no secret has travelled."""
     project.write(".worktreeinclude", ".env\n")
     project.write(".gitignore", ".env\n.ralph/logs/\n.ralph/status.json\n.ralph/live.log\n.ralph/.*\n")
+    both = 'until [ "$(wc -l < "$NOTES/started")" -ge 2 ]; do sleep 0.02; done'
     tasks = (
+        f"two: {both}; echo x > shared.txt",
+        f"three: {both}; echo y > shared.txt",
         "one: echo 1 > one.txt; git add one.txt; git commit -qm mine; echo 2 >> one.txt",
-        "two: echo x > shared.txt; sleep 1",
-        "three: echo y > shared.txt; sleep 1",
         "four: echo precious > four.txt; exit 3",
         "five: cat .env .ralph/notes.md > five.txt; ls -a .ralph >> five.txt",
         "six: mkdir sub; git init -q sub; echo inner > sub/p.txt; git -C sub add -A; git -C sub -c user.name=t"
