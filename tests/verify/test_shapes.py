@@ -7,12 +7,12 @@ import json
 import pytest
 
 from bridge.verify.shapes import AS_IT_IS, Shape, kind, learn, lines_of, misnamed, reads, shapes_in
-from bridge.verify.shapes.events import OUTPUT, PROMPT, TEXTS, blind
+from bridge.verify.shapes.events import OUTPUT, PLAIN_TEXTS, PROMPT, TEXTS, blind
 from bridge.verify.shapes.programs import taken
-from bridge.verify.shapes.reading import Condition
+from bridge.verify.shapes.reading import Condition, beginning
 from bridge.verify.shapes.syntax import NotRead, parsed
 
-_HOW = {"is": "=", "isnt": "!=", "type": ":", "there": "?"}
+_HOW = {"begins": "begins ", "is": "=", "isnt": "!=", "type": ":", "there": "?"}
 
 
 def told(shape: Shape) -> str:
@@ -94,6 +94,7 @@ SPOKEN = {
     """awk -F'"' '/"event":"begin"/ { for (i = 1; i < NF; i++) if ($i == "id") print $(i + 2) }'""": [
         "id if event=begin"
     ],
+    "sed -n 's/^BOT> //p'": [" if begins BOT> "],
     "echo 'no shape at all'": [],
 }
 """Pieces of bash, and the shapes that they speak of."""
@@ -184,6 +185,14 @@ def test_an_event_that_tells_how_it_comes_and_not_who_speaks(word: str) -> None:
     assert blind(shape("text", type=word))
     assert not blind(shape("text", type=word, source="agent"))
     assert not blind(shape("content", type=word, say="text"))
+
+
+def test_a_transcript_has_other_speakers() -> None:
+    recording = learn([beginning("BOT> ")], exact=False, cli="agent")
+    assert recording is not None
+    assert recording.lines[:3] == (
+        f"USER> {PROMPT}\n".encode(), f"TOOL> {OUTPUT}\n".encode(), f"BOT> {PLAIN_TEXTS[0]}\n".encode()
+    )  # fmt: skip
 
 
 def test_who_asks_for_a_role_tells_the_other_reader_of_it() -> None:

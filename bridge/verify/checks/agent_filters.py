@@ -64,7 +64,7 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     understands = len(verdict.missing) < len(recording.texts) or recording.name == LEARNED
     if not probe.knows_cli() and not verdict.broken and not understands:
         raise CannotTell(_NOT_TOLD, "what the response holds")
-    if recording.texts[-1] not in verdict.missing + verdict.broken and verdict.nothing_else:
+    if set(verdict.missing) == {*recording.texts[:-1]} and not verdict.broken and verdict.nothing_else:
         # The last message is what signals are looked for in.
         yield Problem("only the last message is given", severity=INFO)
         return
@@ -114,7 +114,8 @@ def response_is_only_text(subject: Subject) -> Iterator[Problem]:
     found = probe.extraction()
     if found is None or found[1].trouble:
         return
-    if not _reads_json(probe) or (found[0].name == LEARNED and not found[0].lines[0].startswith(b"{")):
+    plain = found[0].name == LEARNED and not found[0].lines[0].startswith(b"{")
+    if (plain or not _reads_json(probe)) and not found[2].leaked:
         return  # each line is text
     events = {line.strip() for line in found[0].lines} & {line.encode() for line in found[1].stdout.splitlines()}
     if events:

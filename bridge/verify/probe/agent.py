@@ -398,6 +398,8 @@ class AgentProbe(Probe):
             # Whoever gives lines as they are has not read them, or they are no JSON.
             read = [shape for shape, line in given if line.decode().strip() not in text]
             plain = [AS_IT_IS] if (AS_IT_IS, tried[-1][1]) in given else []
+            if plain:  # then it asks nobody who speaks
+                read = [shape for shape in read if shape.text]
             found.append(read or plain or [shape for shape, _ in given])
         return found[0], found[1]
 
@@ -419,7 +421,7 @@ class AgentProbe(Probe):
         """Events of the shapes that both filters read, each of them tried on them; None when there are none."""
         exact = any(re.search(r"\bjq\b|json\.|JSON\.|JSON::|_json", piece) for piece in self.code())
         response, shown = self.shapes()
-        if response == [AS_IT_IS]:
+        if response and not any(shape.text for shape in response):
             shown = response  # then it is the text itself that has to be shown
         own = self.makes_events()
         grows = not own and self.told_while_growing(response)

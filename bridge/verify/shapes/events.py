@@ -89,8 +89,8 @@ def kind(shape: Shape) -> str:
 
 def event(shape: Shape, text: str, *more: Condition) -> bytes | None:
     """An event of that shape that holds this text, as a line; None where there can't be one."""
-    if shape == AS_IT_IS:
-        return f"{text}\n".encode()
+    if not shape.text:
+        return "".join((*(each.value for each in shape.conditions), text, "\n")).encode()
     if shape.text[0].startswith("["):  # one of all events, as a reader has them that takes them into one array
         inner = (each._replace(place=each.place[1:]) for each in shape.conditions if each.place[1:])
         return event(Shape(shape.text[1:], tuple(inner)), text, *more) if shape.text[1:] else None
@@ -212,6 +212,8 @@ def _slip(one: str, other: str) -> bool:
 
 def blind(shape: Shape) -> bool:
     """Whether events of other roles must be expected to look the same, as far as names tell."""
+    if not shape.text:
+        return any(re.fullmatch(r"[A-Z]+\W+", each.value) for each in shape.conditions)
     said, keyed = _said(shape), _keyed(shape)
     if _asks_role(shape) or not _leaf(shape) & (_WORDING | _OF_MESSAGES):
         return False
@@ -242,7 +244,7 @@ def _asked_by_another(shapes: Sequence[Shape]) -> Iterator[bytes]:
 
 
 def _others(shape: Shape) -> Iterator[bytes]:
-    """What the prompt and the output of a tool look like where the script looks at no role."""
+    """What the prompt and the output of a tool look like where the script may look at no role."""
     typed = any(each.place == ("type",) for each in shape.conditions)
     # An element of an array has no role of its own, and an array none.
     ends = [
@@ -251,6 +253,10 @@ def _others(shape: Shape) -> Iterator[bytes]:
         if not any("[" in key for key in shape.text[max(end - 1, 0) : end + 1])
     ]
     holders = [shape.text[:end] for end in ends]
+    for begin in (each.value for each in shape.conditions if each.how == "begins"):
+        for who, text in (("USER", PROMPT), ("TOOL", OUTPUT)):
+            yield f"{re.sub('[A-Z]+', who, begin)}{text}\n".encode()
+        return
     for role, type_, text in (("user", "user", PROMPT), ("tool", "tool_result", OUTPUT)):
         roles = [Condition((*holder, "role"), "is", role) for holder in holders]
         more = roles if typed else [*roles, Condition(("type",), "is", type_)]
@@ -271,7 +277,7 @@ def learn(
     spoken = [_of_kind("says", shapes) or _of_kind("ends", shapes) for shapes in readers]
     if not all(spoken):
         return None
-    lines: list[bytes | None] = [BEGIN] if AS_IT_IS not in every else []
+    lines: list[bytes | None] = [BEGIN] if all(shape.text for shape in every) else []
     if not own:
         lines += [line for shapes in spoken for shape in shapes if blind(shape) for line in _others(shape)]
         lines += dict.fromkeys(_asked_by_another(every))
@@ -296,7 +302,7 @@ def learned_compared(shown: str, recording: Recording) -> Comparison:
 
 def _told(says: Sequence[Shape], text: str, *, grows: bool = False) -> Iterator[bytes | None]:
     """The events of one text: the growing ones, then the whole."""
-    if grows and AS_IT_IS not in says:
+    if grows and says[0].text:
         conditions = tuple(each for each in says[0].conditions if each.place != _PARTIAL)
         for share, partial in ((text[: len(text) // 2], True), (text, False)):
             yield event(Shape(says[0].text, conditions), share, Condition(_PARTIAL, "is", partial))

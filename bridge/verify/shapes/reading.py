@@ -38,7 +38,10 @@ _DEEP = frozenset({"recurse", "recurse_down", "paths", "leaf_paths"})
 
 
 class Condition(NamedTuple):
-    """What must hold at a place. how: ``is`` and ``isnt`` (a value), ``type`` (its name), ``there`` (anything)."""
+    """What must hold at a place. how: ``is`` and ``isnt`` (a value), ``type`` (its name), ``there`` (anything).
+
+    ``begins``: with these words, a line that is no JSON.
+    """
 
     place: Place
     how: str
@@ -53,6 +56,11 @@ class Shape(NamedTuple):
 
     text: Place
     conditions: tuple[Condition, ...]
+
+
+def beginning(words: str) -> Shape:
+    """The shape of a line that is no JSON but a text behind these words: who speaks."""
+    return Shape((), (Condition((), "begins", words),))
 
 
 class _At(NamedTuple):

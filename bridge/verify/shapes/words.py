@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.shapes.programs import taken
-from bridge.verify.shapes.reading import Condition, Shape, reads
+from bridge.verify.shapes.reading import Condition, Shape, beginning, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +23,8 @@ _FIELD = re.compile(r'\$\(?\w+\)?\s*==\s*"(\w+)"')
 """In awk, where quotes are what separates fields."""
 _CHAIN = re.compile(r"""(?:\[["']\w+["']\]|\.get\(["']\w+["'][^()]*\))+""")
 _EQUAL = re.compile(rf"""({_CHAIN.pattern})\s*(?:==|in)\s*[(\["']*([\w.-]+)""")
+_SPEAKER = re.compile(r"(?:^|\^)([A-Z]{2,}(?:> |: ))")
+"""In front of a line of a transcript."""
 _MOST = 60
 
 
@@ -70,6 +72,7 @@ def _patterns(quoted: list[str]) -> Iterator[Shape]:
         for key in (*_KEY.findall(text), *_FIELD.findall(text)):
             if key not in known:
                 yield Shape((key,), conditions)
+        yield from map(beginning, _SPEAKER.findall(text))
         yield from _dictionaries(text)
 
 
