@@ -149,6 +149,7 @@ _GARBAGE = b'npm warn: this line is no JSON\n{"type":"text","part":{"te\n\n[1,2\
 
 _OTHER_IDS = (
     b'{"type":"rb.other","uuid":"0d15ea5e-0000-4000-8000-000000000001","request_id":"req_0d15ea5e"}\n'
+    b'{"type":"rb.other","id":"evt_0d15ea5e"}\n'
     b'{"type":"rb.other","requestID":"req_0d15ea5e","messageID":"msg_0d15ea5e","callID":"call_0d15ea5e"}\n'
     b'{"type":"assistant","message":{"id":"msg_0d15ea5e","content":[{"type":"text","text":"the other session_id: '
     b'0d15ea5e-0000-4000-8000-000000000002"}]}}\n'

@@ -51,7 +51,7 @@ _OF_MESSAGES = _set("message messages msg")
 _OF_ANYBODY = _set("output chunk say")
 """Kinds of events that tell how something comes, and not who says it."""
 _ROLES = _set("role author sender speaker from who actor source")
-_WORDING = _set("content text parts value body")
+_WORDING = _set("content text parts value body words")
 
 
 def _tokens(text: str) -> set[str]:
