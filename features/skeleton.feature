@@ -1,7 +1,7 @@
 @once @skeleton
 Feature: Starting a driver of your own
-  features/data/my-platform.sh is the smallest driver worth having. Copy it, name it after your program, and
-  fill in the five required hooks; the rest can come later.
+  features/data/my-platform.sh is the smallest driver worth having. `ralph-bridge new driver NAME` makes one of yours
+  of it, with the five required hooks; the rest can come later.
 
   Background:
     Given the minimal driver
