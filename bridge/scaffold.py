@@ -206,8 +206,8 @@ def workflow(kind: Kind, path: str) -> str:
         "  verify:\n"
         "    runs-on: ubuntu-latest\n"
         "    steps:\n"
-        "      - uses: actions/checkout@v4\n"
-        "      - uses: actions/setup-python@v5\n"
+        "      - uses: actions/checkout@v5\n"
+        "      - uses: actions/setup-python@v6\n"
         '        with: {python-version: "3.13"}\n'
         f"      - run: pip install '{requirement()}'\n"
         f"      - run: ralph-bridge verify {word} --strict --format github\n"

@@ -180,7 +180,7 @@ def test_in_an_empty_environment(python: str, dist: Dist, tmp_path: Path) -> Non
     _modules_and_commands(user)
     _from_an_empty_folder(user)
     install(programs, f"{dist.wheel}[features,report]")
-    assert "0 errors" in user.bridge("verify", "--features", "mine.sh")
+    assert "0 errors" in user.bridge("verify", "--features", "mine.sh", "fresh", "young")
     assert "<html" in user.bridge("report", "--project", "demo/project", "--format", "html")
 
 
@@ -207,3 +207,9 @@ def _from_an_empty_folder(user: User) -> None:
     assert "bash" in user.bridge("adapter", "list")
     assert "3" in user.bridge("adapter", "exec", "bash", "echo $((1 + 2))")
     user.bridge("stop-hook", stdin="{}")
+    for kind, name in (("driver", "fresh"), ("agent", "young")):
+        user.bridge("new", kind, name)
+        assert "1 script meets the contract" in user.bridge("verify", name)
+        assert name in user.bridge(f"{kind}s")
+    assert "CLAUDE_CMD_ARGS" in user.bridge("explain", "driver_build_command")
+    assert "complete" in user.bridge("completion", "bash")
