@@ -19,6 +19,7 @@ from bridge.verify.harms import (
 )
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe.agent import FIRST, PROMPT_FILE, SECOND, STATUS
+from bridge.verify.probe.far import WRAPPERS
 from bridge.verify.registry import AGENT, Problem, behaviour, said
 
 if TYPE_CHECKING:
@@ -147,7 +148,10 @@ def options_apart(subject: Subject) -> Iterator[Problem]:
     """
     if (probe := _invoked(subject)) is None:
         return
-    glued = next((word for word in probe.invocation().argv if GLUED.match(word)), None)
+    ours = probe.shell.get("AGENT_ARGS") if os.path.basename(probe.cli() or "") not in WRAPPERS else None
+    several = isinstance(ours, str) and re.search(r"\S\s+-", ours) is not None
+    words = probe.invocation().argv
+    glued = next((word for word in words if GLUED.match(word) or (several and word == ours)), None)
     if glued is not None:
         yield Problem(f"{said(glued)} is one argument", hint="split it at its blanks")
 
