@@ -71,7 +71,7 @@ _FILES = 300
 """In the project of the first table; each of a thousand work trees has 20 of them, which take as long to delete."""
 
 
-def main(rounds: int = 5, each: int = 5, many: int = 200, growth: int = 1000) -> str:
+def main(rounds: int = 3, each: int = 6, many: int = 200, growth: int = 1000) -> str:
     """Measure; returns three tables.
 
     Args:
