@@ -2,6 +2,7 @@
 
 ===============  ===============================================================================================
 ``tasks``        what is to be done: boxes of the plan, lines of a file, YAML (pure)
+``plans``        the plan of each kind of setup: its tasks, and how they are ticked
 ``project``      a project as a swarm sees it: its kind of loop, its plan, its files that git doesn't have
 ``record``       the folder of one swarm: its state, its lock, what is asked of it, what the workers tell
 ``trees``        work trees: made one at a time, with the files that work needs
