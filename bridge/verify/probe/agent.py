@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.process.ask import TOO_LONG
 from bridge.process.processes import end_session, members
 from bridge.process.table import resting
+from bridge.verify.budget import strain
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
 from bridge.verify.probe.far import REPLACED, strings_in_json
 from bridge.verify.recordings import Comparison, Recording, compare, family, plain, recordings_of, streamed
@@ -40,6 +41,9 @@ _LONG_OUTPUT = (b"rb-tool-output", b"rb-tool-output " + b"and what it says " * 6
 """Its beginning may be shown, as the name of a tool may."""
 _LOOK, _LOOKS = 0.05, 12
 """Seconds between two looks at processes, and how often in a row they must be seen at rest."""
+
+_BEHIND = 2.0
+"""Seconds that what a hook leaves behind may take to end after it, such as a filter of its stderr."""
 
 STATUS = 7
 _APART = 12
@@ -224,7 +228,7 @@ class AgentProbe(Probe):
             early = self._read_until("agent_invoke", process, out, lambda: FIRST.strip() in out)
             let_through()
             try:
-                rest, errors = process.communicate(timeout=self.patience_for(SEVERAL))
+                rest, errors = self._to_the_end(process)
                 status: int | None = process.returncode
                 self.budget.came_back("agent_invoke", time.monotonic() - began)
             except subprocess.TimeoutExpired:
@@ -245,6 +249,22 @@ class AgentProbe(Probe):
                 far = given[:-1]
                 way = self._way_of_the_prompt([os.fsencode(word) for word in far], os.fsencode(given[-1]))
         return InvokeRun(True, way, status, bytes(out) + rest, errors, early, words, folder, tuple(far))
+
+    def _to_the_end(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        """Its outputs, to their ends.
+
+        Raises:
+            subprocess.TimeoutExpired: it goes on for too long, or what it has left behind holds them open.
+        """
+        end = time.monotonic() + self.patience_for(SEVERAL)
+        while True:
+            try:
+                return process.communicate(timeout=_LOOK * 4)
+            except subprocess.TimeoutExpired:
+                if process.poll() is not None:
+                    return process.communicate(timeout=_BEHIND * strain())
+                if time.monotonic() > end:
+                    raise
 
     def _way_of_the_prompt(self, argv: list[bytes], stdin: bytes) -> str:
         text = PROMPT.encode().rstrip(b"\n")
