@@ -132,6 +132,7 @@ def test_its_scripts_hold_no_expression() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_from_its_installation_on(action: Run, tmp_path: Path) -> None:
     """With the libraries of the lock file, in an environment of its own; nothing of the workspace is imported."""
     traps = {f"{name}.py": "raise SystemExit('of the workspace')" for name in ("pip", "venv", "bridge")}

@@ -43,6 +43,7 @@ def test_what_it_copies_is_let_in_and_the_rest_is_not() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_what_it_copies_is_enough_for_the_whole_wheel(tmp_path: Path) -> None:
     source = tmp_path / "source"
     for name, target in copied():

@@ -17,7 +17,7 @@ import pytest
 from bridge import __version__
 from tests.command import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PATIENCE = 300.0
 SHIPPED = ("agents/", "drivers/", "features/", "vendor/package.json")

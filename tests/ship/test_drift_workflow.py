@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 STEPS = yaml.safe_load((ROOT / ".github" / "workflows" / "drift.yml").read_text())["jobs"]["newest"]["steps"]
 NEWER = HELP.replace("0.170.0", "99.0.0")
