@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -29,6 +30,11 @@ SHELLCHECK = Path(sys.executable).with_name("shellcheck")
 def nothing_found(project: Project, *words: str, **env: str) -> None:
     done = project.run("verify", "--strict", *words, **env)
     assert (done.returncode, "0 errors, 0 warnings" in done.stdout) == (0, True), done.stdout + done.stderr
+    bash = shutil.which("bash", path=project.env["PATH"])
+    assert bash is not None
+    # Some static builds crash without a variable SHELL, which a script that is judged doesn't get.
+    starts = subprocess.run([bash, "-c", ":"], env={}, check=False).returncode == 0
+    assert "not judged" not in done.stdout or not starts, done.stdout
 
 
 @pytest.mark.parametrize("kind", ["driver", pytest.param("agent", marks=pytest.mark.slow)])
