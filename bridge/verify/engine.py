@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import BridgeError, HookTimeout
+from bridge.shell import Shell
 from bridge.verify.budget import strain
 from bridge.verify.folding import folded
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
@@ -96,8 +97,11 @@ def verify(
 
     Raises:
         ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all.
+        ShellStartFailed: there is no bash, or it doesn't run: that is no fault of any script.
     """
     checks = chosen(load(), select, ignore, static_only=static_only)
+    with Shell(bash=bash) as shell:
+        shell.call(":")
     busy = strain()
     limits = (DEFAULT_TIMEOUT * busy, LONGEST * busy) if timeout is None else (timeout, timeout)
     return _events(_Verification(given_in(paths), checks, bash, *limits, set(), mending, coverage), jobs or _cpus())

@@ -155,10 +155,19 @@ def test_d1_a_selection_that_leaves_nothing_fails(here: Path, capfd: pytest.Capt
     assert "nothing was verified" in capfd.readouterr().out
 
 
-def test_d1_without_a_bash_nothing_was_verified(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("program", ["/nowhere/bash", "true", "crashes"])
+def test_d1_without_a_bash_that_runs_no_script_is_blamed(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], program: str
+) -> None:
     shutil.copy(DRIVERS / "codex.sh", here / "drivers")
-    monkeypatch.setenv("RALPH_BRIDGE_BASH", "/nowhere/bash")
-    assert _status("--static", "drivers", "--select", "RB110") == 1
+    if program == "crashes":
+        program = str(here / "crashes")
+        Path(program).write_text("#!/bin/sh\nkill -SEGV $$\n")
+        Path(program).chmod(0o755)
+    monkeypatch.setenv("RALPH_BRIDGE_BASH", program)
+    assert _status("drivers") == 4
+    assert _status("--static", "drivers", "--select", "RB110") == 4
+    assert "RALPH_BRIDGE_BASH" in capfd.readouterr().err
 
 
 def test_d1_a_path_that_is_not_there_is_a_usage_error(here: Path) -> None:
