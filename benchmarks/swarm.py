@@ -80,12 +80,18 @@ def main(rounds: int = 3, each: int = 6, many: int = 200, growth: int = 1000) ->
         many: tasks of an agent that takes 50 ms.
         growth: tasks without a worker of their own.
     """
+    return "\n".join(tables(rounds, each, many, growth))
+
+
+def tables(rounds: int = 3, each: int = 5, many: int = 200, growth: int = 1000) -> Iterator[str]:
+    """Give each table as soon as it is ready."""
     if rounds == 1:
         each, many, growth = min(each, 2), min(many, 6), min(growth, 40)
     with _all_cores() as cores:
-        load = os.getloadavg()[0]
-        told = f"{cores} cores, load {load:.1f} before"
-        return "\n".join([*_overhead(rounds, each, told), "", *_many(many, cores), "", *_growth(growth, cores), ""])
+        told = f"{cores} cores, load {os.getloadavg()[0]:.1f} before"
+        yield "\n".join([*_overhead(rounds, each, told), ""])
+        yield "\n".join([*_many(many, cores), ""])
+        yield "\n".join([*_growth(growth, cores), ""])
 
 
 @contextmanager
@@ -347,4 +353,5 @@ if __name__ == "__main__":
         host(sys.argv[2], int(sys.argv[3]))
     else:
         shutil.which("git") or sys.exit("there is no git")
-        print(main())
+        for part in tables():
+            print(part, flush=True)
