@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ from bridge.process.ladder import Rung
 from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 NOT_STARTED = 127
 TOO_LONG = 124
 
+_LOOK = 0.01
 _RUNGS = (Rung(signal.SIGTERM, 2.0), Rung(signal.SIGKILL, 2.0))
 _KILL = (Rung(signal.SIGKILL, 2.0),)
 
@@ -57,6 +59,7 @@ def ask(
     stdin: bytes = b"",
     patience: float,
     leave: bool = False,
+    linger: Callable[[], bool] = lambda: False,
 ) -> Ran:
     """Run a program in a session of its own, and give what came of it.
 
@@ -70,6 +73,7 @@ def ask(
         patience: seconds that it may take, with all that it starts; then it gets TERM (at which git takes away its
             index.lock, in the way of all that follows), then KILL.
         leave: what it has left in its process group goes on; else it is ended.
+        linger: asked again and again, how long what is left may go on before it is ended.
     """
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         if stdin:
@@ -89,6 +93,8 @@ def ask(
         if status is None:
             _end(process, _RUNGS)
         elif not leave and group_lives(process.pid):
+            while linger() and group_lives(process.pid):
+                time.sleep(_LOOK)
             ladder.end([process.pid], _KILL)
         for file in (out, err):
             file.seek(0)

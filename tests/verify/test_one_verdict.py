@@ -144,7 +144,7 @@ def test_d2_the_three_ways_agree_on_every_script(tmp_path: Path) -> None:
     checks, scenarios, plugin = _verdicts(tmp_path, tuple(SCRIPTS))
     assert checks == scenarios == plugin
     # "without": a driver with live output whose filter shows nothing, or with sessions that are never found again.
-    failing = {"readme", "no-display", "renamed", "broken", "exits", "without"}
+    failing = {"docs", "no-display", "renamed", "broken", "exits", "without"}
     assert {name.partition("/")[0] for name in checks} == failing
     needed = ("stream_filter", "extract_session_id_from_output", "fallback_session_id")
     assert {name for name in checks if name.startswith("without/")} == {

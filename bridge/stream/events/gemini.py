@@ -78,7 +78,8 @@ class Gemini(Family):
                 self._result(event)
             case "":
                 self._whole(event)
-        self._message += 1
+        if self.claims(event):  # else it is none of gemini's, and stands in the middle of a message
+            self._message += 1
 
     def answer(self, malformed: int = 0) -> Answer:
         """Give what the events so far amount to; what was begun and has no result is an error."""

@@ -49,6 +49,9 @@ DEADLINE = 5.0
 SEVERAL = 4
 """How many times as long a call may take that reads or prints a whole output."""
 
+_ARRIVAL = 2.0
+"""Seconds that a command's CLI may take to start when the command itself has ended."""
+
 _WHILE = 0.5
 """Seconds after which what still runs in the background was meant to go on."""
 
@@ -406,12 +409,17 @@ class Probe:
         calls: int = 1,
         environment: Mapping[str, str] | None = None,
         stdin: bytes = b"",
+        linger: Callable[[], bool] = lambda: False,
     ) -> Ran:
-        """Run a program in the project with the scripted CLI on PATH, for as long as so many calls may take."""
+        """Run a program in the project with the scripted CLI on PATH, for as long as so many calls may take.
+
+        linger: see `ask`.
+        """
         self.limit()
         began = time.monotonic()
         env = self.scratch.environment() if environment is None else environment
-        ran = ask(argv, cwd=self.scratch.project, env=env, stdin=stdin, patience=self.patience_for(calls))
+        patience = self.patience_for(calls)
+        ran = ask(argv, cwd=self.scratch.project, env=env, stdin=stdin, patience=patience, linger=linger)
         if ran.status == TOO_LONG:
             self.cut("it")
         else:
@@ -448,7 +456,15 @@ class Probe:
         environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
         environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
         places.ends_with(status)
-        ran = self.run(places.shielded(argv, environment["PATH"]), environment=environment, stdin=stdin)
+        end = time.monotonic() + _ARRIVAL * strain()
+
+        def under_way() -> bool:
+            """What a command starts and doesn't wait for may still arrive."""
+            return not places.has_arrived() and time.monotonic() < end
+
+        ran = self.run(
+            places.shielded(argv, environment["PATH"]), environment=environment, stdin=stdin, linger=under_way
+        )
         return places.take(ran.status)
 
     # -- what was seen -------------------------------------------------------------------------------

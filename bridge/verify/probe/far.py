@@ -98,6 +98,7 @@ echo "$n" >'@CONTROL@/far.count'
         case $name in PATH | BASH_ENV | PWD | OLDPWD | SHLVL | _) ;; *) printf '%s\0' "${!name}" ;; esac
     done
 } >"@CONTROL@/far.$n"
+: >"@CONTROL@/whole.$n"
 read -r status 2>/dev/null <'@CONTROL@/far.status' || status=0
 exit "$status"
 """
@@ -193,15 +194,23 @@ class Places(NamedTuple):
         (self.control / "refused").unlink(missing_ok=True)
         (self.control / "far.status").write_text(f"{status}\n")
 
+    def has_arrived(self) -> bool:
+        """Whether something was started at the far end, and has told all of it."""
+        return any(self.control.glob("whole.*"))
+
     def take(self, status: int) -> Arrival:
         """What was started at the far end since the last time, by a command that ended with this status."""
         given, environment = list[str](), list[str]()
-        for path in sorted(self.control.glob("far.[0-9]*")):
+        for whole in sorted(self.control.glob("whole.*")):
+            whole.unlink()
+            path = self.control / f"far{whole.suffix}"
             values = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")
             count = int(values[0])
             given += values[1 : count + 2]
             environment += values[count + 2 :]
             path.unlink()
+        for path in self.control.glob("far.[0-9]*"):
+            path.unlink()  # it was ended before it had told all
         (self.control / "far.count").unlink(missing_ok=True)
         refused = self.control / "refused"
         why = refused.read_text(errors="replace") if refused.exists() else ""
