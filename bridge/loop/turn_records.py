@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Literal, get_args
 
 from bridge import timestamps
@@ -12,6 +13,7 @@ from bridge.loop.logs import append_line
 from bridge.records import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
 
@@ -116,6 +118,11 @@ class Totals:
 
 
 NO_TURNS = Totals()
+
+
+def totals_of(turns: Iterable[TurnRecord]) -> Totals:
+    """What these turns came to together."""
+    return reduce(Totals.with_turn, turns, NO_TURNS)
 
 
 class Tally:

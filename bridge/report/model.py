@@ -13,7 +13,7 @@ from bridge.git.repository import find_repository
 from bridge.git.tree import parse_numstat
 from bridge.loop import history, turn_records
 from bridge.loop.standing import standing
-from bridge.loop.turn_records import NO_TURNS, RESULTS, Totals, TurnRecord
+from bridge.loop.turn_records import RESULTS, Totals, TurnRecord, totals_of
 from bridge.records import usable
 
 if TYPE_CHECKING:
@@ -95,10 +95,7 @@ class Run:
     @property
     def totals(self) -> Totals:
         """What its turns came to together."""
-        totals = NO_TURNS
-        for turn in self.turns:
-            totals = totals.with_turn(turn)
-        return totals
+        return totals_of(self.turns)
 
     @property
     def failures(self) -> dict[str, int]:

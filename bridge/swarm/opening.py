@@ -97,7 +97,7 @@ class Swarm(EventStream[SwarmEnded]):
         _check_names(opened, into)
         folder = records.new_run(opened.swarms, now)
         place = trees_folder(None if trees is None else os.fspath(trees), opened.name) / folder.name
-        self.begin(
+        host = Host(
             opened,
             folder,
             SwarmRecord(
@@ -126,6 +126,7 @@ class Swarm(EventStream[SwarmEnded]):
             (),
             resumed=False,
         )
+        self.begin(host)
 
     @classmethod
     def resume(
@@ -166,24 +167,14 @@ class Swarm(EventStream[SwarmEnded]):
         known.max_cost = known.max_cost if max_cost is None else max_cost
         known.max_tokens = known.max_tokens if max_tokens is None else max_tokens
         _check_options(known.jobs, 1, None)
-        swarm.begin(opened, folder, known, executor, retry, resumed=True)
+        swarm.begin(Host(opened, folder, known, executor, retry, resumed=True))
         return swarm
 
-    def begin(
-        self,
-        project: SwarmProject,
-        folder: Path,
-        record: SwarmRecord,
-        executor: Executor | None,
-        retry: Collection[str],
-        *,
-        resumed: bool,
-    ) -> None:
+    def begin(self, host: Host) -> None:
         """Take the lock and begin; what both ways to make one have in common."""
-        self.folder = folder
-        self.record = record
-        host = Host(project, folder, record, executor, retry, resumed=resumed)
-        self._begin(notified(host.run(), record, folder))
+        self.folder = host.folder
+        self.record = host.record
+        self._begin(notified(host.run(), host.record, host.folder))
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """The same as a generator, into which signals may be thrown."""

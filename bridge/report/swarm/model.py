@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
-from bridge.loop.turn_records import NO_TURNS
+from bridge.loop.turn_records import totals_of
 from bridge.report.facts import UNKNOWN, money, tokens
 from bridge.report.model import read_turn, work_between
 from bridge.report.time_line import Span
@@ -104,10 +104,7 @@ class SwarmReport:
     @property
     def totals(self) -> Totals:
         """What all turns came to together."""
-        totals = NO_TURNS
-        for turn in self.turns:
-            totals = totals.with_turn(turn)
-        return totals
+        return totals_of(self.turns)
 
     @property
     def seconds_at_work(self) -> float:
