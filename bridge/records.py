@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from bridge.files import in_folder, write_atomic
@@ -78,7 +79,22 @@ def write_json(path: Path, value: object, *, compact: bool = False) -> None:
 
 
 def to_json(value: object, *, compact: bool = False) -> str:
-    """Return JSON as jq prints it: text as it is, lone surrogates replaced, no NaN."""
+    """Return JSON as jq prints it: text as it is, lone surrogates replaced, NaN and infinities as null."""
+    try:
+        return _dumped(value, compact=compact)
+    except ValueError:  # NaN or an infinity, as 1e999 is read
+        return _dumped(_finite(value), compact=compact)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _dumped(value: object, *, compact: bool) -> str:
     # A lone surrogate (a byte that was no UTF-8) can't be encoded, and no reader would take its escape.
     text = json.dumps(
         value,

@@ -25,6 +25,7 @@ ROOMS: dict[str, str] = {
     "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
     "log": "the library's one logger",
     "files": "atomic writes",
+    "amounts": "amounts that others wrote: what isn't a sane one is unknown",
     "timestamps": "points in time as files write them",
     "wording": "counts, time spans, money and foreign text as people read them",
     "records": "small JSON files: leniently read, atomically written",

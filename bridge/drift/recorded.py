@@ -129,7 +129,7 @@ def event_kinds(lines: Iterable[bytes]) -> set[str]:
     for line in lines:
         try:
             document = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         events = document if isinstance(document, list) else [document]
         kinds |= {_kind(event) for event in events if isinstance(event, dict) and event.get("type")}

@@ -108,7 +108,7 @@ class CliRun:
         for line in self.lines:
             try:
                 event = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(event, dict):
                 yield event

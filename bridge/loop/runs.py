@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
+from bridge.amounts import amount, whole
 from bridge.files import LEFTOVER
 from bridge.loop.caps import NOTHING, Spent
 from bridge.process import leftovers
@@ -102,26 +103,26 @@ def read_run(folder: Path) -> RunRecord | None:
             agent=Identity(int(agent["pid"]), str(agent["started"]), str(agent["boot"])) if agent else None,
             end=None if record.get("end") is None else str(record["end"]),
             tool=str(record.get("tool") or ""),
-            turn=int(record.get("turn") or 0),
+            turn=whole(record.get("turn")) or 0,
             turn_began=timestamps.parse_iso(record.get("turn_began")) or 0.0,
             pause=Pause(str(pause["reason"]), str(pause["detail"]), timestamps.parse_iso(pause["until"]) or 0.0)
             if pause
             else None,
             spent=_spent(record.get("spent")),
-            caps={str(name): float(value) for name, value in (record.get("caps") or {}).items()},
+            caps={name: float(cap) for name, value in (record.get("caps") or {}).items() if (cap := amount(value))},
             changed=timestamps.parse_iso(record.get("changed")) or 0.0,
         )
     return None
 
 
 def _spent(found: Any) -> Spent:
+    """Read what was used; what is no amount counts as nothing."""
     if not isinstance(found, dict):
         return NOTHING
-    given, made, cached = found["session_counts"]
-    counts = float(given), float(made), float(cached)
-    amounts = (float(found[name]) for name in ("cost_usd", "tokens", "hour_tokens"))
-    cost, tokens, hour = amounts
-    return Spent(cost, tokens, str(found["hour"]), hour, str(found["session"]), counts)
+    counts = found.get("session_counts")
+    given = [float(amount(each) or 0) for each in (*counts, 0, 0, 0)[:3]] if isinstance(counts, list) else [0.0] * 3
+    cost, tokens, hour = (float(amount(found.get(name)) or 0) for name in ("cost_usd", "tokens", "hour_tokens"))
+    return Spent(cost, tokens, str(found.get("hour")), hour, str(found.get("session") or ""), tuple(given))
 
 
 def begin_run(

@@ -6,7 +6,6 @@ It needs what ``ralph-bridge[report]`` brings along.
 from __future__ import annotations
 
 import math
-from datetime import datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,7 +50,7 @@ class Happening(NamedTuple):
     @property
     def day(self) -> str:
         """The day on which it began."""
-        return datetime.fromtimestamp(self.began).strftime("%A, %d %B %Y")
+        return timestamps.shown(self.began, "%A, %d %B %Y")
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -252,7 +251,7 @@ def clock_for(step: float, whole: float = 0) -> Callable[[float], str]:
     """Say a time as precisely as marks `step` seconds apart need it; with the day where `whole` is long."""
     time_of_day = "%H:%M:%S" if step < 60 else "%H:%M"
     form = "%d %b" if step >= 86400 else f"%d %b {time_of_day}" if whole >= 86400 else time_of_day
-    return lambda moment: datetime.fromtimestamp(moment).strftime(form)
+    return lambda moment: timestamps.shown(moment, form)
 
 
 def axis_of(line: TimeLine) -> list[tuple[float, str]]:

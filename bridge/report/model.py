@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
+from bridge.amounts import amount, whole
 from bridge.git.repository import find_repository
 from bridge.git.tree import parse_numstat
 from bridge.loop import history, turn_records
@@ -165,8 +165,7 @@ def _runs(logs: Path) -> list[Run]:
     for line in _lines(logs / history.FILE):
         run_id, at = str(line.get("run")), timestamps.parse_iso(line.get("at")) or 0.0
         if line.get("event") == "waited":
-            seconds = line["seconds"] if isinstance(line.get("seconds"), int | float) else 0.0
-            wait = Wait(str(line.get("reason")), str(line.get("detail")), at, seconds)
+            wait = Wait(str(line.get("reason")), str(line.get("detail")), at, amount(line.get("seconds")) or 0.0)
             waits.setdefault(run_id, []).append(wait)
         else:
             found[run_id] = _with_event(found.get(run_id) or Run(run_id), line, at)
@@ -207,16 +206,18 @@ def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:
 def read_turn(line: dict[str, Any]) -> TurnRecord | None:
     """Read a turn leniently; None: it isn't one. The agent may have written to the file, too."""
     record: dict[str, Any] = {name: line.get(name) for name in _FIELDS}
-    if not all(record[name] is None or _is_amount(record[name]) for name in _AMOUNTS):
-        return None
-    if not (isinstance(record["turn"], int) and _is_amount(record["seconds"]) and record["result"] in RESULTS):
+    if whole(record["turn"]) is None or record["result"] not in RESULTS:
         return None
     refused = record["refused"] if isinstance(record["refused"], list) else ()
     return TurnRecord(
         **record
+        | {name: amount(record[name]) for name in _AMOUNTS}
         | {name: str(record[name]) for name in ("error", "session", "head") if record[name] is not None}
         | {
             "began": timestamps.parse_iso(record["began"]) or 0.0,
+            "seconds": amount(record["seconds"]) or 0.0,
+            "status": record["status"] if isinstance(record["status"], int) else None,
+            "committed": record["committed"] if isinstance(record["committed"], bool) else None,
             "refused": tuple(map(str, refused)),
             "plan": _counts(record["plan"]),
             "log": str(record["log"] or ""),
@@ -224,14 +225,9 @@ def read_turn(line: dict[str, Any]) -> TurnRecord | None:
     )
 
 
-def _is_amount(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
-
-
 def _counts(plan: object) -> tuple[int, int] | None:
-    if isinstance(plan, list) and len(plan) == 2 and all(isinstance(each, int) for each in plan):
-        return plan[0], plan[1]
-    return None
+    done, count = map(whole, plan) if isinstance(plan, list) and len(plan) == 2 else (None, None)
+    return None if done is None or count is None else (done, count)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
+
+from bridge import timestamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,7 +122,7 @@ def lay_out_lanes(lanes: Sequence[Sequence[Span]], began: float, ended: float) -
 
 def floor(moment: float, unit: int) -> float:
     """The last full `unit` before a moment, on a local clock."""
-    ahead = (datetime.fromtimestamp(moment).astimezone().utcoffset() or datetime.min - datetime.min).total_seconds()
+    ahead = timestamps.ahead(moment)
     return (moment + ahead) // unit * unit - ahead
 
 

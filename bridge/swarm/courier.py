@@ -369,7 +369,7 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
     refs = {names.here(ref): commit for ref, commit in there.items()}
     saved = _named(git, order, refs, Saved(commit=refs.get(order.branch, "")))
     found: dict[str, Any] = {}
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, RecursionError):
         found = json.loads(told)
     path = Path(order.folder) / "events.jsonl"
     if not _of_attempt(path, order.attempt):

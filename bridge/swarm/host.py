@@ -342,7 +342,7 @@ class Host:
     def _told(self, task: TaskRecord) -> Generator[LoopEvent, None, None]:
         tail = self.tails.get(task.task.id)
         for event in tail.read() if tail is not None else ():
-            kind, turn = str(event.get("event")), int(event.get("turn") or 0)
+            kind, turn = str(event.get("event")), event.get("turn") or 0
             if kind == "turn-ended":
                 self._count(task, event)
                 self.write(task)

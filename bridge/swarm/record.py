@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridge import errors
+from bridge.amounts import amount, whole
 from bridge.errors import ConfigurationError
 from bridge.files import append_durably, usable
 from bridge.loop.standing import standing
@@ -249,12 +250,11 @@ class RecordWriter:
 
 def read_swarm(folder: Path) -> SwarmRecord | None:
     """Read it; None when it isn't there, or isn't to be understood."""
-    with suppress(OSError, TypeError, KeyError, ValueError, AttributeError):
+    with suppress(OSError, TypeError, KeyError, ValueError, AttributeError, RecursionError):
         # In this order: what is in the lines is older than a file that was written meanwhile, and so passed over.
         lines = _read(folder / CHANGES)
         found = json.loads(_read(folder / FILE))
-        known = {each.name for each in fields(SwarmRecord)}
-        values = {name: value for name, value in found.items() if name in known}
+        values = _sane(SwarmRecord, found)
         tasks = {each["task"]["id"]: each for each in values["tasks"]}
         for line in lines.splitlines():
             with suppress(ValueError):  # the last one of a host that was killed
@@ -272,9 +272,18 @@ def _read(path: Path) -> bytes:
     return b""
 
 
+def _sane(kind: type, found: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a record; numbers that are no amounts are left out, and so what they are by default."""
+    numbers = {each.name: whole if each.type == "int" else amount for each in fields(kind) if each.type in _NUMBERS}
+    known = {each.name: found[each.name] for each in fields(kind) if each.name in found}
+    return {name: each for name, each in known.items() if name not in numbers or numbers[name](each) is not None}
+
+
+_NUMBERS = ("int", "float", "float | None")
+
+
 def _task(found: dict[str, Any]) -> TaskRecord:
-    known = {each.name for each in fields(TaskRecord)}
-    values = {name: value for name, value in found.items() if name in known}
+    values = _sane(TaskRecord, found)
     given = dict(values.pop("task"))
     given["needs"], given["boxes"] = tuple(given.get("needs", ())), tuple(given.get("boxes", ()))
     return TaskRecord(Task(**given), **values)
@@ -366,6 +375,13 @@ def forget_stop(folder: Path) -> None:
 # -- what workers tell -------------------------------------------------------------------------------
 
 
+_TOLD = {
+    **dict.fromkeys(("turn", "attempt", "worker"), whole),
+    **dict.fromkeys(("seconds", "at", "input_tokens", "output_tokens", "cost_usd"), amount),
+}
+"""The numbers of an event."""
+
+
 class EventsTail:
     """Gives the events that a worker has told since the last look.
 
@@ -387,9 +403,10 @@ class EventsTail:
             whole = data.rpartition(b"\n")[0]
             self._offset += len(whole) + 1 if whole or data.startswith(b"\n") else 0
             for line in whole.split(b"\n"):
-                with suppress(ValueError):
+                with suppress(ValueError, RecursionError):
                     if isinstance(event := json.loads(line), dict):
-                        found.append(event)
+                        numbers = {name: read(event[name]) for name, read in _TOLD.items() if name in event}
+                        found.append(event | numbers)
         return found
 
 

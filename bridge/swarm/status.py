@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
+from bridge.amounts import whole
 from bridge.loop.standing import standing
 from bridge.swarm.record import asked_to_stop, next_step
 
@@ -82,11 +83,11 @@ def _live(events: Path) -> dict[str, Any]:
     """What a worker has told last."""
     found: dict[str, Any] = {}
     for line in _last_lines(events):
-        with suppress(ValueError, AttributeError):
+        with suppress(ValueError, AttributeError, RecursionError):
             event = json.loads(line)
             if event.get("event") in ("turn", "line"):
-                found["turn"] = event.get("turn") or found.get("turn")
-                found["last"] = event.get("text") or found.get("last")
+                found["turn"] = whole(event.get("turn")) or found.get("turn")
+                found["last"] = str(event.get("text") or "") or found.get("last")
     return found
 
 

@@ -53,6 +53,29 @@ def test_people_are_warned_when_four_fifths_are_used(setup: Setup) -> None:
     assert (done.stdout + done.stderr).count("of the cap is used") == 1
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        ("0.25", "1e308", "cost_unknown"),
+        ("0.25", "-0.25", "cost_unknown"),
+        ('"input_tokens":10,"output_tokens":5', '"input_tokens":-10,"output_tokens":1e999', "tokens_unknown"),
+    ],
+)
+def test_an_amount_that_makes_no_sense_is_unknown_and_the_next_run_can_be_started(
+    setup: Setup, usage: tuple[str, str, str]
+) -> None:
+    sane, insane, reason = usage
+    cli = setup.folder / "bin" / "claude"
+    cli.write_text(cli.read_text().replace(sane, insane))
+    setup.loop(3)
+    cap = "--max-cost" if reason == "cost_unknown" else "--max-tokens"
+    done = setup.run(*setup.words(9), cap, "1000")
+    assert (_calls(setup), done.returncode) == (4, setup.ends), done.stderr
+    spent = json.loads((setup.state / ".ralph_bridge.json").read_text())["spent"]
+    assert spent["cost_usd" if reason == "cost_unknown" else "tokens"] == 0
+    assert setup.run("report").returncode == 0
+
+
 def test_the_total_survives_a_kill_of_the_host(setup: Setup) -> None:
     cli, hangs = setup.folder / "bin" / "claude", setup.folder.parent / "hangs"
     count = "echo $n > ../count\n"

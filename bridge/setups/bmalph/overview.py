@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
+from bridge.amounts import whole
 from bridge.loop import lock, runs
 from bridge.process import table
 from bridge.process.table import running_in
@@ -92,7 +93,7 @@ def _run(folder: Folder) -> dict[str, Any] | None:
     record = read_object(folder / "progress.json") or {}
     if record.get("status") != "executing":
         return None
-    return {name: record.get(name) for name in ("elapsed_seconds", "last_output")}
+    return {"elapsed_seconds": whole(record.get("elapsed_seconds")), "last_output": record.get("last_output")}
 
 
 def _text(value: object) -> str | None:
@@ -100,4 +101,4 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return whole(value)

@@ -72,7 +72,7 @@ class PlainFiles:
         with usable("the session file"), suppress(FileNotFoundError, NotADirectoryError):
             text = self.session_file.read_text("utf-8", "replace").strip()
         if text.startswith("{"):  # what older installations wrote
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 record = json.loads(text)
                 text = str(record.get("session_id") or record.get("sessionId") or "")
         first = text.splitlines()[0] if text else ""

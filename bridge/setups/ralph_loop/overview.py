@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridge.setups.model import Setup
 
 _NAME = re.compile(r"session-(\d{8}-\d{6})-(.+)\.log")
-_ITERATION = re.compile(rb"^ITERATION (\d+) ", re.MULTILINE)
+_ITERATION = re.compile(rb"^ITERATION (\d{1,9}) ", re.MULTILINE)
 _ENDING = re.compile(rb"^Exit: (.*)$", re.MULTILINE)
 _TAIL = 1 << 20  # an iteration's text stands between two headers; older ones don't matter
 

@@ -81,7 +81,7 @@ class ContextUse:
         """Count an iteration's ``_ITER_CONTEXT_PCT``; None when it is no number (12.5 counts as 12)."""
         if not percent:
             return self
-        number = re.fullmatch(r"\s*(\d+)(\.\d*)?\s*%?\s*", percent, re.ASCII)
+        number = re.fullmatch(r"\s*(\d{1,9})(\.\d*)?\s*%?\s*", percent, re.ASCII)
         return None if number is None else ContextUse((*self.percents, int(number[1])), window)
 
 

@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bridge.amounts import amount, whole
 from bridge.errors import StateUnreadable
 from bridge.setups.wiggum.breaker import WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
 
@@ -251,16 +252,16 @@ _KINDS = {
 
 
 def _converted(value: object, kind: type) -> Any:
-    """Return the value as that type, or None when it isn't one; a negative number never is."""
+    """Return the value as that type, or None when it isn't one; of numbers, amounts are."""
     if kind in (int, float) and isinstance(value, str):
         # What `jq --arg` writes.
-        value = int(value) if value.isascii() and value.isdecimal() else value
+        value = int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else value
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if kind is int:
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+        return whole(value)
     if kind is float:
-        return value if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+        return amount(value)
     return value if isinstance(value, kind) else None
 
 
@@ -309,8 +310,8 @@ def _breaker(reader: _StateReader, idle: int) -> WiggumBreaker:
         state=WiggumCircuit(circuit),
         opened_at=reader.take("opened_at", str, None),
         error_hashes=reader.strings("error_hashes"),
-        output_lengths=tuple(each for each in lengths if isinstance(each, int)),
-        error_streaks={error: count for error, count in streaks.items() if type(count) is int},
+        output_lengths=tuple(each for each in lengths if whole(each) is not None),
+        error_streaks={error: count for error, count in streaks.items() if whole(count) is not None},
         **reader.by_fields(WiggumBreaker, *counts, "message_hash", defaults=WiggumBreaker(no_change_count=idle)),
     )
 

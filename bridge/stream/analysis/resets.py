@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from bridge.timestamps import moment
+
 _EPOCH = re.compile(r"\|(\d{10})(\d{3})?\b")
 _ISO = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _CUE = r"(?:resets?|reset(?:ting)?|try(?:ing)? again|available(?: again)?|retry)(?:\s+(?:at|on|after))?:?\s+"
@@ -36,7 +38,7 @@ def reset_time(text: str, now: datetime) -> float | None:
             that of `now`.
     """
     try:
-        return _epoch(text) or _iso(text, now) or _clock(text, now) or _span(text, now)
+        return moment(_epoch(text) or _iso(text, now) or _clock(text, now) or _span(text, now))
     except (ValueError, OverflowError, OSError):  # 31 February, 25:00, year 9999
         return None
 
@@ -48,30 +50,30 @@ def _epoch(text: str) -> float | None:
 def _iso(text: str, now: datetime) -> float | None:
     if not (found := _ISO.search(text)):
         return None
-    moment = datetime.fromisoformat(found[0])
-    return (moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)).timestamp()
+    date = datetime.fromisoformat(found[0])
+    return (date if date.tzinfo else date.replace(tzinfo=now.tzinfo)).timestamp()
 
 
 def _clock(text: str, now: datetime) -> float | None:
     for found in _CLOCK.finditer(text):
         if found["half"] or found["minute"]:  # "try again at 3" says too little
-            return _moment(found, now).timestamp()
+            return _at_clock(found, now).timestamp()
     return None
 
 
-def _moment(found: re.Match[str], now: datetime) -> datetime:
+def _at_clock(found: re.Match[str], now: datetime) -> datetime:
     here = now.astimezone(_zone(found["zone"] or found["utc"]) or now.tzinfo)
     hour = int(found["hour"])
     if found["half"]:
         hour = hour % 12 + (12 if found["half"][0] in "pP" else 0)
-    moment = here.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
+    date = here.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
     if not found["month"]:
-        return moment if moment > here - _JUST_PAST else moment + timedelta(days=1)
+        return date if date > here - _JUST_PAST else date + timedelta(days=1)
     month = _MONTHS.index(found["month"][:3].lower()) + 1
-    moment = moment.replace(year=int(found["year"] or here.year), month=month, day=int(found["day"]))
-    if not found["year"] and moment < here - timedelta(days=180):
-        moment = moment.replace(year=here.year + 1)
-    return moment
+    date = date.replace(year=int(found["year"] or here.year), month=month, day=int(found["day"]))
+    if not found["year"] and date < here - timedelta(days=180):
+        date = date.replace(year=here.year + 1)
+    return date
 
 
 def _zone(name: str | None) -> tzinfo | None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bridge.amounts import amount
 from bridge.stream.analysis.fingerprint import error_lines
 from bridge.stream.analysis.words import COMPLETION, NO_WORK, refusal
 from bridge.stream.events.base import clean, mapping, word
-from bridge.stream.events.details import amount
 from bridge.stream.status import StatusBlock, parse_status
 
 if TYPE_CHECKING:

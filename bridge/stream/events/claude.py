@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.amounts import amount, total
 from bridge.stream.events.base import Family, block_texts, generic_session_id, items, kind, mapping, word
-from bridge.stream.events.details import Usage, amount, refused, total
+from bridge.stream.events.details import Usage, refused
+from bridge.timestamps import moment
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -128,10 +130,9 @@ class Claude(Family):
         self.ended()
 
     def _limit(self, info: JsonObject) -> None:
-        resets = info.get("resetsAt")
-        rejected = info.get("status") == "rejected" and isinstance(resets, int | float)
-        self.reset_at = float(resets) if rejected and resets is not None else None
-        self.limit_type = (word(info.get("rateLimitType")) or None) if info.get("status") == "rejected" else None
+        rejected = info.get("status") == "rejected"
+        self.reset_at = moment(info.get("resetsAt")) if rejected else None
+        self.limit_type = (word(info.get("rateLimitType")) or None) if rejected else None
 
 
 def _both(before: Usage, last: Usage) -> Usage:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.amounts import amount
 from bridge.stream.events.base import Family, block_texts, kind, mapping, word
-from bridge.stream.events.details import Usage, amount
+from bridge.stream.events.details import Usage
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -59,19 +58,6 @@ class Details:
     limit_type: str | None = None
     record: JsonObject = field(default_factory=dict)
     shape: str = "text"
-
-
-def amount(value: object) -> Number | None:
-    """Give a number as it is, anything else as None; also what JSON can't write, as 1e999 is read."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return value if isinstance(value, int) or isfinite(value) else None
-
-
-def total(before: Number | None, value: object) -> Number | None:
-    """Add what is a number to a sum that may not have begun."""
-    more = amount(value)
-    return before if more is None else more + (before or 0)
 
 
 _SHELLS = ("bash", "run_shell_command")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.amounts import amount, total
 from bridge.stream.events.base import Answer, Family, kind, mapping, word
-from bridge.stream.events.details import Usage, amount, refused, total
+from bridge.stream.events.details import Usage, refused
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.amounts import total
 from bridge.stream.events.base import Family, block_texts, kind, mapping, word
-from bridge.stream.events.details import refused, total
+from bridge.stream.events.details import refused
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject

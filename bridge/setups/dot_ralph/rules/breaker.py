@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from bridge.amounts import whole
 from bridge.stream.analysis import iso
 
 if TYPE_CHECKING:
@@ -101,16 +102,17 @@ def read_breaker(text: str | bytes | None, now: datetime) -> Breaker:
     ours = found.get(_OURS)
     ours = ours if isinstance(ours, dict) else {}
     lengths = ours.get("recent_lengths")
+    lengths = lengths if isinstance(lengths, list) else []
     loop = found.get("current_loop")
     return Breaker(
         state=Circuit(found["state"]),
         last_change=_text(found.get("last_change")),
         **{key: _count(found.get(key)) for key in _COUNTERS},
         reason=_text(found.get("reason")),
-        current_loop=_count(loop) if _is_count(loop) else None,
+        current_loop=whole(loop),
         opened_at=_text(found.get("opened_at")) or None,
         last_error=_text(ours.get("last_error")),
-        recent_lengths=tuple(filter(_is_count, lengths)) if isinstance(lengths, list) else (),
+        recent_lengths=tuple(each for each in lengths if whole(each) is not None),
     )
 
 
@@ -160,12 +162,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and _is_count(value) else 0
+    return whole(value) or 0
 
 
 @dataclass(frozen=True, slots=True)
