@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bridge.process import ladder
 from bridge.process.ladder import Rung
-from bridge.process.table import ancestors, environments
+from bridge.process.table import ancestors, environments, environments_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,10 +44,11 @@ def end(project: Path, also: Iterable[int] = ()) -> int:
 
     Args:
         project: the project's folder, as in the mark.
-        also: pids of others to end.
+        also: pids that a record names. They count only where no mark can be seen: the tool can write in the
+            folder of that record, and name any process of the user's.
     """
     groups = set()
-    for pid in {*marked(project), *also} - ancestors():
+    for pid in {*marked(project), *(() if environments_visible() else also)} - ancestors():
         with suppress(OSError):
             groups.add(os.getpgid(pid))
     groups.discard(os.getpgid(0))

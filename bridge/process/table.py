@@ -98,6 +98,26 @@ def environments() -> Iterator[tuple[int, list[bytes]]]:
                 yield pid, file.read().split(b"\0")
 
 
+def environments_visible() -> bool:
+    """Whether :func:`environments` can see any (not on macOS)."""
+    return _has_proc()
+
+
+def has_open(pid: int, path: str | os.PathLike[str]) -> bool:
+    """Whether a process has a file open; True where that can't be seen (macOS, other users' processes)."""
+    try:
+        wanted, links = os.stat(path), os.listdir(f"/proc/{pid}/fd")
+    except FileNotFoundError:
+        return not _has_proc()
+    except OSError:
+        return True
+    for link in links:
+        with suppress(OSError):
+            if os.path.samestat(wanted, os.stat(f"/proc/{pid}/fd/{link}")):
+                return True
+    return False
+
+
 def resting(pids: Iterable[int]) -> bool:
     """Whether each of these waits for something, and none runs or is about to; False where that can't be seen.
 

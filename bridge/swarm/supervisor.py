@@ -21,7 +21,7 @@ from bridge.files import usable, write_atomic
 from bridge.git.repository import ALL_WORK
 from bridge.loop.night import night
 from bridge.process import leftovers
-from bridge.process.table import Identity, alive, identify
+from bridge.process.table import Identity, alive, has_open, identify
 from bridge.records import read_object, to_json
 from bridge.swarm.project import clean_environment, files_of
 from bridge.swarm.record import EventsTail, asked_to_stop, locked
@@ -414,7 +414,7 @@ def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
             known = read_object(folder / "worker.json") or {}
             with suppress(KeyError, TypeError, ValueError, OSError):
                 worker = Identity(int(known["pid"]), str(known["started"]), str(known["boot"]))
-                if alive(worker):
+                if alive(worker) and has_open(worker.pid, folder / "lock"):  # the record may be forged
                     os.killpg(worker.pid, signal.SIGKILL)
     with locked(folder / "lock", patience=patience):
         end_leftovers(order)

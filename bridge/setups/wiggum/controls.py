@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import write_atomic
 from bridge.git.repository import find_repository
+from bridge.loop.lock import FILE as LOCK
 from bridge.loop.standing import holder_pid
+from bridge.process.table import has_open
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, progress, turns
 from bridge.setups.wiggum.breaker import timestamp
@@ -89,7 +91,8 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
         with files.usable():
             layout.folder.mkdir(parents=True, exist_ok=True)
             write_atomic(layout.cancel, f"{timestamp(now)}\n")
-        if at_once and pid:
+        # The record lies where the agent writes: only who has the lock open is the loop.
+        if at_once and pid and has_open(pid, layout.folder / LOCK):
             os.kill(pid, signal.SIGTERM)
             return Stopped(True, f"the loop (process {pid}) is told to end now")
         return Stopped(True, "the loop ends before its next turn")
