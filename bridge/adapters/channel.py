@@ -104,7 +104,8 @@ class Transcript:
 class Channel:
     """One program's conversation.
 
-    Announcements with a nonce are genuine: they are those of our own scripts, which also say when input begins.
+    Announcements with a nonce are genuine: they are those of our own scripts, which also say when input begins,
+    and number their prompts. One that nobody waits for, stale or made up, is not taken for that of another command.
     The listener is given everything that is clean, as it comes.
     """
 
@@ -127,6 +128,8 @@ class Channel:
         self.pending: PendingCommand | None = None
         self.cwd: str | None = None
         self.cwd_announcements = 0
+        self._prompt_number = 0
+        self._announces_begin = False
         self.mode = ModeState()
         """The mode that the program was in at its last prompt."""
         self._asides: list[str] = []
@@ -152,6 +155,7 @@ class Channel:
         if data and self.listener is not None:
             self.listener(data)
         cwd_key = self.adapter.prompt.shell_integration.property_updates.cwd_key
+        marks = [mark for mark in marks if self._is_awaited(mark)]
         for mark in marks:
             self._note(mark, cwd_key)
         if self.pending is not None and self.pending.detector is not None and (data or marks):
@@ -171,6 +175,18 @@ class Channel:
         rest, marks = self._announcements.feed(self._questions.flush())
         return rest + self._announcements.flush(), marks
 
+    def _is_awaited(self, mark: Announcement) -> bool:
+        """Whether a mark belongs to the last prompt and the command behind it, or begins the next prompt."""
+        if not self.genuine:
+            return True
+        if mark.code in "AP":
+            awaited = mark.number in (self._prompt_number, self._prompt_number + 1)
+            if mark.code == "A":
+                awaited = mark.number == self._prompt_number + 1
+                self._prompt_number += awaited
+            return awaited
+        return mark.number == self._prompt_number
+
     def _note(self, mark: Announcement, cwd_key: str) -> None:
         if mark.code == "P" and mark.key == cwd_key:
             self.cwd = mark.value
@@ -181,6 +197,7 @@ class Channel:
             self.input_began = True
             self.prompt_end = mark.offset
         elif mark.code in "AC":
+            self._announces_begin |= mark.code == "C"
             self.input_began = not self.genuine
             self.announced_at = mark.offset
 
@@ -211,7 +228,7 @@ class Channel:
         needed = unsure and (detector.looks_like_prompt or not detector.rules.osc)
         reading = self.is_reading(tty.canonical) if needed else None
         computing = reading is False and detector.looks_like_prompt and self.terminal.is_computing()
-        return Situation(tty, self.quiet, self.raw_prompt, reading, computing)
+        return Situation(tty, self.quiet, self.raw_prompt, reading, computing, self._announces_begin)
 
     def is_reading(self, canonical: bool | None) -> bool | None:
         """Whether the program waits for input from its terminal; None where that can't be seen."""

@@ -57,6 +57,7 @@ class Situation(NamedTuple):
             never does; None when it isn't known.
         reading: whether the program waits in a read from the terminal; None when that can't be seen.
         computing: it is on a processor, or waits for one.
+        announces_begin: it announces the begin of commands, though perhaps not of all.
     """
 
     tty: TtyState
@@ -64,6 +65,7 @@ class Situation(NamedTuple):
     raw_prompt: bool | None = None
     reading: bool | None = None
     computing: bool = False
+    announces_begin: bool = False
 
 
 class EndDetector:
@@ -136,6 +138,9 @@ class EndDetector:
     def decide(self, seen: Situation) -> Ending | NotYet:
         """Whether the command is over by now."""
         if self.rules.osc and (ending := self._announced()):
+            if ending.start is None and not ending.continued and seen.announces_begin:
+                # Whether it was another's end shows at once: then this command begins behind it.
+                return _when_quiet(ending, 2 * _CONFIRM, seen)
             return ending
         if not self._prompts:
             if self.rules.osc:
@@ -149,21 +154,26 @@ class EndDetector:
         """By OSC 633: D followed by A, or a continuation prompt.
 
         C may be missing: some shells don't send it for comments, empty lines or syntax errors. An A alone counts
-        when something was echoed: before that, it belongs to an earlier Enter.
+        when something was echoed: before that, it belongs to an earlier Enter. An end with a C behind it was that
+        of an earlier command, too.
         """
-        start = done = None
+        start = done = ending = None
         for mark in self.marks:
-            if mark.code == "C" and start is None:
-                start = mark.offset
+            if mark.code == "C" and (start is None or ending is not None):
+                start, done, ending = mark.offset, None, None
+            elif ending is not None:
+                continue
             elif mark.code == "D":
                 done = mark
             elif mark.code == "A" and (done is not None or self._echoed):
                 end = done.offset if done is not None else mark.offset
-                return Ending("osc", end, start, done.status if done is not None else None)
+                ending = Ending("osc", end, start, done.status if done is not None else None)
+                if start is not None:
+                    return ending
             elif mark.code == "K" and done is None:
                 # It follows the continuation prompt, which has the current line to itself.
                 return Ending("osc", min(mark.offset, self.line_start), start, continued=True)
-        return None
+        return ending
 
     def _by_pattern(self, seen: Situation) -> Ending | NotYet:
         """By pattern. What looks like a prompt is one when the program waits for input there."""

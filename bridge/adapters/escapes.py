@@ -1,8 +1,8 @@
 r"""Escape sequences that are taken out of a program's stream: announcements, and questions to the terminal.
 
 Announcements are OSC 633: ``ESC ] 633 ; <payload> BEL`` or ``... ESC \``; an adapter's ``markers`` may name another
-number, such as 133. Our integration scripts end every payload with a nonce; then a sequence without it is something
-a program printed: it is taken out as well and means nothing.
+number, such as 133. Our integration scripts end every payload with a nonce and the prompt's number (``NONCE.7``);
+then a sequence without them is something a program printed: it is taken out as well and means nothing.
 
 A program that asks its terminal and gets no answer waits, or takes the next command for one.
 """
@@ -16,7 +16,8 @@ from bridge.adapters.view import plain
 
 LONGEST = 256 * 1024
 """A sequence that isn't over after so many bytes is text."""
-_PAYLOAD = rb"([^\x07\x1b]*(?:\x1b(?!\\)[^\x07\x1b]*)*)(?:\x07|\x1b\\)"
+# Another sequence within means that this one was never completed.
+_PAYLOAD = rb"([^\x07\x1b]*(?:\x1b(?![\\\]])[^\x07\x1b]*)*)(?:\x07|\x1b\\)"
 _CODES = frozenset("ABCDPKEL")
 _MARKER = re.compile(r"\x1b\](\d{1,5});A")
 
@@ -41,6 +42,7 @@ class Announcement(NamedTuple):
         status: exit code with D and L; 0 when the sequence has none that can be read, None with other codes.
         key: name of the property with P.
         value: its value.
+        number: of the prompt that it belongs to, where announcements have a nonce.
     """
 
     code: str
@@ -48,6 +50,7 @@ class Announcement(NamedTuple):
     status: int | None = None
     key: str = ""
     value: str = ""
+    number: int | None = None
 
 
 class Announcements:
@@ -101,20 +104,24 @@ class Announcements:
         return start if len(data) - start <= LONGEST else len(data)
 
     def _mark(self, payload: bytes) -> Announcement | None:
+        prompt = None
         if self._nonce:
-            payload, _, nonce = payload.rpartition(b";")
+            payload, _, last = payload.rpartition(b";")
+            nonce, _, digits = last.partition(b".")
             if nonce != self._nonce:
                 return None
+            prompt = int(digits) if digits.isdigit() and len(digits) < 10 else None
         code, _, rest = payload.decode("utf-8", "surrogateescape").partition(";")
         if code not in _CODES:
             return None
         if code in "DL":
             number = rest.partition(";")[0]
-            return Announcement(code, self.offset, status=int(number) if re.fullmatch(r"-?\d{1,9}", number) else 0)
+            status = int(number) if re.fullmatch(r"-?\d{1,9}", number) else 0
+            return Announcement(code, self.offset, status=status, number=prompt)
         if code == "P":
             key, _, value = rest.partition("=")
-            return Announcement(code, self.offset, key=key, value=value)
-        return Announcement(code, self.offset, value=rest)
+            return Announcement(code, self.offset, key=key, value=value, number=prompt)
+        return Announcement(code, self.offset, value=rest, number=prompt)
 
 
 _QUESTION = re.compile(

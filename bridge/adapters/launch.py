@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -172,6 +173,7 @@ class SessionFolder:
     def __init__(self) -> None:
         self.path = tempfile.mkdtemp(prefix=f"ralph-bridge-adapter-{os.getpid()}-")
         self._count = 0
+        self._script = ""
 
     def new_path(self, adapter: AdapterFile) -> str:
         """A path for a block of code, named as the adapter wants it."""
@@ -205,6 +207,22 @@ class SessionFolder:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(text)
+
+    def write_script(self, path: str, text: str) -> None:
+        """Write the integration script."""
+        self._script = path
+        self.write(path, text)
+
+    def hide_script(self, *, of_shell: bool) -> None:
+        """Remove the script, once it is loaded: it holds the nonce, and what the program starts may read the file.
+
+        REPLs hand the path on to their workers (Python's multiprocessing, Node's -r): there it becomes empty.
+        """
+        with suppress(OSError):
+            if of_shell:
+                os.unlink(self._script)
+            else:
+                os.truncate(self._script, 0)
 
     def remove(self) -> None:
         """Remove the folder with everything in it."""
@@ -282,7 +300,7 @@ def prepare(
         ours = f"*{os.path.basename(folder.path)}*: *"
         extra["HISTIGNORE"] = ":".join(each for each in (adapter.process.env.get("HISTIGNORE"), ours) if each)
     if script is not None:
-        folder.write(path, session_script(adapter, script, path, nonce))
+        folder.write_script(path, session_script(adapter, script, path, nonce))
         rc = adapter.init.rc_file
         if adapter.init.delivery == "rc_file" and rc.dir_env_var and rc.file_name:
             extra[rc.dir_env_var] = folder.path

@@ -388,6 +388,8 @@ class ProgramRun:
         self.exchange = Exchange(self.channel)
         try:
             Readiness(self.channel, options.ready_timeout).wait(launch.injection)
+            if launch.nonce:
+                self.folder.hide_script(of_shell=adapter.family == "shell")
         except BaseException as error:
             self.abandon()
             if isinstance(error, AdapterNotReady):

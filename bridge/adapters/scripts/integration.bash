@@ -1,5 +1,7 @@
-# What ralph-bridge loads into bash: announcements of prompts and commands (OSC 633), each ending in a nonce.
-# shellcheck disable=SC1090,SC2128,SC2178 # the user's file isn't known; PROMPT_COMMAND is an array only since bash 5.1
+# What ralph-bridge loads into bash: announcements of prompts and commands (OSC 633), each ending in a nonce and
+# the prompt's number. No value of the nonce may get where a child of the shell sees it: not into an exported variable
+# (so PS1, which may be one, has its name only), and not into the trace, which may go to a file.
+# shellcheck disable=SC1090,SC2016,SC2128,SC2178 # the user's file isn't known; PROMPT_COMMAND is an array only since bash 5.1
 # bash 3.2 to 5.3. Names begin with __rb_; `builtin` keeps us from functions of the same name.
 
 if [ -z "${__rb_nonce-}" ]; then
@@ -10,7 +12,9 @@ if [ -z "${__rb_nonce-}" ]; then
     fi
     builtin unset RALPH_BRIDGE_RCFILE
     __rb_nonce='{nonce}'
+    __rb_number=0
     __rb_status=0
+    builtin export -n __rb_nonce
     if [ -z "${RALPH_BRIDGE_PERSON-}" ]; then
         builtin unset HISTFILE # what a machine types is not the user's history
     fi
@@ -18,7 +22,14 @@ if [ -z "${__rb_nonce-}" ]; then
     builtin set +o histexpand # "!" in a command means itself
 
     __rb_mark() {
-        builtin printf '\033]633;%s;%s\007' "$1" "$__rb_nonce"
+        case $- in
+        *x*)
+            builtin set +x
+            __rb_mark "$1"
+            builtin set -x
+            ;;
+        *) builtin printf '\033]633;%s;%s.%s\007' "$1" "$__rb_nonce" "$__rb_number" ;;
+        esac
     }
 
     # What `set -x` says of these isn't the command's output.
@@ -35,18 +46,19 @@ if [ -z "${__rb_nonce-}" ]; then
 
     # Last of them: what others print or set belongs before the prompt.
     __rb_prompt() {
+        builtin shopt -s promptvars
         case $PS1 in
-        *"$__rb_nonce"*) ;;
-        *) PS1="$PS1\\[\\e]633;B;$__rb_nonce\\a\\]" ;;
+        *'$__rb_nonce'*) ;;
+        *) PS1="$PS1"'\[\e]633;B;$__rb_nonce.$__rb_number\a\]' ;;
         esac
         case $PS2 in
-        *"$__rb_nonce"*) ;;
-        *) PS2="$PS2\\[\\e]633;K;$__rb_nonce\\a\\]" ;;
+        *'$__rb_nonce'*) ;;
+        *) PS2="$PS2"'\[\e]633;K;$__rb_nonce.$__rb_number\a\]' ;;
         esac
         if [ -n "${__rb_ps0-}" ]; then
             case $PS0 in
-            *"$__rb_nonce"*) ;;
-            *) PS0="$PS0\\e]633;C;$__rb_nonce\\a" ;;
+            *'$__rb_nonce'*) ;;
+            *) PS0="$PS0"'\e]633;C;$__rb_nonce.$__rb_number\a' ;;
             esac
         fi
         if [ -n "${__rb_list-}" ] && [ "${PROMPT_COMMAND[0]-}" != "$__rb_first" ]; then
@@ -57,6 +69,7 @@ if [ -z "${__rb_nonce-}" ]; then
                 PROMPT_COMMAND[0]=$__rb_first
             fi
         fi
+        __rb_number=$((__rb_number + 1))
         __rb_mark "P;Cwd=$PWD"
         __rb_mark A
         __rb_busy=ready

@@ -1,11 +1,13 @@
-// What ralph-bridge loads into Node.js: announcements of prompts and commands (OSC 633), each ending in a nonce.
+// What ralph-bridge loads into Node.js: announcements of prompts and commands (OSC 633), each ending in a nonce
+// and the prompt's number.
 // Works preloaded (node -i -r FILE), as the main script and from -e; `_ripple_exec_file` is what adapter files call.
 'use strict';
 (() => {
   const fs = require('fs');
   const repl = require('repl');
   const nonce = '{nonce}';
-  const mark = (payload) => '\x1b]633;' + payload + ';' + nonce + '\x07';
+  let number = 0;
+  const mark = (payload) => '\x1b]633;' + payload + ';' + nonce + '.' + number + '\x07';
   let failed = false;
   let hidden = null;
   try {
@@ -29,7 +31,9 @@
     const finished = () => {
       let cwd = '';
       try { cwd = process.cwd(); } catch { /* it was removed */ }
-      server.output.write(mark(`D;${failed ? 1 : 0}`) + (cwd ? mark(`P;Cwd=${cwd}`) : '') + mark('A'));
+      server.output.write(mark(`D;${failed ? 1 : 0}`) + (cwd ? mark(`P;Cwd=${cwd}`) : ''));
+      number += 1;
+      server.output.write(mark('A'));
       failed = running = false;
     };
     server.setPrompt('> ');

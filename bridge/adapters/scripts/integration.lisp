@@ -1,13 +1,15 @@
-;; What ralph-bridge loads into Common Lisp: announcements of prompts and commands (OSC 633), each ending in a nonce.
+;; What ralph-bridge loads into Common Lisp: announcements of prompts and commands (OSC 633), each ending in a nonce and the
+;; prompt's number.
 ;; SBCL, ABCL and CCL; `ripple-exec-file` is what adapter files call.
 (defpackage :ralph-bridge (:use :cl))
 (in-package :ralph-bridge)
 
 (defvar *nonce* "{nonce}")
+(defvar *number* 0)
 (defvar *failed* nil)
 
 (defun mark (payload &optional (stream *standard-output*))
-  (format stream "~C]633;~A;~A~C" (code-char 27) payload *nonce* (code-char 7)))
+  (format stream "~C]633;~A;~A.~D~C" (code-char 27) payload *nonce* *number* (code-char 7)))
 
 (defun cwd ()
   (namestring #+sbcl *default-pathname-defaults* #-sbcl (truename ".")))
@@ -19,6 +21,7 @@
   (setf *failed* nil)
   (let ((folder (cwd)))
     (mark (concatenate 'string "P;Cwd=" (if (string= folder "") (namestring (truename ".")) folder)) stream))
+  (incf *number*)
   (mark "A" stream))
 
 (defun begun (stream)

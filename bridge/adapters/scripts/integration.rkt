@@ -1,11 +1,12 @@
-;; What ralph-bridge loads into Racket: announcements of prompts and commands (OSC 633), each ending in a nonce.
+;; What ralph-bridge loads into Racket: announcements of prompts and commands (OSC 633), each ending in a nonce and the prompt's number.
 ;; `_ripple_exec_file` is what adapter files call.
 (define _ripple_exec_file
   (let ([nonce "{nonce}"]
+        [number 0]
         [failed #f])
     (define (mark payload)
       (let ([out (current-output-port)])
-        (write-string (string-append "\e]633;" payload ";" nonce "\a") out)
+        (write-string (string-append "\e]633;" payload ";" nonce "." (number->string number) "\a") out)
         (flush-output out)))
     (define shown (error-display-handler))
     (error-display-handler
@@ -30,6 +31,7 @@
          (mark (if failed "D;1" "D;0"))
          (set! failed #f)
          (mark (string-append "P;Cwd=" (path->string (current-directory))))
+         (set! number (add1 number))
          (mark "A")
          (display "> ")
          (flush-output)

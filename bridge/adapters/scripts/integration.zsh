@@ -1,4 +1,5 @@
-# What ralph-bridge loads into zsh: announcements of prompts and commands (OSC 633), each ending in a nonce.
+# What ralph-bridge loads into zsh: announcements of prompts and commands (OSC 633), each ending in a nonce and
+# the prompt's number. PS1 may be exported: it has the place of the nonce only.
 
 if [[ -z "${__rb_nonce-}" ]]; then
     # We stand in for the user's own start-up file: programs below must not find ours.
@@ -13,7 +14,9 @@ if [[ -z "${__rb_nonce-}" ]]; then
             source "${ZDOTDIR:-$HOME}/.zshrc"
         fi
     fi
-    typeset -g __rb_nonce='{nonce}' __rb_status=0
+    typeset -g +x __rb_nonce='{nonce}'
+    typeset -gi __rb_number=0
+    typeset -g __rb_status=0
     if [[ -z "${RALPH_BRIDGE_PERSON-}" ]]; then
         unset HISTFILE
         SAVEHIST=0
@@ -26,7 +29,7 @@ if [[ -z "${__rb_nonce-}" ]]; then
     zle_highlight=(none)
 
     __rb_mark() {
-        builtin print -rn -- $'\e]633;'"$1;$__rb_nonce"$'\a'
+        builtin print -rn -- $'\e]633;'"$1;$__rb_nonce.$__rb_number"$'\a'
     }
 
     # What xtrace says of these isn't the command's output: hence their redirections.
@@ -35,11 +38,14 @@ if [[ -z "${__rb_nonce-}" ]]; then
     }
 
     __rb_prompt() { {
-        if [[ "$PS1" != *"$__rb_nonce"* ]]; then
-            PS1="$PS1%{"$'\e]633;B;'"$__rb_nonce"$'\a'"%}"
+        __rb_number+=1
+        psvar[99]=$__rb_nonce.$__rb_number
+        typeset -g +x PSVAR # which allexport exports
+        if [[ "$PS1" != *%99v* ]]; then
+            PS1="$PS1%{"$'\e]633;B;%99v\a'"%}"
         fi
-        if [[ "$PS2" != *"$__rb_nonce"* ]]; then
-            PS2="$PS2%{"$'\e]633;K;'"$__rb_nonce"$'\a'"%}"
+        if [[ "$PS2" != *%99v* ]]; then
+            PS2="$PS2%{"$'\e]633;K;%99v\a'"%}"
         fi
         __rb_mark "P;Cwd=$PWD"
         __rb_mark A
