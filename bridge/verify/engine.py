@@ -282,7 +282,10 @@ def run_check(subject: Subject, check: Check) -> CheckResult:
     outcome, reason = CheckOutcome.PASSED, ""
     try:
         _precondition(subject, check)
+        subject.unseen.clear()
         findings.extend(check.run(subject))
+        if subject.unseen and not findings:  # what a hook does that fails can't be judged by what it has not done
+            raise CannotTell(subject.unseen[0])
     except CannotTell as why:
         outcome, reason = CheckOutcome.UNKNOWN, str(why)
     except NotApplicable as why:

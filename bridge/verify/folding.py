@@ -190,11 +190,29 @@ RULES = (
 """In order: the first rule that explains a finding decides whose evidence it is."""
 
 
+_SEVERAL_INPUTS = ("RB106", "RB107", "RB108", "RB109", "RB120", "RB123", "RB138", "RB151", "RB177", "RB185")
+"""Checks that try one hook with several inputs, the simplest first: what the others show is the same slip."""
+
+
 def folded(results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     """The results of the checks on one script, with each slip told once.
 
     A check all of whose findings are evidence of others is skipped, and says whose.
     """
+    return tuple(map(_first_input, _by_cause(results)))
+
+
+def _first_input(result: CheckResult) -> CheckResult:
+    """A result with one finding per hook, where each is another input that shows the same."""
+    if result.code not in _SEVERAL_INPUTS or len(result.findings) < 2:
+        return result
+    by_hook: dict[str | None, list[Finding]] = {}
+    for finding in result.findings:
+        by_hook.setdefault(finding.hook, []).append(finding)
+    return result._replace(findings=tuple(_with(first, rest) for first, *rest in by_hook.values()))
+
+
+def _by_cause(results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     found = [finding for result in results for finding in result.findings]
     parent: dict[int, int] = {}
     for rule in RULES:
@@ -246,5 +264,5 @@ def _with(finding: Finding, evidence: Sequence[Finding]) -> Finding:
         return finding
     worst = min((finding, *evidence), key=lambda each: _WORST.index(each.severity)).severity
     fix = next((each.fix for each in (finding, *evidence) if each.fix is not None), None)
-    told = tuple(f"{each.code}: {each.message}" for each in evidence)
-    return finding._replace(severity=worst, evidence=told, fix=fix)
+    told = (line for each in evidence for line in (f"{each.code}: {each.message}", *each.evidence))
+    return finding._replace(severity=worst, evidence=(*finding.evidence, *told), fix=fix)

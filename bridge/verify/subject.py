@@ -207,6 +207,11 @@ class Subject:
         return tracing(os.path.abspath(self.path), self.trace)
 
     @property
+    def unseen(self) -> list[str]:
+        """Why something could not be seen: see `Probe.unseen`."""
+        return [] if self._probe is None else self._probe.unseen
+
+    @property
     def driver(self) -> DriverProbe:
         """The probe of a script that is a driver."""
         from bridge.verify.probe import DriverProbe

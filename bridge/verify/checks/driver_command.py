@@ -13,7 +13,7 @@ from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND,
 from bridge.verify.model import INFO
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.far import WRAPPERS, spoilt_json, strings_in_json
-from bridge.verify.probe.scratch import FILES, PROMPT_FILE
+from bridge.verify.probe.scratch import FILES, PROMPT_FILE, PROMPT_PARTS, part_file
 from bridge.verify.recordings import recordings_of
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
@@ -50,9 +50,8 @@ def builds(subject: Subject) -> Iterator[Problem]:
     answer = probe.build(Build())
     if answer.trouble:
         return
-    if answer.status:
-        why = f": {said(answer.stderr)}" if answer.stderr else ""
-        yield Problem(f"it returns {answer.status} although the prompt exists{why}")
+    if (failure := next(_failures(probe), None)) is not None:
+        yield failure
     elif not isinstance(answer.value, list):
         yield Problem("CLAUDE_CMD_ARGS is not an indexed array")
     elif not answer.value:
@@ -61,6 +60,28 @@ def builds(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"CLAUDE_CMD_ARGS is one string, {said(answer.value[0])}")
     elif (operator := next(filter(_OPERATOR.fullmatch, answer.value), None)) is not None:
         yield Problem(f"{said(operator)} is an argument like any other: no shell reads it", hint="bash -c '...'")
+
+
+def _failures(probe: DriverProbe) -> Iterator[Problem]:
+    """The simplest of the usual cases in which it returns another status, with the command whose status that is."""
+    session = probe.session() or SESSION
+    for case, what in (
+        (Build(), ""),
+        (Build(context=CONTEXT), ", with a context"),
+        (Build(session=session, resume="true"), ", with a session"),
+        (Build(context=CONTEXT, session=session, resume="true"), ", with a context and a session"),
+    ):
+        built = probe.build(case)
+        if built.trouble or not built.status:
+            continue
+        why = f": {said(built.stderr)}" if built.stderr else ""
+        last = built.false_test or probe.last_of(case)
+        if last is not None:
+            is_last = "is false, and" if built.false_test else "is"
+            why = f": {said(last.text)} {is_last} the last command{why}"
+        line = None if last is None else last.line
+        hint = "`if ...; then ...; fi` returns 0 where the test is false" if built.false_test else ""
+        yield Problem(f"it returns {built.status} although the prompt exists{what}{why}", line=line, hint=hint)
 
 
 _OPERATOR = re.compile(r"\|{1,2}|&{1,2}|;|[012&]?>{1,2}(?:&[012]|/dev/\w+)?|<{1,3}")
@@ -306,31 +327,44 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
     if any(spoilt_json(value) for value in probe.received(Build()).direct):
         yield Problem("the prompt is put into JSON as it is", hint="let jq quote it: jq -n --arg p ...")
         return
-    cases = {
-        ".ralph/PROMPT hard.md": "quotes and substitutions",
-        ".ralph/PROMPT dash.md": "a dash in front",
-        ".ralph/PROMPT blank name.md": "blanks in its path",
-        ".ralph/PROMPT long.md": "headings, comments, many lines, letters beyond ASCII and no newline at its end",
-        ".ralph/PROMPT crlf.md": "carriage returns",
-        f"{probe.scratch.project}/{PROMPT_FILE}": "an absolute path",
-    }
     if _is_encoded(probe):
         yield Problem(f"the prompt arrives encoded, and {probe.program()} does not decode it")
         return
-    for name, what in cases.items():
-        case = Build(prompt=name)
-        answer = probe.build(case)
-        if answer.trouble:
-            continue
-        built = probe.argv(case)
-        if built is None:
-            why = said(answer.stderr) if answer.stderr else f"status {answer.status}"
-            yield Problem(f"no command is built for a prompt with {what}: {why}")
-        elif not occurrences(probe, case):
+    for name, what in _PROMPTS.items():
+        if (how := _spoilt(probe, name)) is not None:
+            cause, how = next(_parts(probe, name), (what, how))
             # Some take carriage returns away on purpose.
-            severity = INFO if "carriage" in what else None
-            message = f"a prompt with {what} does not arrive in one piece"
-            yield Problem(message, severity=severity)
+            yield Problem(how.format(cause), severity=INFO if "carriage" in cause else None)
+    if (how := _spoilt(probe, f"{probe.scratch.project}/{PROMPT_FILE}")) is not None:
+        yield Problem(how.format("an absolute path"))
+
+
+_PROMPTS = {
+    ".ralph/PROMPT blank name.md": "blanks in its path",
+    ".ralph/PROMPT-hard.md": "quotes, substitutions, backslashes and globs",
+    ".ralph/PROMPT-dash.md": "a dash in front",
+    ".ralph/PROMPT-long.md": "headings, comments, many lines, letters beyond ASCII and no newline at its end",
+    ".ralph/PROMPT-crlf.md": "carriage returns",
+}
+
+
+def _parts(probe: DriverProbe, name: str) -> Iterator[tuple[str, str]]:
+    """Of what a prompt holds: each that is enough by itself for it not to arrive, and how it fails."""
+    for what in PROMPT_PARTS.get(name, ()):
+        if (how := _spoilt(probe, part_file(what))) is not None:
+            yield what, how
+
+
+def _spoilt(probe: DriverProbe, name: str) -> str | None:
+    """How a prompt does not arrive, with a place for what is in it; None when it does."""
+    case = Build(prompt=name)
+    answer = probe.build(case)
+    if answer.trouble:
+        return None
+    if probe.argv(case) is None:
+        why = said(answer.stderr) if answer.stderr else f"status {answer.status}"
+        return f"no command is built for a prompt with {{}}: {why.replace('{', '{{').replace('}', '}}')}"
+    return None if occurrences(probe, case) else "a prompt with {} does not arrive in one piece"
 
 
 def _is_encoded(probe: DriverProbe) -> bool:
@@ -382,6 +416,8 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
         for what, context in CONTEXTS.items()
         if not probe.received(Build(context=context)).count(context, aside=aside)
     ]
+    if "line breaks" in broken and "many words" in broken:  # they stand on many lines
+        broken.remove("many words")
     if broken:
         yield Problem(
             f"a context does not arrive in one piece when it holds {', '.join(broken)}",
@@ -408,7 +444,7 @@ def nothing_is_evaluated(subject: Subject) -> Iterator[Problem]:
         "context": Build(
             context='$(touch rb-evaluated) `touch rb-evaluated` "$(touch rb-evaluated)"; > rb-evaluated'
         ),
-        "prompt": Build(prompt=".ralph/PROMPT hard.md", extra=("",)),
+        "prompt": Build(prompt=".ralph/PROMPT-hard.md", extra=("",)),
         "session id": Build(session="$(touch rb-evaluated)`touch rb-evaluated`", resume="true"),
         "allowlist": Build(tools="Read,$(touch rb-evaluated),`touch rb-evaluated`"),
     }

@@ -98,7 +98,7 @@ def live_keeps(subject: Subject) -> Iterator[Problem]:
         return
     problem = next(_changed(probe, case, live), None)
     # A prompt that looks like an option may stand behind a --, where nothing may be added.
-    dashed = Build(prompt=".ralph/PROMPT dash.md")
+    dashed = Build(prompt=".ralph/PROMPT-dash.md")
     if problem is None and (other := probe.live(dashed)) is not None and other.argv:
         problem = next(_changed(probe, dashed, other), None)
     if problem is not None:

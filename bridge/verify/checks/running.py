@@ -121,6 +121,8 @@ def hooks_come_back(subject: Subject) -> Iterator[Problem]:
     probe = subject.probe
     with contextlib.suppress(ProbeFailed):  # when the time is used up, what has used it is known all the same
         _watched(subject)
+        if isinstance(probe, AgentProbe):
+            probe.extraction()
     reported = set()
     for answer in [*probe.troubles, *probe.exits]:
         if answer.hook not in reported:

@@ -151,14 +151,14 @@ class AgentProbe(Probe):
         """The program that prints the events: AGENT_CLI, or the one that it starts somewhere else."""
         cli = self.cli() or ""
         if os.path.basename(cli) in REPLACED and self.has("agent_invoke"):
-            with contextlib.suppress(ProbeFailed):
+            with contextlib.suppress(ProbeFailed), self.by_the_way():
                 words = (*self.invocation().far, *self.invocation().argv)
                 return next((word for word in words if recordings_of(word)), cli)
         return cli
 
     def line(self) -> list[str] | None:
         """The command line of that program; None when it can't be told."""
-        with contextlib.suppress(ProbeFailed):
+        with contextlib.suppress(ProbeFailed), self.by_the_way():
             run = self.invocation()
             if run.started:
                 return [*run.far] or [self.cli() or "", *run.argv]
@@ -190,7 +190,12 @@ class AgentProbe(Probe):
         files = self.scratch.files()
         try:
             with self.scratch.gate() as let_through:
-                return self._invoke(code, let_through)
+                run = self._invoke(code, let_through)
+            if not run.started:
+                self.unseen.append("agent_invoke does not run the CLI; once it does, this can be judged")
+            elif run.status is None:
+                self.unseen.append("agent_invoke does not end; once it does, this can be judged")
+            return run
         finally:
             self.scratch.answer(None)
             self.note_files("agent_invoke", files)
@@ -389,6 +394,8 @@ class AgentProbe(Probe):
                 return found
             if best is None or len(found.comparison.missing) < len(best.comparison.missing):
                 best = found
+        if best is not None and self.recorded() and not best.result.stdout.strip():
+            self.unseen.append("agent_extract_response prints nothing; once it does, this can be judged")
         return best
 
     def tears(self, recording: Recording) -> bool:
@@ -527,7 +534,10 @@ class AgentProbe(Probe):
     @once
     def display_clean(self) -> DisplayRun | None:
         """On the recorded output; None when it isn't known which."""
-        return self._display(self.recording())
+        shown = self._display(self.recording())
+        if shown is not None and not (shown.first or shown.last):
+            self.unseen.append("agent_format_display shows nothing; once it does, this can be judged")
+        return shown
 
     @once
     def display_short(self) -> DisplayRun | None:

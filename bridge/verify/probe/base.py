@@ -32,7 +32,7 @@ from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
 from bridge.verify.shapes import shapes_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bridge.help_text import HelpOf
@@ -80,11 +80,27 @@ class ProbeFailed(BridgeError, RuntimeError):
     """The script could not be observed, so the check can't tell."""
 
 
+class LastCommand(NamedTuple):
+    """The command with whose status a call ended. line: where it stands; None when that is in another file."""
+
+    text: str
+    line: int | None
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it only asks something, so that all the work is done."""
+        return _TEST.match(self.text) is not None
+
+
+_TEST = re.compile(r"!? *(\[\[? |test |\(\(|let |command -[vV] |type |hash |e?grep -\w*q)")
+
+
 class HookResult(NamedTuple):
     """How one call went.
 
     trouble: empty, or how it failed to come back: ``exited``, ``hung``, ``died``, ``flooded``, ``interrupted``.
     value: of the global that was asked for.
+    false_test: the test at its very end that was false: but for that status it has done its work.
     """
 
     hook: str
@@ -93,11 +109,12 @@ class HookResult(NamedTuple):
     stderr: str
     trouble: str = ""
     value: Value | None = None
+    false_test: LastCommand | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether it came back with status 0."""
-        return not self.trouble and self.status == 0
+        """Whether it came back with status 0, or failed by nothing but the status of a test at its end."""
+        return not self.trouble and (self.status == 0 or self.false_test is not None)
 
     @property
     def text(self) -> str:
@@ -131,16 +148,23 @@ class StrictRun(NamedTuple):
 
 
 def once(observe: Callable[[_P], _T]) -> Callable[[_P], _T]:
-    """Mark an observation that runs the script: it is made by the first call, and later calls give it again."""
+    """Mark an observation that runs the script: it is made by the first call, and later calls give it again.
+
+    What could not be seen on the way could not be seen by the later ones either.
+    """
     key = f"_observed_{observe.__name__}"
 
     @wraps(observe)
     def observed(probe: _P) -> _T:
         made = vars(probe)
         if key not in made:
-            made[key] = observe(probe)
-        found: _T = made[key]
-        return found
+            before = len(probe.unseen)
+            found = observe(probe)
+            made[key] = (found, probe.unseen[before:])
+            return found
+        again: tuple[_T, list[str]] = made[key]
+        probe.unseen += again[1]
+        return again[0]
 
     return observed
 
@@ -162,6 +186,8 @@ class Probe:
         self.scratch = Scratch()
         self.file_changes: list[tuple[str, FileChange]] = []
         self.exits: list[HookResult] = []
+        self.unseen: list[str] = []
+        """Since the engine last emptied it: why something that was looked at could not be seen."""
         self._guards = ""
         self._shell: Shell | None = None
         self._stuck: dict[str, HookResult] = {}
@@ -345,7 +371,7 @@ class Probe:
     ) -> HookResult:
         """Call a hook, after `first`; `watch` notes what it changed. One that hung is not called again."""
         if hook in self._stuck:
-            return self._stuck[hook]
+            return self.seen(self._stuck[hook])
         shell = self.shell
         limit = self.limit()
         if hook in ("agent_extract_response", "agent_format_display"):  # they start a jq for each line
@@ -368,7 +394,39 @@ class Probe:
             self.note_files(hook, files)
         if before is not None and not result.trouble and (after := self.state()) is not None:
             self._watched.append(Watched(hook, before, after))
+        return self.seen(result)
+
+    def seen(self, result: HookResult) -> HookResult:
+        """The result, with a note where the hook did not come back, so that nothing can be told from it."""
+        if result.trouble:
+            self.unseen.append(f"{result.hook} {TROUBLE[result.trouble]}; once it returns, this can be judged")
         return result
+
+    @contextlib.contextmanager
+    def by_the_way(self) -> Iterator[None]:
+        """What can't be seen in here keeps nobody from judging."""
+        before = len(self.unseen)
+        try:
+            yield
+        finally:
+            del self.unseen[before:]
+
+    def last_command(self, code: str) -> LastCommand | None:
+        """The last command of the script that `code` runs, in a subshell; None when bash doesn't tell."""
+        file = self.scratch.control / "last-command"
+        note = (
+            '[[ "$BASH_SUBSHELL" != "$__rb_level" ]] || '
+            f'\\builtin printf "%s\\0%s\\0%s" "$LINENO" "${{BASH_SOURCE-}}" "$BASH_COMMAND" >|{quote(str(file))}'
+        )
+        self.call(
+            "eval",
+            f"(\n__rb_level=$BASH_SUBSHELL\n\\builtin set -T\n\\builtin trap -- {quote(note)} DEBUG\n"
+            f"{code} >/dev/null 2>&1\n)",
+        )
+        with contextlib.suppress(OSError, ValueError):
+            line, source, text = file.read_text(errors="replace").split("\0", 2)
+            return LastCommand(text, int(line) if source == self.script else None)
+        return None
 
     def call_for_array(self, hook: str, *arguments: str, array: str) -> HookResult:
         """Call a hook in one exchange, with the array that it answers in emptied first; nothing else is noted."""

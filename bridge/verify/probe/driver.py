@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
 from bridge.shell.protocol import quote
-from bridge.verify.probe.base import DEADLINE, HookResult, Probe, once
+from bridge.verify.probe.base import DEADLINE, HookResult, LastCommand, Probe, once
 from bridge.verify.probe.far import WRAPPERS, decoded
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
 from bridge.verify.recordings import recordings_of
@@ -40,6 +40,13 @@ def loop_functions() -> str:
     return "\n".join(f"{name}() {{\n{body}\n}}" for name, body in bodies.items() if body is not None)
 
 
+_PLAIN = re.compile(r"[\w #.:-]*")
+
+
+def _command(built: HookResult) -> list[str] | None:
+    return list(built.value) if built.ok and isinstance(built.value, list) and built.value else None
+
+
 class Build(NamedTuple):
     """One call of ``driver_build_command`` and the settings it is made under; None leaves a setting unset."""
 
@@ -53,6 +60,12 @@ class Build(NamedTuple):
     extra: tuple[str, ...] = ()
     host: str = ""
     """Code that is run before, in the same call: how this host differs from others."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every driver has to build a command for it: nothing in it is strange."""
+        usual = (self.prompt, self.extra, self.host) == (PROMPT_FILE, (), "") and bool(self.mode and self.output)
+        return usual and _PLAIN.fullmatch(self.context) is not None
 
     def settings(self) -> str:
         """The code that sets them."""
@@ -158,7 +171,7 @@ class DriverProbe(Probe):
                 self.cli()  # its scripted CLI must be there before anything looks for it
             array = {"driver_valid_tools": "VALID_TOOL_PATTERNS", "driver_prepare_live_command": "LIVE_CMD_ARGS"}
             self._answers[hook] = self.call(hook, array=array.get(hook), watch=True)
-        return self._answers[hook]
+        return self.seen(self._answers[hook])
 
     def truth(self, hook: str) -> bool | None:
         """A boolean hook: absent, it counts as the contract has it; None when it did not come back."""
@@ -172,6 +185,8 @@ class DriverProbe(Probe):
         """What driver_cli_binary prints, with a scripted CLI in its place; empty when it can't be told."""
         answer = self.answer("driver_cli_binary")
         name = answer.text if answer is not None and not answer.trouble else ""
+        if answer is not None and not name:
+            self.unseen.append("driver_cli_binary prints nothing; once it prints a name, this can be judged")
         if name and "\n" not in name:
             self.scratch.add_cli(name)
             self.evaluate(f"DRIVER_DISPLAY_NAME=Probed CLAUDE_CODE_CMD={quote(name)}; hash -r")
@@ -233,19 +248,28 @@ class DriverProbe(Probe):
         if case not in self._built:
             self.cli()  # see answer
             self._built[case] = self.build_again(case, "\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()\n")
-            argv = self.argv(case)
+            argv = _command(self._built[case])
             if argv is not None:  # at once: the next build may write the same files
                 self._received[case] = self._follow(case, argv)
-        return self._built[case]
+        return self.seen(self._built[case])
 
     def build_again(self, case: Build, first: str = "") -> HookResult:
         """The same, after whatever was built before; `first` is run before it."""
         self.cli()  # see answer
         arguments = (case.prompt, case.context, case.session, *case.extra)
         first = f"{first}{case.settings()}\n{case.host}"
-        return self.call(
+        built = self.call(
             "driver_build_command", *arguments, array="CLAUDE_CMD_ARGS", watch=not case.host, first=first
         )
+        if not built.status or built.trouble or not built.value or case.prompt == MISSING:
+            return built
+        last = self.last_of(case)
+        return built._replace(false_test=last) if last is not None and last.is_test else built
+
+    def last_of(self, case: Build) -> LastCommand | None:
+        """The command with whose status driver_build_command ends in this case."""
+        words = ("driver_build_command", case.prompt, case.context, case.session, *case.extra)
+        return self.last_command(f"{case.settings()}\n{case.host}\n{' '.join(map(quote, words))}")
 
     def build_apart(self, case: Build, host: str, also: str = "") -> HookResult:
         """Build in a subshell, in which `host` is run first: what ends that leaves the living shell alone.
@@ -255,11 +279,12 @@ class DriverProbe(Probe):
         self.cli()  # see answer
         words = " ".join(quote(word) for word in ("driver_build_command", case.prompt, case.context, case.session))
         first = f'"${{{also}-}}" ' if also else ""
+        then = "&&" if self.build(Build()).false_test is None else ";"
         code = f"""{case.settings()}
 (
 CLAUDE_CMD_ARGS=()
 {host}
-{words} >/dev/null && \\builtin printf '%s\\0' {first}${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}}
+{words} >/dev/null {then} \\builtin printf '%s\\0' {first}${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}}
 )"""
         result = self.call("eval", code)
         return result._replace(hook="driver_build_command", value=result.stdout.split("\0")[:-1])
@@ -267,7 +292,13 @@ CLAUDE_CMD_ARGS=()
     def argv(self, case: Build) -> list[str] | None:
         """The command of this case; None when none was built."""
         answer = self.build(case)
-        return list(answer.value) if answer.ok and isinstance(answer.value, list) and answer.value else None
+        argv = _command(answer)
+        may_refuse = case.session not in ("", self.session() or SESSION)  # such as the ids of other CLIs
+        if argv is None and not answer.trouble and case.is_plain and not may_refuse:
+            how = f"returns {answer.status}" if answer.status else "builds nothing"
+            told = " for a session" if case.session else " with a context" if case.context else ""
+            self.unseen.append(f"driver_build_command {how}{told}; once it builds a command, this can be judged")
+        return argv
 
     def received(self, case: Build) -> Received:
         """What arrives at the far end of the command of this case; nothing when none was built."""
@@ -365,7 +396,11 @@ CLAUDE_CMD_ARGS=()
             if live is not None and live.argv:
                 live = live._replace(received=self._follow(case, live.argv))
             self._live[case] = live
-        return self._live[case]
+        if (live := self._live[case]) is None:
+            self.argv(case)
+        else:
+            self.seen(live.result)
+        return live
 
     def live_again(self, case: Build) -> LiveCommand | None:
         """The same without emptying LIVE_CMD_ARGS first."""
@@ -385,10 +420,15 @@ CLAUDE_CMD_ARGS=()
 
         answer = self.answer("driver_stream_filter") if self.own("driver_stream_filter") else None
         if answer is None or not answer.text.strip():
+            if answer is not None:
+                self.unseen.append(
+                    "driver_stream_filter prints nothing; once it prints a filter, this can be judged"
+                )
             return None
         try:
             return Filter(answer.text)
         except ConfigurationError as error:
+            self.unseen.append("the filter doesn't compile; once it does, this can be judged")
             return str(error)
 
     @once
