@@ -243,6 +243,25 @@ def test_only_the_command_line_prints() -> None:
     assert [found for path in quiet for found in printing(path)] == []
 
 
+WAYS_OUT = ("_terminal", "stop_hook", "__init__")
+"""Modules of the command line that write to a stream themselves: what isn't ours is made harmless in the first."""
+
+
+def test_what_is_printed_goes_through_what_makes_it_harmless() -> None:
+    around = []
+    for path in (PACKAGE / "cli").glob("*.py"):
+        for node in nodes_of(path) if path.stem not in WAYS_OUT else ():
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            owner, _, name = called.rpartition(".")
+            if called in ("print", "click.echo", "click.secho", "os.write") or (
+                name.startswith("write") and re.search(r"\bstd(out|err)|stream", owner)
+            ):
+                around.append(f"{path}:{node.lineno}: {called}()")
+    assert around == []
+
+
 def printing(path: Path) -> Iterator[str]:
     """What of a module writes to the terminal, or could."""
     for node in nodes_of(path):

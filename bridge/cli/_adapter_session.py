@@ -7,11 +7,10 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-import click
-
 from bridge.adapters.adapter import Adapter
 from bridge.adapters.view import plain
-from bridge.cli._terminal import Style, guarded, write
+from bridge.cli._failures import say_error
+from bridge.cli._terminal import Style, guarded, say, write
 from bridge.errors import BridgeError, SessionEnded
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def repl_on_lines(name: str, cwd: str) -> int:
             except SessionEnded:
                 break
             except BridgeError as error:
-                click.echo(f"ralph-bridge: error: {error}", err=True)
+                say_error(str(error))
                 good = False
                 continue
             show_result(result)
@@ -69,7 +68,7 @@ def show_result(result: Result) -> None:
             "input": "the program waits for input",
             "exit": f"the program ended with status {result.exit_code}",
         }[result.ended_by]
-        click.echo(f"ralph-bridge: {message}", err=True)
+        say(f"ralph-bridge: {message}")
 
 
 def shortened(text: str, *, folder: str | None = None) -> str:

@@ -30,7 +30,7 @@ class ControllerScreen:
         from bridge.cli._summary import SoFar
 
         self._out, self._err = LossyWriter(sys.stdout), LossyWriter(sys.stderr)
-        self._page = Page(sys.stdout, self._out.write) if flows(sys.stdout) else None
+        self._page = Page(sys.stdout, self._out.steer) if flows(sys.stdout) else None
         self._style = Style(sys.stderr)
         self._so_far = SoFar()
         self._live = live
@@ -38,18 +38,24 @@ class ControllerScreen:
 
     def warn(self, line: str) -> None:
         """Show what is to be known before the loop starts."""
-        self._err.write(f"Warning: {line}\n")
+        self._err.say(f"Warning: {line}")
 
     def say(self, line: str) -> None:
         """Show a line about the loop."""
         if not self._quiet:
-            self._err.write(line + "\n")
+            self._err.say(line)
 
     def tell(self, text: str) -> None:
         """Write to stdout, on a line of its own."""
         if self._page is not None:
             self._page.end()
         self._out.write(text)
+
+    def ring(self) -> None:
+        """Ring the terminal's bell."""
+        if self._page is not None:
+            self._page.end()
+        self._out.steer("\a")
 
     def run(
         self,
@@ -69,7 +75,7 @@ class ControllerScreen:
             further(event)
 
         def interrupted(error: BaseException) -> None:
-            self._err.write(self._so_far.interrupted(self._style, error) + "\n")
+            self._err.say(self._so_far.interrupted(self._style, error))
 
         return drive(events(self._log), show, interrupted)
 
@@ -79,7 +85,7 @@ class ControllerScreen:
         from bridge.loop.policy import Verdict
 
         if not self._quiet or end.verdict is not Verdict.COMPLETE:
-            self._err.write(last_line(self._style, end) + "\n")
+            self._err.say(last_line(self._style, end))
 
     def _log(self, level: str, line: str) -> None:
         if self._quiet and level not in ("ERROR", "WARN"):
@@ -87,7 +93,7 @@ class ControllerScreen:
         if self._page is not None:
             self._page.end()
         colour = _COLOURS.get(level)
-        self._err.write((self._style(line, colour) if colour else line) + "\n")
+        self._err.say(self._style(line, colour) if colour else line)
 
     def _show(self, event: LoopEvent) -> None:
         from bridge.loop.events import DenialHelp, OutputText

@@ -61,7 +61,7 @@ def call_hook(wanted: Call) -> int:
             _print_json(loaded, wanted, reply)
         else:
             write(reply.stdout)
-            sys.stderr.write(reply.stderr.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+            write(reply.stderr.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), sys.stderr)
             for name in read:
                 write(as_shell(name, reply.values[name]) + "\n")
     return 0 if reply.ok else 1

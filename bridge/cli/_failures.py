@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import drop, folded, say
+from bridge.cli._terminal import drop, folded, say_all
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def exit_code(run: Callable[[], int]) -> int:
 
 def say_error(text: str) -> None:
     """The one form of an error on stderr; what can be done about it stands below, behind ``next:``."""
-    say(folded(f"ralph-bridge: error: {text}", sys.stderr))
+    say_all(folded(f"ralph-bridge: error: {text}", sys.stderr))
 
 
 def _environment(error: OSError) -> int:

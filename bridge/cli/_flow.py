@@ -13,20 +13,19 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.cli._harmless import COLOUR, harmless
+from bridge.cli._terminal import steer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TextIO
 
 
-_COLOUR = re.compile(r"(\x1b\[[0-9;:]*m)")
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")
 _BEGUN = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)|\r)\Z")
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;:]*m)")
 _SIGNS = re.compile(r"\x1b\[[0-9;:]*m|.", re.DOTALL)
 _MOST_HELD = 1000  # characters of a sequence that doesn't end: then it is no sequence
 _RESET = "\x1b[0m"
 _ZERO_WIDTH_JOINER = "\u200d"
-_KEPT_FORMATS = ("\u200c", _ZERO_WIDTH_JOINER)  # without them, some scripts and emoji fall apart
 _LEAST_WIDTH = 10
 
 
@@ -66,7 +65,8 @@ class Flow:
         text, self._held = _apart(self._held + text)
         found: list[Row] = []
         colour = ""
-        lines = (self.row + _clean(text, colours=self._colours)).split("\n")
+        clean = harmless(text, colours="any" if self._colours else "none", joiners=True).replace("\t", "    ")
+        lines = (self.row + clean).split("\n")
         for line in lines:
             pieces, spaces = _split(colour + line, width)
             colour = ""
@@ -93,7 +93,7 @@ class Page:
 
     def __init__(self, stream: TextIO, write: Callable[[str], None] | None = None) -> None:
         self._stream = stream
-        self._out = write or self._write
+        self._out = write or (lambda text: steer(stream, text))
         self._flow = Flow(colours=not os.environ.get("NO_COLOR"))
 
     def write(self, text: str) -> None:
@@ -113,23 +113,10 @@ class Page:
         if row := self._flow.end():
             self._out((_RESET if _colour_at_end(row) else "") + "\n")
 
-    def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
-
 
 def flows(stream: TextIO) -> bool:
     """Whether a stream is a terminal on which rows can be made anew."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-
-
-def steers(text: str) -> bool:
-    """Whether a text does more to a terminal than to write and colour: moves the cursor, rings the bell.
-
-    >>> steers("50 %\\r"), steers("\\x1b[31mred\\x1b[0m\\n")
-    (True, False)
-    """
-    return _STEERING.search(text) is not None
 
 
 def columns(stream: TextIO) -> int:
@@ -180,23 +167,6 @@ def _apart(text: str) -> tuple[str, str]:
     if begun is None or len(begun[0]) > _MOST_HELD:
         return text, ""
     return text[: begun.start()], begun[0]
-
-
-def _clean(text: str, *, colours: bool) -> str:
-    """Leave what has a place in a row: a terminal does what it is told, and a text may tell it anything."""
-    text = text.replace("\r\n", "\n").replace("\t", "    ")
-    text = _ESCAPE.sub(lambda found: found[0] if colours and _COLOUR.fullmatch(found[0]) else "", text)
-    if text.isprintable():
-        return text
-    pieces = _COLOUR.split(text)
-    pieces[::2] = ["".join(map(_harmless, piece)) for piece in pieces[::2]]
-    return "".join(pieces)
-
-
-def _harmless(char: str) -> str:
-    if char.isprintable() or char == "\n" or char in _KEPT_FORMATS:
-        return char
-    return {"Zs": char, "Cf": "", "Co": char, "Cn": char}.get(unicodedata.category(char), " ")
 
 
 def _split(line: str, width: int) -> tuple[list[Row], int]:
@@ -266,7 +236,7 @@ def _cells(char: str) -> int:
 
 def _height(row: str, width: int) -> int:
     high, cells = 1, 0
-    for char in _COLOUR.sub("", row):
+    for char in COLOUR.sub("", row):
         cells += _cells(char)
         if cells > width:
             high, cells = high + 1, _cells(char)
@@ -277,7 +247,7 @@ def _colour_at_end(row: str) -> str:
     """The sequences that are in force behind a row."""
     colour = ""
     if "\x1b" in row:
-        for found in _COLOUR.findall(row):
+        for found in COLOUR.findall(row):
             numbers = found[2:-1]
             kept = "" if numbers.startswith("0;") or not numbers.strip("0") else colour
             colour = kept + found if numbers.strip("0") else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._flow import Page, flows
 from bridge.cli._summary import SoFar, last_line
-from bridge.cli._terminal import Style, drop, say
+from bridge.cli._terminal import Style, drop, say, write_text
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -99,8 +99,7 @@ class Renderer:
             if self._page is not None:
                 self._page.write(event.text)
                 return
-            sys.stdout.write(event.text)
-            sys.stdout.flush()
+            write_text(event.text)
             self._line_open = not event.text.endswith("\n")
             return
         if isinstance(event, RunProgress):
@@ -124,8 +123,7 @@ class Renderer:
         if self._page is not None:
             self._page.end()
         elif self._line_open:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            write_text("\n")
             self._line_open = False
 
     def _step(self, event: LoopEvent) -> None:

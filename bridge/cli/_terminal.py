@@ -12,6 +12,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from bridge.cli._harmless import harmless
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -46,11 +48,29 @@ class Style:
         return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
 
 
-def write(text: str | bytes) -> None:
-    """Write a result to stdout exactly: text that came from bytes goes out as those bytes."""
+def write(text: str | bytes, stream: TextIO | None = None) -> None:
+    """Write a result to stdout, or what a script says to another stream: into a pipe or a file exactly, text that
+    came from bytes as those bytes; on a terminal text and its colours.
+    """
+    out = sys.stdout if stream is None else stream
+    if out.isatty():
+        text = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
+        text = harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    out.flush()
+    out.buffer.write(data)
+    out.buffer.flush()
+
+
+def write_text(text: str) -> None:
+    """Write what an agent says to stdout, as `write` does; what its encoding lacks becomes a question mark."""
+    write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+
+
+def steer(stream: TextIO, text: str) -> None:
+    """Write to a terminal what moves its cursor: rows that this package has made, and nothing else."""
+    stream.write(text)
+    stream.flush()
 
 
 def print_json(document: Mapping[str, object]) -> None:
@@ -140,13 +160,25 @@ def fold(line: str, width: int) -> str:
     return "\n".join(rows)
 
 
-def say(text: str) -> None:
-    """Print one line on stderr, at once. What nobody can be told any more is no reason to stop working."""
+def say(*lines: str) -> None:
+    """Print lines on stderr, at once; each is one, whatever is in it. What nobody can be told any more is no reason
+    to stop working.
+    """
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write("".join(f"{message(line, sys.stderr)}\n" for line in lines))
         sys.stderr.flush()
     except OSError:
         drop(sys.stderr)
+
+
+def say_all(text: str) -> None:
+    """Print a text of several lines on stderr, as `say` does."""
+    say(*text.split("\n"))
+
+
+def message(line: str, stream: TextIO) -> str:
+    """One line for people, with no colours but ours; for a screen, and for a file that is shown on one later."""
+    return harmless(line.replace("\n", " "), colours="ours" if Style(stream).on else "none")
 
 
 def drop(stream: TextIO) -> None:
@@ -158,6 +190,7 @@ def drop(stream: TextIO) -> None:
 
 def show(text: str) -> None:
     """Print lines for people on stdout, at once, folded; what its encoding lacks becomes a question mark."""
+    text = harmless(text, colours="ours" if Style(sys.stdout).on else "none")
     sys.stdout.buffer.write(folded(text, sys.stdout).encode(sys.stdout.encoding or "utf-8", "replace"))
     sys.stdout.buffer.flush()
 
@@ -211,10 +244,11 @@ class LossyWriter:
     """Output that never holds a loop up: a pipe that nobody reads, or that has gone, costs lines, not the night.
 
     The original's dashboard gives the loop pipes and never reads them: after some dozen loops a write would block
-    for ever. Whatever is dropped here stands in ``ralph.log``.
+    for ever. Whatever is dropped here stands in ``ralph.log``. Other people's text gets here by `say` and `write`.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
         self._descriptor = -1
         self._patience = _PATIENCE
         if stream is not None:
@@ -223,7 +257,18 @@ class LossyWriter:
             self._poller = select.poll()
             self._poller.register(self._descriptor, select.POLLOUT)
 
+    def say(self, line: str) -> None:
+        """Write a line for people."""
+        if self._stream is not None:
+            self.steer(message(line, self._stream) + "\n")
+
     def write(self, text: str) -> None:
+        """Write what an agent says: on a terminal its text and colours."""
+        if self._stream is not None and self._stream.isatty():
+            text = harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
+        self.steer(text)
+
+    def steer(self, text: str) -> None:
         """Write a text, or as much of it as goes. Never raises, never waits for longer than a second."""
         data = text.encode("utf-8", "replace")
         while data and self._descriptor >= 0:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self, TextIO
 
 from bridge.cli._flow import Flow, Row, columns, cut, erase, flows, rows_to_write
-from bridge.cli._terminal import Style
+from bridge.cli._terminal import Style, steer
 from bridge.loop.events import IterationEnded, IterationStarted, OutputText, RunProgress, Waiting
 from bridge.loop.follow import said
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
@@ -125,7 +125,7 @@ class Screen:
         """The open row, and the lines with the cursor behind them."""
         # A line that fills its row leaves in doubt where the cursor is.
         width = columns(self._stream) - 1
-        lines = [cut(line, width) for line in self._lines()]
+        lines = [cut(_tame(line), width) for line in self._lines()]
         styled = [self._style(line, *(("bold", "cyan") if n == 0 else ("dim",))) for n, line in enumerate(lines)]
         row = self._flow.row
         self._shown = [*([row] if row else []), *lines]
@@ -133,8 +133,7 @@ class Screen:
 
     def _out(self, text: str) -> None:
         with suppress(OSError):
-            self._stream.write(text)
-            self._stream.flush()
+            steer(self._stream, text)
 
 
 class Bottom:
@@ -209,7 +208,7 @@ class Bottom:
             found.append(f"agent at work for {duration(now - self._run_began)}")
             found += [f"tool: {self._tool}"] if self._tool else []
             found += [f"last: {self._last}"] if self._last else []
-        return [_tame(line) for line in found]
+        return found
 
 
 def _sentence(line: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._help import Group, completes
-from bridge.cli._terminal import Style, guarded, print_json, say, write
+from bridge.cli._terminal import Style, guarded, print_json, say, say_all, write
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.resources import os_text
 from bridge.wording import plural
@@ -126,7 +126,7 @@ def _report_registry(registry: Registry) -> None:
         say(f"note: {text}")
     for problem in registry.problems:
         if problem.is_error():
-            say(problem.text())
+            say_all(problem.text())
 
 
 @adapter.command(short_help="Check adapter files against the schema.")
@@ -321,7 +321,7 @@ def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
             broken = max(broken, 2 if any(map(_is_unread, problems)) else 1)
             for each in problems:
                 if each.is_error():
-                    say(each.text())
+                    say_all(each.text())
         else:
             entries.append(entry)
     return entries, broken

@@ -10,7 +10,7 @@ import click
 from bridge._version import __version__
 from bridge.cli._failures import exit_code, say_error
 from bridge.cli._help import VARIABLE, Group, write_commands
-from bridge.cli._terminal import say
+from bridge.cli._terminal import say, say_all
 from bridge.resources import likely
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         if context is not None:
-            say(context.get_usage())
+            say_all(context.get_usage())
         say_error(error.format_message())
         if context is not None:
             say(f"  next: see `{context.command_path} --help`")

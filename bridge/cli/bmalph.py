@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import guarded, say, write
+from bridge.cli._terminal import guarded, say, say_all, write
 from bridge.errors import BridgeError
 from bridge.resources import os_text
 
@@ -36,7 +36,7 @@ def controller(path: Path, words: Sequence[str]) -> int:
 
     given = parse([os_text(word) for word in words])
     if given.action in ("error", "unknown"):
-        say(given.message if given.action == "error" else f"{given.message}\n\n{USAGE}".rstrip("\n"))
+        say_all(given.message if given.action == "error" else f"{given.message}\n\n{USAGE}".rstrip("\n"))
         return 1
     if given.action == "help":
         write(USAGE)
@@ -52,7 +52,7 @@ def controller(path: Path, words: Sequence[str]) -> int:
             write(shown.text)
             return shown.code
         except BridgeError as error:
-            say(f"Error: {error}")
+            say_all(f"Error: {error}")
             return 1
 
 

@@ -14,7 +14,7 @@ import click
 
 from bridge.cli._help import completes
 from bridge.cli._summary import used
-from bridge.cli._terminal import Style, guarded, say
+from bridge.cli._terminal import Style, guarded, say, show
 from bridge.wording import duration, plural
 
 if TYPE_CHECKING:
@@ -172,8 +172,7 @@ def _report(
             f"stand-in  {project.bin}",
             "next      ralph-bridge run, in a project of your own with a .ralph/PROMPT.md",
         ]
-    sys.stdout.write("\n".join(out) + "\n")
-    sys.stdout.flush()
+    show("\n".join(out) + "\n")
 
 
 def _session(before: str | None, after: str | None) -> str:

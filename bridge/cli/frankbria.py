@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import guarded, say, shell_line, write
+from bridge.cli._terminal import guarded, say, say_all, shell_line, write
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.resources import as_given, os_text
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +63,7 @@ def run_here(folder: Path, words: Sequence[str], *, unknown: object = None) -> i
         unknown(words)
     if given.action in ("error", "unknown"):
         write("" if given.action == "error" else f"{given.message}\n\n{USAGE}")
-        say(given.message)
+        say_all(given.message)
         return 1
     if given.action == "help":
         write(USAGE)
@@ -72,9 +73,9 @@ def run_here(folder: Path, words: Sequence[str], *, unknown: object = None) -> i
     except OriginalNeeded as error:
         if unknown is not None:
             raise
-        say(f"Error: {error}")
+        say_all(f"Error: {error}")
     except BridgeError as error:
-        say(f"Error: {error}")
+        say_all(f"Error: {error}")
     return 1
 
 
@@ -151,7 +152,7 @@ def _run(folder: Folder, wanted: FrankbriaRun, *, quiet: bool) -> int:
 
         def further(event: LoopEvent) -> None:
             if isinstance(event, Notification):
-                _on_desktop(event.title, event.text, screen.tell)
+                _on_desktop(event.title, event.text, screen.ring)
             elif isinstance(event, Waiting) and event.first and event.reason == "api_limit":
                 screen.tell("The provider's limit is reached. 1: wait until it ends, 2: leave (then Enter)\n")
 
@@ -160,12 +161,13 @@ def _run(folder: Folder, wanted: FrankbriaRun, *, quiet: bool) -> int:
     return 0
 
 
-def _on_desktop(title: str, text: str, write: Callable[[str], None]) -> None:
-    """Notify by ``osascript``, else by ``notify-send``, else by a bell that `write` gets."""
+def _on_desktop(title: str, text: str, ring: Callable[[], None]) -> None:
+    """Notify by ``osascript``, else by ``notify-send``, else by the bell."""
     import shutil
 
     from bridge.process.ask import ask
 
+    title, text = (one_line(part, 500).lstrip("-") for part in (title, text))  # "-": an option of notify-send
     quoted = [part.replace("\\", "\\\\").replace('"', '\\"') for part in (text, title)]
     programs = (
         ["osascript", "-e", 'display notification "{}" with title "{}"'.format(*quoted)],
@@ -174,7 +176,7 @@ def _on_desktop(title: str, text: str, write: Callable[[str], None]) -> None:
     for argv in programs:
         if shutil.which(argv[0]) and ask(argv, cwd="/", env=os.environ, patience=_PATIENCE).ok:
             return
-    write("\a")
+    ring()
 
 
 class _Keys:

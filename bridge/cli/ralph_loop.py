@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._flow import Page, flows, steers
-from bridge.cli._terminal import Style, guarded, say, write
+from bridge.cli._flow import Page, flows
+from bridge.cli._terminal import Style, guarded, message, say, say_all, write
 from bridge.errors import BridgeError, SessionRefused
 from bridge.setups.asked import ralph_options
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
@@ -89,26 +89,26 @@ def start(
 
     if isinstance(request, Refusal):
         if request.message:
-            say(request.message)
+            say_all(request.message)
         if request.usage:
-            _print(usage(setup.home), error=request.usage == "stderr")
+            write(usage(setup.home), sys.stderr if request.usage == "stderr" else None)
         return request.status
     if request.mode == "help":
         text, complaint = help_text(setup.home, request.topic)
         if complaint:
-            say(complaint)
-        _print(text)
+            say_all(complaint)
+        write(text)
         return 0
     try:
         if request.mode not in LOOP_MODES:
             return _leave_to_the_original(setup, request.mode, words)
         return _session(setup, request, options, dry_run=dry_run, quiet=quiet)
     except SessionRefused as refusal:
-        say(str(refusal))
+        say_all(str(refusal))
         return refusal.exit_code
     except BridgeError as error:
         # Whatever it is: to the scripts around a controller every abort is a 1.
-        say(f"Error: {error}")
+        say_all(f"Error: {error}")
         return 1
 
 
@@ -149,7 +149,7 @@ class _SessionRenderer:
 
         match event:
             case OutputText():
-                if self._page is not None and not steers(event.text):
+                if self._page is not None:
                     self._page.write(event.text)
                 else:
                     self._out(event.text)
@@ -157,7 +157,7 @@ class _SessionRenderer:
                 self.hook(event)
             case LogLine():
                 if not self._quiet:
-                    self._out(("\n" if self._line_open else "") + event.text + "\n")
+                    self._out(("\n" if self._line_open else "") + message(event.text, sys.stdout) + "\n")
             case Notice() | LeftoversEnded():
                 self.end_row()
                 say(event.text if isinstance(event, Notice) else str(event))
@@ -165,7 +165,7 @@ class _SessionRenderer:
     def hook(self, event: HookText) -> None:
         if event.error:
             self.end_row()
-            _print(event.text, error=True)
+            write(event.text, sys.stderr)
         else:
             self._out(event.text)
 
@@ -179,15 +179,6 @@ class _SessionRenderer:
         """End the row that is open, if one is."""
         if self._page is not None:
             self._page.end()
-
-
-def _print(text: str, *, error: bool = False) -> None:
-    if not error:
-        write(text)
-        return
-    sys.stderr.flush()
-    sys.stderr.buffer.write(text.encode("utf-8", "surrogateescape"))
-    sys.stderr.buffer.flush()
 
 
 def _leave_to_the_original(setup: Setup, mode: str, words: Sequence[str]) -> int:

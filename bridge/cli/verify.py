@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._help import completes
-from bridge.cli._terminal import Style, guarded, say
+from bridge.cli._terminal import Style, guarded, message, say, steer, write
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
@@ -182,7 +182,7 @@ def _consume(
 ) -> RunFinished:
     """Give every event to every report; files are written when all is known."""
     # Reports hold nothing but valid text; the terminal's own encoding may hold less.
-    stdout = io.TextIOWrapper(sys.stdout.buffer, "utf-8", newline="", write_through=True)
+    stdout = _Stdout()
     files = [io.StringIO() for _ in reports]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     consumers = [FORMATS[kind].make(stdout, ReportOptions(Style(sys.stdout).on, strict, quiet, width))]
@@ -200,7 +200,6 @@ def _consume(
                 finished = event if isinstance(event, RunFinished) else finished
     finally:
         progress.clear()
-        stdout.detach()
     assert finished is not None, "the engine ended without its last event"
     for (_, name), file in zip(reports, files, strict=True):
         _save(name, file.getvalue())
@@ -219,6 +218,14 @@ def _save(name: str, text: str) -> None:
             write_atomic(name, text)
     except OSError as error:
         raise ProjectUnusable(f"the report {name} can't be written: {error.strerror}") from error
+
+
+class _Stdout(io.StringIO):
+    """What a report on stdout is written to."""
+
+    def write(self, text: str) -> int:
+        write(text)
+        return len(text)
 
 
 _WIDTH = 24
@@ -251,8 +258,7 @@ class _Progress:
     def clear(self) -> None:
         """Take the line away, before something else is written to the same terminal."""
         if self._drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            steer(sys.stderr, "\r\x1b[K")
             self._drawn = False
 
     def _draw(self, name: str) -> None:
@@ -261,6 +267,5 @@ class _Progress:
         filled = _WIDTH * self._done // max(self._total, 1)
         line = f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {self._done}/{self._total} {name}"
         columns = shutil.get_terminal_size().columns
-        sys.stderr.write("\r\x1b[K" + line.replace("\n", " ")[: columns - 1])
-        sys.stderr.flush()
+        steer(sys.stderr, "\r\x1b[K" + message(line, sys.stderr)[: columns - 1])
         self._drawn = True

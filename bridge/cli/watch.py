@@ -11,7 +11,7 @@ import click
 
 from bridge.cli import _standing
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
-from bridge.cli._terminal import Style, guarded, say, show
+from bridge.cli._terminal import Style, guarded, say, show, write_text
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _all(interval: float, *, once: bool) -> int:
     told: dict[str, str] = {}
     lives = running({}, time.time())
     if not lives:
-        say("no loop is running on this machine\n  next: `ralph-bridge run`")
+        say("no loop is running on this machine", "  next: `ralph-bridge run`")
         return 1
     while lives:
         now = time.time()
@@ -114,7 +114,7 @@ def _follow(folder: Path, name: str | None, interval: float) -> int:
     # It may be about to start, as in the other pane of --monitor.
     while not (seen := overview(loop := choose_loop(folder, name), time.time()))["running"]:
         if time.monotonic() >= patience or not sys.stderr.isatty():
-            say("no loop is running here\n  next: `ralph-bridge run`; `ralph-bridge status` shows the last one")
+            say("no loop is running here", "  next: `ralph-bridge run`; `ralph-bridge status` shows the last one")
             return 1
         time.sleep(interval)
     if _lively():
@@ -144,8 +144,7 @@ def _in_lines(looks: Iterator[dict[str, Any]], text: Said) -> dict[str, Any]:
     seen: dict[str, Any] = {}
     for seen in looks:
         for line in text.lines(rest=not seen["running"]):
-            sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+            write_text(line + "\n")
         for line in text.steps():
             say(line)
         state = _step(seen)

@@ -23,7 +23,7 @@ from bridge.loop.caps import REASONS as CAPS
 from bridge.loop.events import IterationEnded, LoopEnded, LoopInterrupted, Waiting
 from bridge.loop.policy import LIMITS
 from bridge.process.ask import ask
-from bridge.wording import duration, plural, usd
+from bridge.wording import duration, plural, tame, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -211,7 +211,8 @@ class Notifier:
         """Send one notice; return what went wrong, or ''."""
         data = json.dumps(notice).encode()
         if not _is_url(address):
-            names = {f"RALPH_{name.upper()}": "" if value is None else str(value) for name, value in notice.items()}
+            told = {name: "" if value is None else tame(str(value), keep="\n\t") for name, value in notice.items()}
+            names = {f"RALPH_{name.upper()}": text for name, text in told.items()}
             done = ask(
                 ["/bin/sh", "-c", address],
                 cwd=notice["project"],
@@ -227,7 +228,7 @@ class Notifier:
             with urllib.request.urlopen(request, timeout=_PATIENCE) as reply:  # noqa: S310
                 return "" if reply.status < 300 else f"HTTP {reply.status}"
         title = f"{Path(notice['project']).name}: {notice['event']}"
-        return "" if _apprise(address).notify(body=_words(notice), title=title) else "refused"
+        return "" if _apprise(address).notify(body=tame(_words(notice), keep="\n"), title=title) else "refused"
 
 
 def _words(notice: dict[str, Any]) -> str:

@@ -35,6 +35,7 @@ from bridge.setups.ralph_loop.prompt import Prompts
 from bridge.setups.ralph_loop.session_log import SessionLog, bound_sessions
 from bridge.turn.agent import hook_texts
 from bridge.turn.tool import TurnLogs, TurnRequest
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -191,9 +192,10 @@ class SessionStore(Store[SessionState, Attempt]):
         return ()
 
     def _lines(self, *lines: str) -> list[LoopEvent]:
-        for line in lines:
+        found = [line if line.isprintable() else tame(line, keep="\t") for line in lines]
+        for line in found:
             self._log.line(line, apart=not self._session.strict)
-        return [LogLine(line) for line in lines]
+        return [LogLine(line) for line in found]
 
     def _program_ended(self, event: ProgramEnded) -> Iterable[str]:
         self._remove_prompt()

@@ -44,9 +44,10 @@ class ReportOptions(NamedTuple):
 
 # Lone surrogates are bytes that were not UTF-8 (surrogateescape), or come from a JSON string.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# What XML can't hold, what a terminal would obey, and what turns a line around (bidi); not tab and newline.
+# What XML can't hold, what a terminal obeys, what turns a line around (bidi) or is invisible; not tab and newline.
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 

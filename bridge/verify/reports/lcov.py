@@ -29,12 +29,16 @@ class LcovReport:
             self._out.flush()
 
 
+def _named(name: str) -> str:
+    return printable(name).replace("\n", "\\n")
+
+
 def _section(path: str, coverage: Coverage) -> Iterator[str]:
     yield from ("TN:ralph-bridge verify", f"SF:{path}")
     for name, line, _ in coverage.functions:
-        yield f"FN:{line},{printable(name)}"
+        yield f"FN:{line},{_named(name)}"
     for name, _, times in coverage.functions:
-        yield f"FNDA:{times},{printable(name)}"
+        yield f"FNDA:{times},{_named(name)}"
     called = sum(times > 0 for _, _, times in coverage.functions)
     yield from (f"FNF:{len(coverage.functions)}", f"FNH:{called}")
     known = coverage.known_branches

@@ -66,7 +66,7 @@ class TextReport:
                 self._line(f"    {self._style(name, 'dim')}: {_indented(text)}")
         for said, results in unjudged_by_reason(script).items():
             few = len(results) <= FEW
-            who = ", ".join(result.code for result in results) if few else f"{len(results)} checks"
+            who = ", ".join(_named(result.code) for result in results) if few else f"{len(results)} checks"
             words, _, reason = said.partition(": ")
             self._line(f"{where}: {who} {self._style(words, 'magenta')}: {_indented(reason)}")
 
@@ -81,9 +81,9 @@ class TextReport:
     def _finding(self, where: str, finding: Finding) -> None:
         place = f"{where}:{finding.line}" if finding.line else where
         word = self._style(finding.severity.value, _COLOURS[finding.severity], "bold")
-        self._line(f"{place}: {finding.code} {word}: {_indented(finding.message)}")
+        self._line(f"{place}: {_named(finding.code)} {word}: {_indented(finding.message)}")
         # Codes of scenarios (feature:line) bring a hint of their own.
-        hinted = finding if finding.hint else finding._replace(hint=f"ralph-bridge explain {finding.code}")
+        hinted = finding if finding.hint else finding._replace(hint=f"ralph-bridge explain {_named(finding.code)}")
         for name, text in [*([("in", finding.hook)] if finding.hook else []), *rows(hinted)]:
             self._line(f"    {self._style(name, 'dim')}: {_indented(text)}")
 
@@ -94,13 +94,13 @@ class TextReport:
         if mend.written:
             for fixed in mend.fixed:
                 title = fixed.fix.title if fixed.fix else ""
-                self._line(f"{where}: {fixed.code} {self._style('mended', 'green')}: {printable(title)}")
+                self._line(f"{where}: {_named(fixed.code)} {self._style('mended', 'green')}: {_named(title)}")
             return
         for line in diff(path, mend):
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             self._out.write((self._style(line, colour) if colour else line) + "\n")
         if mend.refused:
-            self._line(f"{where}: {self._style('not mended', 'red', 'bold')}: {printable(mend.refused)}")
+            self._line(f"{where}: {self._style('not mended', 'red', 'bold')}: {_indented(mend.refused)}")
 
     def _sum(self, run: RunFinished) -> None:
         words = [plural(run.errors, "error"), plural(run.warnings, "warning")]
@@ -135,9 +135,14 @@ class TextReport:
         return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
 
 
+def _named(text: str) -> str:
+    """A text on one line; the code of a scenario is a path."""
+    return printable(text).replace("\n", "\\n")
+
+
 def _outcome(script: ScriptFinished) -> str:
     if script.kind == "out-of-scope" and not script.findings:
-        return f"not run: {printable(script.reason or 'it defines no hook')}"
+        return f"not run: {_named(script.reason or 'it defines no hook')}"
     if script.kind == "out-of-scope":
         return "can't be verified"
     counts = [f"{number} {outcome.word}" for outcome in CheckOutcome if (number := tally(script, outcome))]
