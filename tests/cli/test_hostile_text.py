@@ -144,8 +144,9 @@ def made(wanted: Any, depth: int = 0) -> Any:
 def kinds(of: type) -> list[type]:
     modules()
     found: list[type] = []
-    for each in of.__subclasses__():
-        found += [each, *kinds(each)]
+    kind: type
+    for kind in of.__subclasses__():
+        found += [kind, *kinds(kind)]
     # A dataclass with slots has left a class behind that nobody can name.
     return [each for each in dict.fromkeys(found) if vars(sys.modules[each.__module__]).get(each.__name__) is each]
 
