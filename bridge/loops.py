@@ -57,6 +57,7 @@ class LoopOptions(TypedDict, total=False):
     price_out: float | None
     calls: int | None
     max_failures: int | None
+    max_idle: int | None
     timeout: float | None
     retry_delay: float | None
     promise: str | None
@@ -74,6 +75,7 @@ _ONLY = {
     "task": ("wiggum",),
     "calls": ("bmalph", "frankbria"),
     "max_failures": ("plain", "bmalph", "frankbria"),
+    "max_idle": ("plain", "ralph-loop"),
     "promise": ("plain", "bmalph", "frankbria", "wiggum"),
     "allowed_tools": ("plain", "bmalph", "frankbria"),
     "live": ("plain", "bmalph", "frankbria", "wiggum"),
@@ -135,6 +137,8 @@ class Loop(EventStream[LoopEnded]):
             price_in, price_out: US dollars per million tokens, for a CLI that tells no cost.
             calls: runs that may succeed (bmalph), or begin (frankbria), per clock hour.
             max_failures: give up after so many failed runs in a row (plain, bmalph, frankbria); 0: never.
+            max_idle: give up after so many runs in a row that changed nothing (plain, ralph-loop, whose loops have
+                no circuit breaker); default 5, 0: never.
             timeout: minutes that each run of the tool may take; default as the setup says.
             retry_delay: seconds after a failed run, doubled with each one in a row.
             promise: the assistant's promise that ends the loop (not in ralph-loop).
@@ -239,7 +243,13 @@ def _check_options(kind: str, asked: RunOptions) -> None:
 
 
 def _check_numbers(options: LoopOptions) -> None:
-    for name, least in (("max_iterations", 1), ("calls", 1), ("max_failures", 0), ("retry_delay", 0)):
+    for name, least in (
+        ("max_iterations", 1),
+        ("calls", 1),
+        ("max_failures", 0),
+        ("max_idle", 0),
+        ("retry_delay", 0),
+    ):
         value: Any = options.get(name)
         if value is not None and not value >= least:
             raise ConfigurationError(f"{name} is {value!r}, expected a number from {least}")

@@ -12,6 +12,23 @@ def plural(number: int, noun: str, several: str = "") -> str:
     return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
+def changed(files: int | None, worked: bool | None = None) -> str:
+    """What a turn has changed; '' where nobody can tell.
+
+    >>> changed(2), changed(0), changed(None, False), changed(0, True)
+    ('2 files changed', 'nothing changed', 'nothing changed', 'only the plan changed')
+
+    Args:
+        files: as git counts them; None: nobody has.
+        worked: it changed anything; None: nobody can tell.
+    """
+    if files:
+        return f"{plural(files, 'file')} changed"
+    if worked:
+        return "" if files is None else "only the plan changed"
+    return "nothing changed" if worked is False or files == 0 else ""
+
+
 def duration(seconds: float) -> str:
     """A time span.
 

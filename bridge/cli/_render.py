@@ -23,7 +23,7 @@ from bridge.loop.events import (
 )
 from bridge.loop.policy import Verdict
 from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
-from bridge.wording import duration
+from bridge.wording import changed, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -172,7 +172,9 @@ class Renderer:
             return
         session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""
         ran_out = " (it ran out of time, with work done)" if event.outcome.productive else ""
-        made = f"{_progress(event.outcome.plan)}{session}{_refused(event)}"
+        files = event.turn.files_changed if event.turn is not None else None
+        work = f" · {told}" if (told := changed(files, event.worked)) else ""
+        made = f"{work}{_progress(event.outcome.plan)}{session}{_refused(event)}"
         say(f"{where} {style('done', 'green')} in {took}{ran_out}{made}")
 
     def _loop_ended(self, event: LoopEnded) -> None:

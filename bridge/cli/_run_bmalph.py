@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run_here(folder: Folder, wanted: WantedRun, *, dry_run: bool, quiet: bool) -> int:
-    """``ralph-bridge run`` in a bmalph project: 0 complete, 1 ended incomplete.
+    """``ralph-bridge run`` in a bmalph project: 0 complete, 1 ended incomplete, 4 the CLI can't be used as it is.
 
     Args:
         folder: the loop's folder of the project.
@@ -28,9 +28,8 @@ def run_here(folder: Folder, wanted: WantedRun, *, dry_run: bool, quiet: bool) -
         quiet: no line per step.
     """
     from bridge.cli._render import Renderer, drive
-    from bridge.cli._summary import first_line
+    from bridge.cli._summary import exit_code, first_line
     from bridge.cli._view import view
-    from bridge.loop.policy import Verdict
     from bridge.setups.bmalph.opening import open_loop
     from bridge.setups.dot_ralph.doctor.tree import samples
     from bridge.setups.dot_ralph.policy import state_of
@@ -50,7 +49,7 @@ def run_here(folder: Folder, wanted: WantedRun, *, dry_run: bool, quiet: bool) -
         if state_of(end).breaker.is_open and not quiet:
             say(AT_OPEN_BREAKER)
         _explain(opened, end, say)
-        return 0 if end.verdict is Verdict.COMPLETE else 1
+        return exit_code(end)
 
 
 def stand_in(folder: Folder, wanted: WantedRun) -> int:

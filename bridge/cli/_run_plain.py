@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run_plain(folder: Path, asked: RunOptions, *, dry_run: bool, quiet: bool) -> int:
-    """Run the loop with a driver: 0 complete, 1 ended incomplete.
+    """Run the loop with a driver: 0 complete, 1 ended incomplete, 4 the CLI can't be used as it is.
 
     Args:
         folder: the project.
@@ -43,7 +43,7 @@ def run_plain(folder: Path, asked: RunOptions, *, dry_run: bool, quiet: bool) ->
 
 
 def run_agent_script(folder: Path, asked: RunOptions, *, lift: bool, dry_run: bool, quiet: bool) -> int:
-    """Run the loop with an agent script: 0 complete, 1 ended incomplete.
+    """Run the loop with an agent script; exit codes as above.
 
     Args:
         folder: the project.
@@ -84,8 +84,7 @@ def _loop(
     script: Driver | Agent, settings: LoopSettings, events: Generator[LoopEvent, None, None], *, quiet: bool
 ) -> int:
     from bridge.cli._render import Renderer, drive
-    from bridge.cli._summary import first_line
-    from bridge.loop.policy import Verdict
+    from bridge.cli._summary import exit_code, first_line
     from bridge.setups.plain.settings import SAMPLES
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -93,4 +92,4 @@ def _loop(
         note_unignored(settings.project, ".ralph", SAMPLES)
         say(first_line(script, settings))
     renderer = Renderer(max_iterations=settings.limits.max_iterations, quiet=quiet)
-    return 0 if drive(events, renderer.show, renderer.interrupted).verdict is Verdict.COMPLETE else 1
+    return exit_code(drive(events, renderer.show, renderer.interrupted))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
+from bridge.loop.standstill import REASONS
 from bridge.wording import duration, tame
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def words(seen: dict[str, Any], now: float) -> str:
             left = max(0.0, (timestamps.parse_iso(waiting["until"]) or now) - now)
             return f"waiting until {_local(waiting['until'])}, for another {duration(left)}"
         case "ended":
-            return f"ended at {_local(ended['at'])}: {ended['reason']}"
+            told = f"{ended['detail']} (" if ended["reason"] in REASONS and ended["detail"] else ""
+            return f"ended at {_local(ended['at'])}: {told}{ended['reason']}{')' if told else ''}"
         case "killed":
             return f"not running; it ended unexpectedly at {_local(ended['at'])}"
         case "session":

@@ -44,6 +44,11 @@ def last_line(style: Style, end: LoopEnded) -> str:
     return _last_line(word, end.iterations, end.seconds, end.totals, why)
 
 
+def exit_code(end: LoopEnded) -> int:
+    """Give the exit code of a loop: that of its end, else that of its verdict."""
+    return end.status if end.status is not None else int(end.verdict is not Verdict.COMPLETE)
+
+
 class SoFar:
     """What the events of a loop have come to, for the last line when a signal ends it."""
 

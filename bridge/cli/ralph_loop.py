@@ -115,6 +115,7 @@ def start(
 def _session(setup: Setup, request: RalphRequest, options: RalphOptions, *, dry_run: bool, quiet: bool) -> int:
     from bridge.cli._render import drive
     from bridge.cli._summary import first_line, last_line
+    from bridge.loop.standstill import REASONS
     from bridge.setups.ralph_loop.opening import hold, ready
     from bridge.setups.ralph_loop.prompt import first_prompt
 
@@ -132,7 +133,8 @@ def _session(setup: Setup, request: RalphRequest, options: RalphOptions, *, dry_
             end = drive(opened.run(), renderer.show, lambda _error: None)
         if not quiet:
             renderer.end_row()
-            say(last_line(Style(sys.stderr), replace(end, detail="")))
+            told = end.permanent is not None or end.reason in REASONS  # else it stands above
+            say(last_line(Style(sys.stderr), end if told else replace(end, detail="")))
         return end.status or 0
 
 

@@ -38,8 +38,8 @@ _SETUP_ONLY = ("process", "strict_compat")
 _AGENT_ONLY = ("agent", *_SETUP_ONLY, "no_lift")
 _NOT_OF_AGENTS = ("no_continue", "allowed_tools")
 _TAKEN = (
-    *("driver", "agent", "words", "max_iterations", "max_minutes", "caps", "calls", "max_failures", "timeout"),
-    *("retry_delay", "allowed_tools", "live", "settings"),
+    *("driver", "agent", "words", "max_iterations", "max_minutes", "caps", "calls", "max_failures", "max_idle"),
+    *("timeout", "retry_delay", "allowed_tools", "live", "settings"),
 )
 """Parameters that are called alike in :class:`RunOptions`."""
 
@@ -136,6 +136,13 @@ def _frankbria_project(words: list[str]) -> Path | None:
     metavar="N",
     help="Stop after this many failed turns in a row; 0: never.",
 )
+@click.option(
+    "--max-idle",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Stop after this many turns in a row that changed nothing; 0: never.  [default: 5; not where a"
+    " circuit breaker does that]",
+)
 @click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
 @click.option(
     "--allowed-tools", metavar="LIST", help='The tools that the agent may use, such as "Read, Bash(make *)".'
@@ -167,10 +174,11 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
     prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.
 
     Exit codes: 0 complete, 1 ended incomplete, 2 usage or configuration, 4 the environment is not
-    ready, 130 and 143 after Ctrl-C and TERM.
+    ready, or the CLI not logged in, its key refused, its model unknown, 130 and 143 after Ctrl-C and TERM.
 
     Exit codes in a ralph-loop setup, those of its controller: 0 complete or all iterations used, 1 not
-    started, 2 no plan to build, 3 a new plan is needed, 4 the agent failed.
+    started, or nothing was changed any more, 2 no plan to build, 3 a new plan is needed, 4 the agent
+    failed.
     """
     from bridge.loop.notify import notifying
     from bridge.setups.unserved import refuse
@@ -214,6 +222,7 @@ def _in_bmalph(context: click.Context, setup: Setup, asked: RunOptions) -> int:
     from bridge.cli._run_bmalph import run_here
     from bridge.setups.dot_ralph.folder import locate
 
+    refuse_options(context, ("max_idle",), f"to a {setup.name} setup: its circuit breaker does that")
     refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
     if asked.words:
         raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)

@@ -53,6 +53,7 @@ _OF_RUN = {
     "timeout": "timeout",
     "retry_delay": "retry_delay",
     "max_failures": "max_failures",
+    "max_idle": "max_idle",
     "allowed_tools": "allowed_tools",
     "settings": "settings",
     "live": "live",

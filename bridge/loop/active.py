@@ -61,7 +61,7 @@ class ActiveRun:
         self._held = ExitStack()
         self._renew: Callable[[], None] = lambda: None
         self._run: RunRecord | None = None
-        self._reason = ""
+        self._reason = self._detail = ""
         self._over = False
         self.before: RunRecord | None = None
         """The run before this one."""
@@ -146,9 +146,9 @@ class ActiveRun:
             logger().info("%s: what the tool had left running was ended: %s", self._project, counted)
         return groups
 
-    def over(self, reason: str) -> None:
+    def over(self, reason: str, detail: str = "") -> None:
         """The loop ends in order, for this reason; without it, the record says that it did not."""
-        self._reason = reason
+        self._reason, self._detail = reason, detail
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -162,7 +162,7 @@ class ActiveRun:
             if self._reason:
                 # A disk that is full has ended the loop: that is the error to tell of, and not the second one.
                 with nullcontext() if error is None else suppress(BridgeError):
-                    self._write(end=self._reason, agent=None, pause=None)
+                    self._write(end=self._reason, detail=self._detail, agent=None, pause=None)
         finally:
             self._held.close()
 

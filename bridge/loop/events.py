@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Decision, LoopState, Verdict
     from bridge.loop.turn_records import TurnRecord
+    from bridge.stream.analysis import PermanentFailure
 
 __all__ = [
     "DenialHelp",
@@ -80,6 +81,7 @@ class IterationEnded(LoopEvent):
         stderr: its stderr, or None.
         sessions: sessions are resumed in this loop.
         turn: the same, summed up for the records.
+        worked: it changed files, or its plan; None: nobody can tell.
     """
 
     iteration: int
@@ -91,6 +93,7 @@ class IterationEnded(LoopEvent):
     stderr: Path | None = None
     sessions: bool = False
     turn: TurnRecord | None = None
+    worked: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +153,14 @@ class LeftoversEnded(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class LoopEnded(LoopEvent):
-    """The loop is over: complete, or incomplete for `reason`; `totals` sums its turns up, and `status` is the
-    exit code that the setup's own controller has for it, or None."""
+    """The loop is over: complete, or incomplete for `reason`.
+
+    Attributes:
+        totals: sums its turns up.
+        status: the exit code that such an end has, where it isn't the usual one of its verdict, or None.
+        permanent: the failure that no repetition mends with which its last turn ended, or None.
+        idle: turns in a row, up to its end, that came to nothing.
+    """
 
     verdict: Verdict
     reason: str
@@ -161,6 +170,8 @@ class LoopEnded(LoopEvent):
     state: LoopState
     totals: Totals = NO_TURNS
     status: int | None = None
+    permanent: PermanentFailure | None = None
+    idle: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ VARIABLES = {
     "hook_seconds": "RALPH_BRIDGE_HOOK_SECONDS",
     "turn_logs_mb": "RALPH_BRIDGE_TURN_LOGS_MB",
     "turn_log_mb": "RALPH_BRIDGE_TURN_LOG_MB",
+    "max_idle": "RALPH_BRIDGE_MAX_IDLE",
 }
 """Field to the variable that sets it."""
 
@@ -38,6 +39,7 @@ class Night:
         hook_seconds: how long a hook of an agent may take before and after a turn.
         turn_logs_mb: size of the logs of all turns together; 0: any.
         turn_log_mb: size at which the log of a single turn is cut; 0: never.
+        max_idle: turns in a row that come to nothing at which a loop ends that has no breaker; 0: never.
     """
 
     retry_seconds: float = 5.0
@@ -47,6 +49,7 @@ class Night:
     hook_seconds: float = 600.0
     turn_logs_mb: float = 500.0
     turn_log_mb: float = 200.0
+    max_idle: float = 5
 
     @property
     def pauses(self) -> Pauses:

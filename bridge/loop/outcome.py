@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.git.repository import Changes
     from bridge.loop.plan import Plan
-    from bridge.stream.analysis import Analysis, Limit
+    from bridge.stream.analysis import Analysis, Limit, PermanentFailure
     from bridge.turn.tool import Tool, TurnRequest, TurnResult
 
 # How the CLIs say that they don't know a session (drift D17).
@@ -89,6 +89,16 @@ class Outcome:
         """Whether it ended by itself and left nothing behind: no words, no changed file, no tick in the plan."""
         by_itself = self.status == 0 and not (self.timed_out or self.idle or self.is_error)
         return by_itself and self.said is False and not self.files_changed and self.ticked <= 0
+
+    @property
+    def permanent(self) -> PermanentFailure | None:
+        """Why no repetition would mend its failure, or None."""
+        return self.analysis.permanent if self.analysis is not None and self.failure is not None else None
+
+    @property
+    def words(self) -> str:
+        """The assistant's last message, else all that it said."""
+        return (self.analysis.last_text or self.analysis.text) if self.analysis is not None else ""
 
     @property
     def refused_tools(self) -> str:
@@ -165,6 +175,7 @@ def build_outcome(
     analysis = result.output.finish(facts)
     said = _said(analysis)
     last_line = _last_line(result.stderr) if result.status or analysis.is_error or not said else ""
+    words = analysis.error or (analysis.permanent.text if analysis.permanent else "") or last_line
     before, after = plans
     outcome = kind(
         status=result.status,
@@ -173,7 +184,7 @@ def build_outcome(
         completed=analysis.completed_turn,
         said=said,
         is_error=analysis.is_error,
-        error=one_line(analysis.error or last_line, 300) or None,
+        error=one_line(words, 300) or None,
         exit_signal=analysis.explicit_exit,
         promised=_promised(promise, analysis),
         plan=after,
@@ -185,8 +196,8 @@ def build_outcome(
         ticked=after.done - before.done if before and after else 0,
     )
     if outcome.resumed and outcome.failure:
-        words = result.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if result.status else ""
-        outcome = replace(outcome, dead_session=is_dead_session(*words))
+        texts = result.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if result.status else ""
+        outcome = replace(outcome, dead_session=is_dead_session(*texts))
     return outcome
 
 

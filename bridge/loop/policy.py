@@ -57,11 +57,15 @@ class Limits:
         max_iterations: after so many iterations; None: never. Waiting out a limit is none.
         max_failures: after so many failed turns in a row; 0: never.
         max_seconds: after so many seconds, the turn that is under way included; None: never.
+        max_idle: after so many turns in a row that came to nothing; 0: never, such as where a breaker does that.
+        permanent_failures: after so many in a row that no repetition mends; 0: never.
     """
 
     max_iterations: int | None = 50
     max_failures: int = 3
     max_seconds: float | None = None
+    max_idle: int = 0
+    permanent_failures: int = 2
 
 
 @dataclass(frozen=True, slots=True)

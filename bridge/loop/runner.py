@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge.errors import BridgeError
 from bridge.git.repository import Repository
+from bridge.git.work import WorkDetector
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -35,6 +36,7 @@ from bridge.loop.notify import Notifier
 from bridge.loop.outcome import Outcome, answer_of
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.runs import Pause
+from bridge.loop.standstill import Standstill, sentence
 from bridge.loop.store import Turn, WallClock
 from bridge.loop.turn_records import Tally, TurnRecord, TurnRecords, begun, interrupted
 from bridge.turn.tool import Command, CommandBuilt, run_turn
@@ -42,12 +44,14 @@ from bridge.turn.tool import Command, CommandBuilt, run_turn
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from bridge.git.repository import Look
     from bridge.git.tree import TreeState
     from bridge.loop.active import ActiveRun
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Policy
     from bridge.loop.store import Clock, LoopSettings, Store
     from bridge.loop.turn_records import Result
+    from bridge.stream.analysis import PermanentFailure
     from bridge.turn.tool import Tool, TurnRequest, TurnResult
 
 S = TypeVar("S", bound=LoopState)
@@ -109,6 +113,8 @@ class _Loop(Generic[S, O]):
         self.clock = clock
         self.repository = Repository(settings.project, settings.files, env=settings.env)
         self.sessions = self.helped = self.turned = False
+        self.standstill = Standstill()
+        self.permanent: PermanentFailure | None = None
         self.under_way: TurnRecord | None = None
         self.begun = 0
         self.began = clock.monotonic()
@@ -158,7 +164,7 @@ class _Loop(Generic[S, O]):
         return end
 
     def _ended(self, decision: Decision) -> LoopEnded:
-        self.active.over(decision.reason)
+        self.active.over(decision.reason, decision.detail)
         self._history_ends(decision.verdict.value, decision.reason, decision.detail)
         return LoopEnded(
             decision.verdict,
@@ -169,6 +175,8 @@ class _Loop(Generic[S, O]):
             self.state,
             self.tally.totals,
             decision.status,
+            self.permanent if decision.verdict is Verdict.INCOMPLETE else None,
+            self.standstill.idle,
         )
 
     def _interrupted(self, error: BaseException, ending: Decision | None) -> None:
@@ -225,6 +233,7 @@ class _Loop(Generic[S, O]):
     def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
         session = self.state.session_id if self.sessions else None
         tree = self.repository.look()
+        seen = self._looks(tree)
         request = replace(
             self.store.begin_turn(self.state, plan, session),
             first=not self.turned,
@@ -257,6 +266,10 @@ class _Loop(Generic[S, O]):
             yield from self._tell(OutputText(request.number, words))
         outcome = self.store.check(outcome, turn)
         self.state, decision = self.policy.decide(self.state, outcome, self._moment())
+        worked = self._worked(turn, outcome, seen) if self.settings.limits.max_idle else None
+        self.standstill, self.permanent = self.standstill.after(outcome, worked), outcome.permanent
+        cli = os.path.basename(command.argv[0]) if command.argv else self.tool.name
+        decision = self.standstill.judge(decision, outcome, self.settings.limits, cli)
         for line in self.store.keep(self.state, outcome, decision):
             yield from self._tell(Notice(line))
         seconds = self.clock.monotonic() - began
@@ -276,8 +289,12 @@ class _Loop(Generic[S, O]):
                 request.logs.stderr,
                 self.sessions,
                 record,
+                self._worked(turn, outcome, seen),
             )
         )
+        if outcome.permanent and self.standstill.permanent == 1 and decision.verdict is Verdict.CONTINUE:
+            once = "; it is tried once more" if self.settings.limits.permanent_failures else ""
+            yield from self._tell(Notice(f"{sentence(outcome.permanent, cli)}{once}"))
         if outcome.denied and not self.helped:
             self.helped = True
             refused = outcome.analysis.denied_commands if outcome.analysis else ()
@@ -327,6 +344,25 @@ class _Loop(Generic[S, O]):
                     return state
                 yield from self._tell(event)
 
+    def _looks(self, tree: TreeState | None) -> tuple[tuple[int, int] | None, Look | None]:
+        """Look at what git doesn't see, where idle turns count: the plan, and files where there is no git."""
+        if not self.settings.limits.max_idle:
+            return None, None
+        files = None if tree is not None else WorkDetector(self.settings.project, self.settings.files).look()
+        return self.store.progress(), files
+
+    def _worked(self, turn: Turn, outcome: O, seen: tuple[tuple[int, int] | None, Look | None]) -> bool | None:
+        """Say whether a turn changed anything but the loop's own files; None: nobody can tell."""
+        progress, files = seen
+        if outcome.files_changed or outcome.ticked or outcome.plan not in (None, turn.plan):
+            return True
+        if self.settings.limits.max_idle and self.store.progress() != progress:
+            return True
+        if turn.changes is not None or files is None:
+            return None if turn.changes is None else turn.changes.count > 0
+        work = WorkDetector(self.settings.project, self.settings.files)
+        return work.changed(files, work.look())
+
     def _record(self, turn: Turn, outcome: O, seconds: float) -> TurnRecord:
         failure = outcome.failure
         result: Result = "failed" if failure else "success"
@@ -349,6 +385,7 @@ class _Loop(Generic[S, O]):
             refused=outcome.analysis.denied_commands if outcome.analysis else (),
             plan=self.store.progress(),
             head=changes.head if changes else None,
+            permanent=outcome.permanent.reason.value if outcome.permanent else None,
         )
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:

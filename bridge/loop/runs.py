@@ -52,6 +52,7 @@ class RunRecord:
         command: its command line.
         agent: the same three of the tool's process, or None.
         end: why it ended, when it ended in order; else None.
+        detail: the same for people.
         tool: what it runs, such as ``driver codex``.
         turn: the turn that is under way, or was the last one; 0 before the first.
         turn_began: when that one began, in seconds since the epoch.
@@ -76,6 +77,7 @@ class RunRecord:
     spent: Spent = NOTHING
     caps: dict[str, float] = field(default_factory=dict)
     changed: float = field(default=0.0, compare=False)
+    detail: str = ""
 
     @property
     def alive(self) -> bool:
@@ -111,6 +113,7 @@ def read_run(folder: Path) -> RunRecord | None:
             spent=_spent(record.get("spent")),
             caps={name: float(cap) for name, value in (record.get("caps") or {}).items() if (cap := amount(value))},
             changed=timestamps.parse_iso(record.get("changed")) or 0.0,
+            detail=str(record.get("detail") or ""),
         )
     return None
 

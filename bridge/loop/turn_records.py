@@ -45,6 +45,7 @@ class TurnRecord:
         plan: tasks done and tasks in all after it; None: there is no plan.
         head: the commit that was checked out after it, '' without one; None: nobody looked.
         committed: HEAD moved, be it by a checkpoint of the loop's; None: nobody looked.
+        permanent: why no repetition would mend its failure, a word; or None.
         log: what it printed, relative to the project; '' where nothing is kept.
         input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
         cached_tokens: read from the provider's cache; whether the input's count has them in it differs from tool to
@@ -68,6 +69,7 @@ class TurnRecord:
     refused: tuple[str, ...] = ()
     plan: tuple[int, int] | None = None
     head: str | None = None
+    permanent: str | None = None
 
     @property
     def failed(self) -> bool:

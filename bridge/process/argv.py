@@ -29,6 +29,25 @@ _INSTALL = {
 }
 
 
+_LOGIN = {
+    "claude": "`claude`, then `/login` (or `export ANTHROPIC_API_KEY=…`)",
+    "codex": "`codex login`",
+    "opencode": "`opencode auth login`",
+    "copilot": "`copilot`, then `/login`",
+    "cursor-agent": "`cursor-agent login`",
+    "gemini": "`export GEMINI_API_KEY=…`, or log in with `gemini`",
+    "qwen": "`qwen`, then `/auth`",
+    "amp": "`amp login`",
+    "cline": "`cline auth`",
+}
+
+
+def login_step(program: str) -> str:
+    """Say how people log in to a CLI; `program` is its name or path."""
+    name = os.path.basename(program)
+    return _LOGIN.get(name, f"log in with {name}, or give it its key")
+
+
 def os_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     """Give arguments as the system passes them on: drivers speak UTF-8, the locale may not; the bytes stay."""
     return tuple(os.fsdecode(each.encode("utf-8", "surrogateescape")) for each in arguments)

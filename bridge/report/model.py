@@ -212,7 +212,11 @@ def read_turn(line: dict[str, Any]) -> TurnRecord | None:
     return TurnRecord(
         **record
         | {name: amount(record[name]) for name in _AMOUNTS}
-        | {name: str(record[name]) for name in ("error", "session", "head") if record[name] is not None}
+        | {
+            name: str(record[name])
+            for name in ("error", "session", "head", "permanent")
+            if record[name] is not None
+        }
         | {
             "began": timestamps.parse_iso(record["began"]) or 0.0,
             "seconds": amount(record["seconds"]) or 0.0,

@@ -32,6 +32,7 @@ class RunOptions:
         caps: what the run may use; the project fills in what isn't set.
         calls: turns per clock hour, as text; None: as the project says.
         max_failures: failed turns in a row at which it ends; 0: never; None: as the project says.
+        max_idle: turns in a row that change nothing at which it ends; 0: never; None: as the environment says.
         timeout: minutes that one turn may take; None: as the setup has it.
         retry_delay: seconds after a failed turn; None: as the setup has it.
         promise: a completion promise, or None.
@@ -51,6 +52,7 @@ class RunOptions:
     caps: Caps = field(default_factory=Caps)
     calls: str | None = None
     max_failures: int | None = None
+    max_idle: int | None = None
     timeout: float | None = None
     retry_delay: float | None = None
     promise: str | None = None
@@ -95,6 +97,7 @@ def plain_settings(folder: Path, asked: RunOptions) -> PlainSettings:
         max_seconds=asked.max_seconds,
         caps=asked.caps,
         max_failures=asked.max_failures or 0,
+        max_idle=asked.max_idle,
         timeout=TURN_MINUTES * 60 if asked.turn_seconds is None else asked.turn_seconds,
         retry_seconds=asked.retry_delay,
         live=asked.live,
@@ -155,4 +158,5 @@ def ralph_options(asked: RunOptions, *, strict: bool = False, lift: bool = True)
         caps=asked.caps,
         turn_seconds=asked.turn_seconds,
         retry_delay=asked.retry_delay,
+        max_idle=asked.max_idle,
     )

@@ -155,8 +155,8 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
 
     setup, running, state (``none`` has run yet, ``starting``, ``running``, ``waiting``, ``ended``, ``killed``;
     ``session``: a session keeps it going), turn (under way, or the last one), tool, holder{pid, since, command},
-    waiting{reason, detail, until}, ended{reason, at} (of a killed one the reason is None, and `at` its last sign of
-    life), last (the last sentence of the agent while it is at work).
+    waiting{reason, detail, until}, ended{reason, at, detail} (of a killed one the reason is None, and `at` its last
+    sign of life), last (the last sentence of the agent while it is at work).
 
     Args:
         loop: which one.
@@ -193,7 +193,7 @@ def _common(where: Standing, written: float) -> dict[str, Any]:
     pause = run.pause if run is not None and where.word == "waiting" else None
     ended = None
     if run is not None and where.word == "ended":
-        ended = _ended(run.end, run.changed)
+        ended = _ended(run.end, run.changed, run.detail)
     elif run is not None and where.word == "killed":
         ended = _ended(None, max(run.changed, written))
     return {
@@ -212,8 +212,8 @@ def _common(where: Standing, written: float) -> dict[str, Any]:
     }
 
 
-def _ended(reason: str | None, at: float) -> dict[str, Any]:
-    return {"reason": reason, "at": timestamps.iso(at)}
+def _ended(reason: str | None, at: float, detail: str = "") -> dict[str, Any]:
+    return {"reason": reason, "at": timestamps.iso(at), "detail": detail or None}
 
 
 class _Older(NamedTuple):

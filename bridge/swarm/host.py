@@ -399,10 +399,14 @@ class Host:
             self._look_for_unfit()
 
     def _look_for_unfit(self) -> None:
-        """Begin no further tasks when as many as work at once couldn't even begin, and none has come further."""
+        """Begin no further tasks when as many as work at once couldn't even begin, and none has come further; or
+        when the last ones, as many, couldn't use the CLI."""
         over = [each for each in self.record.tasks if each.outcome not in ("", "skipped")]
-        if not self.why and len(over) >= self.record.jobs and all(map(records.unfit, over)):
-            self.why = f"no loop can begin: {over[-1].detail.splitlines()[0]}"
+        over.sort(key=lambda each: each.ended or 0.0)
+        locked_out = all(each.reason in records.PERMANENT for each in over[-self.record.jobs :])
+        if not self.why and len(over) >= self.record.jobs and (locked_out or all(map(records.unfit, over))):
+            how = "go on" if locked_out else "begin"
+            self.why = f"no loop can {how}: {over[-1].detail.splitlines()[0]}"
 
     # -- merging ---------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from bridge.files import append_durably, usable
 from bridge.loop.standing import standing
 from bridge.records import delete, to_json, write_text
 from bridge.resources import likely
+from bridge.stream.analysis import PermanentReason
 from bridge.swarm.tasks import Task
 
 if TYPE_CHECKING:
@@ -185,8 +186,15 @@ class SwarmRecord:
         return all(each.merged for each in self.tasks)
 
 
+PERMANENT = frozenset(PermanentReason)
+"""Why a task ends whose CLI can't be used as it is: no other task will get further."""
+
+
 def unfit(task: TaskRecord) -> int:
-    """Give the exit code (2, 4) of the error that kept a task's loop from beginning, as it will others; else 0."""
+    """Give the exit code (2, 4) of what kept a task's loop from beginning, or from using its CLI, as it will
+    others; else 0."""
+    if task.outcome == "incomplete" and task.reason in PERMANENT:
+        return 4
     if task.outcome != "failed" or task.turns:
         return 0
     code = getattr(getattr(errors, task.reason, None), "exit_code", 0)

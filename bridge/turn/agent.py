@@ -303,6 +303,7 @@ class AgentOutput:
             is_error=raw.is_error,
             error=raw.error,
             limit=raw.limit,
+            permanent=raw.permanent,
         )
 
 

@@ -147,7 +147,7 @@ class BmalphRecorder(FolderRecorder):
             self.status(loop, "permission_denied", "halted", now, reason="permission_denied")
             self._log("ERROR", f"Halted: {event.detail}")
         else:
-            halted = event.reason == "consecutive_failures"
+            halted = event.reason == "consecutive_failures" or event.permanent is not None
             self.status(loop, event.reason, "halted" if halted else "stopped", now, reason=event.reason)
             self._log("ERROR" if halted else "INFO", f"Ended incomplete: {event.detail}")
 

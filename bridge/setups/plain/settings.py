@@ -34,6 +34,7 @@ class PlainSettings:
         max_iterations: then it ends.
         max_seconds: then it ends, the turn that is under way with it; None: never.
         max_failures: failed turns in a row at which it ends; 0: never.
+        max_idle: turns in a row that change nothing at which it ends; 0: never; None: as the environment says.
         timeout: seconds that one turn may take; None: any number.
         retry_seconds: the first pause after a failed turn; None: as the environment says.
         live: show output while it comes.
@@ -47,6 +48,7 @@ class PlainSettings:
     max_iterations: int | None = 50
     max_seconds: float | None = None
     max_failures: int = 0
+    max_idle: int | None = None
     timeout: float | None = TURN_MINUTES * 60
     retry_seconds: float | None = None
     live: bool = True
@@ -69,7 +71,12 @@ def loop_settings(project: Path, given: PlainSettings) -> LoopSettings:
     return LoopSettings(
         project=project,
         prompt=given.prompt,
-        limits=Limits(given.max_iterations, given.max_failures, given.max_seconds),
+        limits=Limits(
+            given.max_iterations,
+            given.max_failures,
+            given.max_seconds,
+            int(wanted.max_idle) if given.max_idle is None else given.max_idle,
+        ),
         pauses=pauses,
         live=given.live,
         promise=given.promise,

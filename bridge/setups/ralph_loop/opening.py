@@ -163,10 +163,15 @@ def ready(
         preflight.specs(folder, config)
         job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
         delay = config.retry_delay if options.retry_delay is None else options.retry_delay
+        idle = int(wanted.max_idle) if options.max_idle is None else options.max_idle
+        # The original knows neither of these ends: it goes on.
+        ends = Limits(max_idle=0, permanent_failures=0) if options.strict else Limits(max_idle=idle)
         loop = LoopSettings(
             project=folder,
             prompt=job.shown,
-            limits=Limits(config.max_iterations, 0, options.max_seconds),
+            limits=replace(
+                ends, max_iterations=config.max_iterations, max_failures=0, max_seconds=options.max_seconds
+            ),
             pauses=replace(wanted.pauses, retry=delay),
             timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
             caps=options.caps.over(read_caps(os.environ)),

@@ -60,6 +60,11 @@ class Attempt(Outcome):
             return f"exit status {self.status}"
         return None if self.response else "no response"
 
+    @property
+    def words(self) -> str:
+        """The agent's own, as its script finds them."""
+        return self.response
+
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
@@ -124,7 +129,7 @@ class SessionPolicy:
     def begin(self, state: SessionState, _plan: Plan | None, at: Moment) -> tuple[SessionState, Decision]:
         """Decide before an attempt."""
         if state.again:
-            return (_over(state, succeeded=False), ENDED_IN_TIME) if self._time_is_up(at) else (state, GO_ON)
+            return (over(state, succeeded=False), ENDED_IN_TIME) if self._time_is_up(at) else (state, GO_ON)
         most, plan = self.limits.max_iterations, state.plan
         if most is not None and state.iteration >= most:
             return state, ENDED_AT_MOST
@@ -149,7 +154,7 @@ class SessionPolicy:
         if failed and state.retries < self.max_retries and not time_is_up:
             return self._retry(state)
         context = state.context.counted(outcome.percent, outcome.window)
-        after = _over(replace(state, context=context or state.context), succeeded=not failed)
+        after = over(replace(state, context=context or state.context), succeeded=not failed)
         if self.strict and outcome.percent and not _is_integer(outcome.percent):
             wrong = f"Error: _ITER_CONTEXT_PCT is {outcome.percent!r}, no whole number"
             return after, Decision(Verdict.INCOMPLETE, "agent_post_iteration failed", wrong, status=1)
@@ -169,8 +174,8 @@ class SessionPolicy:
         return self.limits.max_seconds is not None and at.elapsed >= self.limits.max_seconds
 
 
-def _over(state: SessionState, *, succeeded: bool) -> SessionState:
-    """The iteration is over."""
+def over(state: SessionState, *, succeeded: bool) -> SessionState:
+    """Count an iteration that is over."""
     return replace(
         state,
         iteration=state.iteration + 1,

@@ -43,6 +43,7 @@ class RalphOptions:
         max_seconds: of the session; None: any number.
         turn_seconds: of one run of the agent's program; None: the default.
         retry_delay: seconds before the first repetition; None: as ``config`` says.
+        max_idle: iterations in a row that change nothing at which it ends; 0: never; None: as the environment says.
         caps: what the session may use; the environment fills in what isn't set.
     """
 
@@ -53,6 +54,7 @@ class RalphOptions:
     max_seconds: float | None = None
     turn_seconds: float | None = None
     retry_delay: float | None = None
+    max_idle: int | None = None
     caps: Caps = field(default_factory=Caps)
 
 

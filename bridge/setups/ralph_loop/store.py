@@ -24,18 +24,19 @@ from bridge.loop.events import (
     interruption,
 )
 from bridge.loop.policy import Decision, Verdict
+from bridge.loop.standstill import REASONS
 from bridge.loop.store import Store
 from bridge.records import write_text
 from bridge.session_id import validate_session_id
 from bridge.setups.ralph_loop import policy, session_log
 from bridge.setups.ralph_loop.plan import Slices, parse, plan_command, slices
-from bridge.setups.ralph_loop.policy import Attempt, SessionState
+from bridge.setups.ralph_loop.policy import Attempt, SessionState, over
 from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompt import Prompts
 from bridge.setups.ralph_loop.session_log import SessionLog, bound_sessions
 from bridge.turn.agent import hook_texts
 from bridge.turn.tool import TurnLogs, TurnRequest
-from bridge.wording import tame
+from bridge.wording import changed, tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -179,7 +180,7 @@ class SessionStore(Store[SessionState, Attempt]):
             case ProgramEnded():
                 return self._lines(*self._program_ended(event))
             case IterationEnded():
-                return self._lines(session_log.RULE, *self._follows(event))
+                return self._lines(*self._changed(event), session_log.RULE, *self._follows(event))
             case Waiting(first=True, reason="tokens_per_hour"):
                 return self._lines(session_log.waits(event.detail, event.until))
             case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
@@ -212,6 +213,11 @@ class SessionStore(Store[SessionState, Attempt]):
             return f"the session's {most / 60:g} minutes are over"
         return f"{(loop.timeout or 0) / 60:g} minutes"
 
+    def _changed(self, event: IterationEnded) -> Iterable[str]:
+        files = event.turn.files_changed if event.turn is not None else None
+        if not self._session.strict and event.outcome.failure is None and (line := changed(files, event.worked)):
+            yield line
+
     def _follows(self, event: IterationEnded) -> Iterable[str]:
         decision, state = event.decision, event.state
         if decision.reason == "api_limit":
@@ -221,7 +227,7 @@ class SessionStore(Store[SessionState, Attempt]):
 
     def _ended(self, event: LoopEnded) -> Iterable[LoopEvent]:
         yield from self._last_texts
-        if event.detail:
+        if event.detail and event.reason not in REASONS:  # of those, the last line tells
             yield Notice(event.detail)
         if event.reason == policy.ENDED_WITHOUT_PLAN.reason:
             yield Notice(NO_PLAN)
@@ -251,6 +257,7 @@ class SessionStore(Store[SessionState, Attempt]):
 
     def _summary(self, state: object, reason: str, code: int) -> list[LoopEvent]:
         assert isinstance(state, SessionState)
+        state = over(state, succeeded=False) if state.again and reason in REASONS else state
         seconds = int(time.time()) - self._began
         lines = session_log.summary(state, iterations=self._iteration, seconds=seconds, reason=reason, code=code)
         return self._lines(*lines)

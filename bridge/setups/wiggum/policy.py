@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from bridge.loop.standstill import NOT_READY
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.progress import Items
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
+from bridge.stream.analysis.permanent import PermanentReason
 from bridge.stream.status import find_promise
 from bridge.wording import one_line, plural
 
@@ -36,6 +38,7 @@ EXIT_CODES = {
     "output_decline": 8,
     "stuck": 9,
     "cancelled": 130,
+    **dict.fromkeys((reason.value for reason in PermanentReason), NOT_READY),
 }
 """Outcome of a loop to the exit code of ``wiggum start``."""
 

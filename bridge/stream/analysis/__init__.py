@@ -4,6 +4,7 @@ from bridge.stream.analysis.analyzer import Analyzer, analyze, analyze_file
 from bridge.stream.analysis.facts import Limit, LimitKind, RunFacts, iso
 from bridge.stream.analysis.fingerprint import fingerprint
 from bridge.stream.analysis.model import Analysis
+from bridge.stream.analysis.permanent import PermanentFailure, PermanentReason
 from bridge.stream.analysis.resets import reset_time
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "Analyzer",
     "Limit",
     "LimitKind",
+    "PermanentFailure",
+    "PermanentReason",
     "RunFacts",
     "analyze",
     "analyze_file",

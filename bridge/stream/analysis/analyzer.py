@@ -9,6 +9,7 @@ from bridge.stream.analysis.facts import iso
 from bridge.stream.analysis.fingerprint import fingerprint
 from bridge.stream.analysis.limits import find_limit, limit_in_events, own_words
 from bridge.stream.analysis.model import Analysis
+from bridge.stream.analysis.permanent import find_permanent
 from bridge.stream.analysis.scan import Length, Scan
 from bridge.stream.analysis.verdict import json_verdict, text_verdict
 from bridge.stream.events import Answer, Reader
@@ -123,6 +124,8 @@ def analyze_file(path: str | os.PathLike[str], facts: RunFacts) -> Analysis:
 def _analysis(answer: Answer, details: Details, verdict: StatusVerdict, length: int, facts: RunFacts) -> Analysis:
     is_text = details.shape == "text"
     is_error = answer.is_error
+    limit = _limit(answer, details, facts)
+    permanent = find_permanent(answer, details, limit, facts)
     first = answer.error if is_error and answer.error else verdict.errors[0] if verdict.errors else ""
     return Analysis(
         loop_number=facts.loop_number,
@@ -154,7 +157,8 @@ def _analysis(answer: Answer, details: Details, verdict: StatusVerdict, length: 
         is_error=is_error,
         error=answer.error,
         api_error_status=details.api_error_status,
-        limit=_limit(answer, details, facts),
+        limit=limit if permanent is None else None,
+        permanent=permanent,
         has_errors=is_error or bool(verdict.errors),
         error_fingerprint=fingerprint(first.strip().split("\n", 1)[0]),
         malformed=answer.malformed,

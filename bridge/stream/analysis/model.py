@@ -10,6 +10,7 @@ from bridge.stream.events.details import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     from bridge.stream.analysis.facts import Limit
+    from bridge.stream.analysis.permanent import PermanentFailure
 
 _INNER_KEYS = (
     "has_completion_signal",
@@ -81,6 +82,7 @@ class Analysis:
         error: its words for that, or None.
         api_error_status: HTTP status of the failed request, or None.
         limit: the limit that ended the run, or None.
+        permanent: why no repetition would mend the failure, or None.
         has_errors: lines of the output report errors, or the CLI itself does.
         error_fingerprint: what tells the first of these errors from others; ''.
         malformed: lines among events that were no JSON.
@@ -119,6 +121,7 @@ class Analysis:
     error: str | None = field(default=None, kw_only=True)
     api_error_status: int | None = field(default=None, kw_only=True)
     limit: Limit | None = field(default=None, kw_only=True)
+    permanent: PermanentFailure | None = field(default=None, kw_only=True)
     has_errors: bool = field(default=False, kw_only=True)
     error_fingerprint: str = field(default="", kw_only=True)
     malformed: int = field(default=0, kw_only=True)

@@ -67,6 +67,7 @@ class Family(ABC):
         self.usage = NO_USAGE
         self.denials: list[str] = []
         self.api_error_status: int | None = None
+        self.error_kind = ""
         self.limit_type: str | None = None
         self.record: JsonObject = {}
 
@@ -90,6 +91,7 @@ class Family(ABC):
         self.completed = True
         self.is_error = False
         self.error = None
+        self.error_kind = ""
 
     def details(self, shape: str) -> Details:
         """Give what the events so far tell beside the answer."""
@@ -97,6 +99,7 @@ class Family(ABC):
             usage=self.usage,
             denials=tuple(map(clean, self.denials)),
             api_error_status=self.api_error_status,
+            error_kind=self.error_kind,
             limit_type=self.limit_type,
             record=self.record,
             shape=shape,

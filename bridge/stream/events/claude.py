@@ -78,6 +78,8 @@ class Claude(Family):
         self._drop_pieces()
         if message.get("model") != SYNTHETIC:
             self.texts.say(text)
+        elif kind_of_error := word(event.get("error")):
+            self.error, self.error_kind = text, kind_of_error
 
     def _drop_pieces(self) -> None:
         """Forget the pieces of a message that is there as a whole."""

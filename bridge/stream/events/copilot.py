@@ -43,6 +43,9 @@ class Copilot(Family):
             case "session.task_complete":
                 self.final = word(data.get("summary"))
             case "session.error":
+                status = data.get("statusCode")
+                self.api_error_status = status if isinstance(status, int) else None
+                self.error_kind = word(data.get("errorType"))
                 self.failed(word(data.get("message")))
             case "result":
                 self._result(event)

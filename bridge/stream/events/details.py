@@ -46,6 +46,7 @@ class Details:
         denials: tools that the CLI refused to run, each ``Tool`` or, of a shell,
             ``Bash(first line of the command)``.
         api_error_status: HTTP status of the request that failed, or None.
+        error_kind: the CLI's own word for the kind of its error (``authentication_failed``); ''.
         limit_type: the CLI's own word for the limit that was hit (``five_hour``, ``seven_day``), '' for one
             that it doesn't name, or None.
         record: the object that sums the run up: the only one, or the last of type result; else empty.
@@ -55,6 +56,7 @@ class Details:
     usage: Usage = NO_USAGE
     denials: tuple[str, ...] = ()
     api_error_status: int | None = None
+    error_kind: str = ""
     limit_type: str | None = None
     record: JsonObject = field(default_factory=dict)
     shape: str = "text"

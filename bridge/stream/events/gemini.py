@@ -115,6 +115,7 @@ class Gemini(Family):
         if event.get("status") == "success" and not self._stopped:
             self.ended()
         else:
+            self.error_kind = kind(mapping(event.get("error")))
             self.failed(self._stopped or word(mapping(event.get("error")).get("message")))
 
     def _whole(self, event: JsonObject) -> None:
@@ -140,6 +141,7 @@ class Gemini(Family):
         if error or stopped:
             code = error.get("code")
             self.api_error_status = code if isinstance(code, int) and 400 <= code < 600 else None
+            self.error_kind = kind(error)
             self.failed(stopped or word(error.get("message")) or kind(error))
         elif self.final:
             self.ended()

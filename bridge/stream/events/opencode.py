@@ -56,6 +56,7 @@ class OpenCode(Family):
                 error = mapping(event.get("error"))
                 status = mapping(error.get("data")).get("statusCode")
                 self.api_error_status = status if isinstance(status, int) else None
+                self.error_kind = word(error.get("name"))
                 self.failed(word(mapping(error.get("data")).get("message")) or word(error.get("name")))
             case "message.updated" | "message.completed":
                 self._message(event)

@@ -1,0 +1,274 @@
+"""Failures that no repetition mends: who reports them, and of which kind.
+
+As with limits, only what the CLI reports of itself counts: the errors of its events, the status of its request, and
+the last lines of its stderr where nothing was answered. What an assistant writes, what a tool prints and what a
+prompt says mean nothing. What may pass by itself (a limit with an end, an overload, the network) is none of these.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from bridge.stream.events.base import mapping, word
+from bridge.wording import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.stream.analysis.facts import Limit, RunFacts
+    from bridge.stream.events import Answer, Details
+
+
+class PermanentReason(StrEnum):
+    """Why repeating a turn is of no use, as a stable word."""
+
+    NOT_LOGGED_IN = "not_logged_in"
+    KEY_REFUSED = "key_refused"
+    NO_CREDIT = "no_credit"
+    SUBSCRIPTION_ENDED = "subscription_ended"
+    UNKNOWN_MODEL = "unknown_model"
+    NO_ACCESS = "no_access"
+
+
+@dataclass(frozen=True, slots=True)
+class PermanentFailure:
+    """A failure that no repetition mends.
+
+    Attributes:
+        reason: of which kind.
+        text: the CLI's words, one line.
+    """
+
+    reason: PermanentReason
+    text: str = ""
+
+
+_R = PermanentReason
+_KINDS = {
+    "authentication_failed": _R.KEY_REFUSED,
+    "authentication_error": _R.KEY_REFUSED,
+    "authentication": _R.KEY_REFUSED,
+    "invalid_api_key": _R.KEY_REFUSED,
+    "UNAUTHENTICATED": _R.KEY_REFUSED,
+    "ProviderAuthError": _R.NOT_LOGGED_IN,
+    "FatalAuthenticationError": _R.NOT_LOGGED_IN,
+    "billing_error": _R.NO_CREDIT,
+    "insufficient_quota": _R.NO_CREDIT,
+    "account_deactivated": _R.SUBSCRIPTION_ENDED,
+    "model_not_found": _R.UNKNOWN_MODEL,
+    "ProviderModelNotFoundError": _R.UNKNOWN_MODEL,
+    "ModelNotFoundError": _R.UNKNOWN_MODEL,
+    "oauth_org_not_allowed": _R.NO_ACCESS,
+    "permission_error": _R.NO_ACCESS,
+}
+"""How events, and the errors of an API, name their kind."""
+
+_STATUSES = {401: _R.KEY_REFUSED, 402: _R.NO_CREDIT, 403: _R.NO_ACCESS}
+_NOT_FOUND = 404
+
+_WORDS: tuple[tuple[PermanentReason, str], ...] = (
+    (
+        _R.NO_CREDIT,
+        r"credit balance is too low|insufficient[_ ](?:credits?(?: balance)?|balance|funds|quota)\b"
+        r"|payment required|(?:you(?:['\u2019]re| are) |your \w+ is )?out of credits"
+        r"|billing[_ ](?:error|hard[_ ]limit|not[_ ]active)"
+        r"|quota exceeded\. check your plan and billing"
+        r"|(?:you )?exceeded your current quota, please check your plan and billing details(?!.*(?:google|gemini))",
+    ),
+    (
+        _R.SUBSCRIPTION_ENDED,
+        r"(?:your |no )?(?:[\w-]+ ){0,3}subscription (?:has |is |was )?"
+        r"(?:ended|expired|cancell?ed|inactive|not active)"
+        r"|no active subscription"
+        r"|(?:your |this )?(?:organi[sz]ation|account|workspace) (?:has been |is |was )?"
+        r"(?:disabled|deactivated|suspended)",
+    ),
+    (
+        _R.UNKNOWN_MODEL,
+        r"model[_ ]not[_ ]found|(?:unknown|unsupported|invalid|no such) model\b(?! metadata)"
+        r"|there['\u2019]s an issue with the selected model"
+        r"|(?:the )?(?:requested |selected )?models?(?:(?! metadata)\W{1,3}[\w./:@-]{1,80}){0,2}\W{1,3}"
+        r"(?:does not exist|not found|is not (?:found|supported|a valid model)|may not exist|was not found)",
+    ),
+    (
+        _R.KEY_REFUSED,
+        r"(?:invalid|incorrect|expired|revoked) (?:x-)?api[ _-]?key|invalid_api_key"
+        r"|(?:your |the )?api[ _-]?key (?:is |was |has been )?"
+        r"(?:not valid|invalid|incorrect|expired|revoked|disabled)"
+        r"|(?:401 )?invalid (?:bearer token|authentication credentials)|authentication[ _](?:error|failed)(?! for)"
+        r"|401 unauthori[sz]ed|unauthori[sz]ed \(?401\)?",
+    ),
+    (
+        _R.NOT_LOGGED_IN,
+        r"(?:you are |you['\u2019]re )?not (?:logged|signed) in|(?:you are |you['\u2019]re )?not authenticated"
+        r"|please (?:run )?`?/?login|please (?:log|sign) in|(?:login|authentication) (?:is )?required"
+        r"|no (?:api key|credentials|authentication information|auth credentials)"
+        r"(?: was| were)? (?:found|set|provided)"
+        r"|(?:your |the )?(?:oauth|access|refresh|auth) token (?:(?:has|was|is|could|not|been|already|be) ){0,3}"
+        r"(?:expired|revoked|invalid|used|refreshed)|please set an auth method|invalid auth method"
+        r"|missing (?:api key|environment variable:? `?\w*api_key)|run /login|login again|token_expired",
+    ),
+    (
+        _R.NO_ACCESS,
+        r"403 forbidden|forbidden \(?403\)?"
+        r"|(?:your |this )?(?:account|organi[sz]ation|user|plan) does not have (?:access|permission)"
+        r"|you do not have access to",
+    ),
+)
+_ANYWHERE = tuple((reason, re.compile(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _WORDS)
+_PREFIX = (
+    r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
+    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|failed|claude(?: ai| code)?|codex|cursor(?:-agent)?"
+    r"|gemini|qwen|copilot|opencode|amp|cline)\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
+    r"|(?:40[123]\W+)(?!unauth|forbid))*"
+)
+_END = r"(?=\s*(?:$|[^\w\s]|(?:please|run|to|for|or|and run|does|because)\b))"
+_OWN_LINE = tuple((reason, re.compile(f"{_PREFIX}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
+_STATUS = re.compile(
+    r"\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|error|code)\W{1,3}(40[123])\b", re.IGNORECASE
+)
+_PASSING = re.compile(
+    r"\b5\d\d\b\W{0,3}(?:internal|bad|service|gateway|server)|overloaded|temporarily|service unavailable"
+    r"|bad gateway"
+    r"|ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|getaddrinfo|fetch failed|network error"
+    r"|connection (?:error|refused|reset)"
+    r"|timed? ?out|too many requests|rate[ _-]?limit",
+    re.IGNORECASE,
+)
+_OF_A_TOOL = re.compile(r"\b(?:mcp|tool|hook|plugin|extension)s?\b", re.IGNORECASE)
+_TRACE = re.compile(r"at |[\[\]{}()]+[,;]?$|(?:status|code|cause)\b\W+\w*\W*$")
+_LOOKED_AT = 4 * 1024
+_TEXT = 300
+_LAST_LINES = 3
+_LINE = 400
+_NESTED = 3
+_REQUESTS = (408, 409, 425, 429)
+
+
+def find_permanent(
+    answer: Answer, details: Details, limit: Limit | None, facts: RunFacts
+) -> PermanentFailure | None:
+    """Say why a run failed for good, or None: it went well, may do so next time, or nobody can tell.
+
+    Args:
+        answer, details: what its events say.
+        limit: of the provider's that ended it, or None.
+        facts: what is known from outside.
+    """
+    if facts.timed_out or (facts.ended_well and not answer.is_error):
+        return None
+    if limit is not None and limit.resets_at is not None:
+        return None
+    found = None
+    if answer.is_error or answer.error:
+        found = _in_events(answer, details)
+    elif facts.exit_status and (details.shape == "text" or not answer.text.strip()):
+        found = _in_plain_text(answer.text, facts.stderr.decode("utf-8", "replace"))
+    # A limit that ends by itself, though nobody says when, is waited out; a credit that is used up doesn't.
+    return found if limit is None or (found is not None and found.reason is _R.NO_CREDIT) else None
+
+
+def _in_events(answer: Answer, details: Details) -> PermanentFailure | None:
+    said, status, kinds = _unwrapped(answer.error or "")
+    status = details.api_error_status or status
+    if status is not None and (status >= 500 or (status in _REQUESTS and not _credit(said, kinds))):
+        return None
+    named = bool(kinds or details.error_kind or status)
+    if not named and (_squeezed(said) in _squeezed(answer.text) or _OF_A_TOOL.search(said, 0, _LOOKED_AT)):
+        return None  # the assistant's own words, or a tool's
+    return _judged(said, status, (details.error_kind, *kinds), _ANYWHERE)
+
+
+def _in_plain_text(text: str, stderr: str) -> PermanentFailure | None:
+    if text.strip():  # what little a CLI prints instead of an answer; anything longer is one
+        lines = _last(text)
+        return _first(lines) if len(text.split()) <= 40 and len(lines) == len(text.strip().splitlines()) else None
+    if (document := _document(stderr)) is not None:
+        said, status, kinds = _unwrapped(json.dumps(document))
+        if said and not (status is not None and status >= 500):
+            return _judged(said, status, kinds, _ANYWHERE)
+    return _first(_last(stderr))
+
+
+def _first(lines: Iterable[str]) -> PermanentFailure | None:
+    return next((found for line in lines if (found := _judged(line, None, (), _OWN_LINE, anchored=True))), None)
+
+
+def _last(text: str) -> list[str]:
+    """The last lines that may say why a program gave up, the last of them first."""
+    lines = [line.strip() for line in text[-16 * _LINE :].splitlines() if line.strip()]
+    own = [line for line in lines if not _TRACE.match(line)]
+    return [line for line in reversed(own[-_LAST_LINES:]) if len(line) <= _LINE]
+
+
+def _judged(
+    said: str,
+    status: int | None,
+    kinds: Iterable[str],
+    patterns: Iterable[tuple[PermanentReason, re.Pattern[str]]],
+    *,
+    anchored: bool = False,
+) -> PermanentFailure | None:
+    said = said[:_LOOKED_AT]
+    if _PASSING.search(said):
+        return None
+    reason = next((why for why, each in patterns if (each.match(said) if anchored else each.search(said))), None)
+    reason = reason or next((_KINDS[kind] for kind in kinds if kind in _KINDS), None)
+    if reason is None and not anchored:
+        shown = _STATUS.search(said) if status is None else None
+        status = int(shown[1]) if shown else status
+        reason = _STATUSES.get(status or 0)
+        if status == _NOT_FOUND and re.search(r"\bmodel|\bentity", said, re.IGNORECASE):
+            reason = _R.UNKNOWN_MODEL
+    return None if reason is None else PermanentFailure(reason, one_line(said, _TEXT))
+
+
+def _credit(said: str, kinds: Iterable[str]) -> bool:
+    return bool(_ANYWHERE[0][1].search(said, 0, _LOOKED_AT)) or "insufficient_quota" in kinds
+
+
+def _unwrapped(text: str) -> tuple[str, int | None, tuple[str, ...]]:
+    """Take words, status and kinds out of an error that is JSON, or holds some; else the text itself."""
+    said, status, kinds = text, None, []
+    for _ in range(_NESTED):
+        at = said.find("{")
+        if at < 0:
+            break
+        try:
+            found, _end = json.JSONDecoder().raw_decode(said[at : at + _LOOKED_AT])
+        except (ValueError, RecursionError):
+            break
+        inner = mapping(found)
+        error = mapping(inner.get("error")) or inner
+        for name in ("code", "status", "statusCode"):
+            if isinstance(value := error.get(name), int) and 400 <= value < 600:
+                status = value
+        kinds += [word(error.get(name)) for name in ("type", "code", "status", "name") if word(error.get(name))]
+        message = word(error.get("message")) or word(inner.get("message")) or word(inner.get("error"))
+        if not message:
+            break
+        shown = _STATUS.search(said[:at])
+        status = status or (int(shown[1]) if shown else None)
+        said = message
+    return said, status, tuple(kinds)
+
+
+def _document(text: str) -> dict[str, Any] | None:
+    """The JSON document with an error that a text ends with, or None."""
+    lines = text.rstrip().splitlines()
+    for number in range(len(lines) - 1, max(len(lines) - 40, -1), -1):
+        if lines[number].startswith("{"):
+            try:
+                found = json.loads("\n".join(lines[number:]))
+            except (ValueError, RecursionError):
+                return None
+            return found if isinstance(found, dict) and found.get("error") else None
+    return None
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
