@@ -31,7 +31,8 @@ NOT_READY = 4
 
 _GIVEN_UP = ("max_iterations", "consecutive_failures")
 _BLOCK = re.compile(r"-*RALPH_STATUS-*.*", re.DOTALL)
-_QUESTION = re.compile(r"[^.!?\n]*[^.!?\s][^.!?\n]*\?(?!\S*[\w/])|[^\u3002\uff01\uff1f\n]+\uff1f")
+_SENTENCES = re.compile(r"(?<=[.!?\u2026])[*_\"')]*\s+|\n+|(?<=[\u3002\uff01\uff1f])")
+_AROUND = " \t*_>#-\"'`()"
 _LOOKED_AT = 4096
 _WORDS = 200
 
@@ -119,8 +120,9 @@ def last_words(text: str) -> str:
     'the assistant asks: "Shall I take SQLite or Postgres?"'
     """
     text = _BLOCK.sub("", text[-_LOOKED_AT:])
-    questions = _QUESTION.findall(text)
+    pieces = [each.strip(_AROUND) for each in _SENTENCES.split(text)]
+    questions = [each for each in pieces if each.endswith(("?", "\uff1f")) and each.strip("?\uff1f")]
     if questions:
-        return f'the assistant asks: "{one_line(questions[-1].strip(" *_>#-"), _WORDS)}"'
+        return f'the assistant asks: "{one_line(questions[-1], _WORDS)}"'
     last = one_line(last_sentence(text) or "", _WORDS)
     return f'its last words: "{last}"' if last else ""

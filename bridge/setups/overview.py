@@ -170,7 +170,8 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     common = _common(where, _written(loop.texts))
     if older is not None and not where.running and _knows_more(older, where):
         over = older.state in ("ended", "killed")
-        common |= {"state": older.state, "ended": _ended(older.reason, older.at) if over else None}
+        detail = where.run.detail if where.run is not None and where.run.end == older.reason else ""
+        common |= {"state": older.state, "ended": _ended(older.reason, older.at, detail) if over else None}
     if seen["running"] and not where.running:  # the original controller, which has no lock of ours
         common |= {"state": "running", "ended": None, "turn": None, "tool": None, "holder": seen["holder"]}
     common["running"] = where.running or seen["running"]

@@ -491,3 +491,18 @@ def test_of_many_tasks_the_live_view_shows_those_under_way() -> None:
         "t1    0       1     2.0 s  -     running  at it",
         "3 of 40 merged, 38 waiting",
     ]
+
+
+@pytest.mark.parametrize("first", ["", "one: echo a > a"])
+def test_a_cli_that_cannot_be_used_ends_the_swarm(project: Project, first: str) -> None:
+    """Not each task twice, also where the key is refused in the middle of the night."""
+    locked_out = "echo 'Not logged in. Please run /login' >&2; exit 1"
+    project.plan(*filter(None, [first]), *(f"{name}: {locked_out}" for name in ("two", "three", "four")))
+    cli = (project.path / "../bin/my-cli").resolve()
+    cli.write_text(cli.read_text().replace('echo "I begin with $task."\n', ""))
+    project.env["RALPH_BRIDGE_RETRY_SECONDS"] = "0.01"
+    done = project.swarm("run", "-j", "1")
+    assert "no loop can go on: my-cli is not logged in: Not logged in. Please run /login · next: " in done.stdout
+    assert done.returncode == (1 if first else 4)
+    merged = {"one": "merged"} if first else {}
+    assert project.outcomes() == {**merged, "two": "incomplete", "three": None, "four": None}

@@ -227,7 +227,7 @@ class SessionStore(Store[SessionState, Attempt]):
 
     def _ended(self, event: LoopEnded) -> Iterable[LoopEvent]:
         yield from self._last_texts
-        if event.detail and event.reason not in REASONS:  # of those, the last line tells
+        if event.detail and event.permanent is None and event.reason not in REASONS:  # else the last line tells
             yield Notice(event.detail)
         if event.reason == policy.ENDED_WITHOUT_PLAN.reason:
             yield Notice(NO_PLAN)

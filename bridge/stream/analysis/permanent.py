@@ -74,7 +74,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
     (
         _R.NO_CREDIT,
         r"credit balance is too low|insufficient[_ ](?:credits?(?: balance)?|balance|funds|quota)\b"
-        r"|payment required|(?:you(?:['\u2019]re| are) |your \w+ is )?out of credits"
+        r"|payment required|402(?= status code|\W*$)|(?:you(?:['\u2019]re| are) |your \w+ is )?out of credits"
         r"|billing[_ ](?:error|hard[_ ]limit|not[_ ]active)"
         r"|quota exceeded\. check your plan and billing"
         r"|(?:you )?exceeded your current quota, please check your plan and billing details(?!.*(?:google|gemini))",
@@ -99,8 +99,9 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"(?:invalid|incorrect|expired|revoked) (?:x-)?api[ _-]?key|invalid_api_key"
         r"|(?:your |the )?api[ _-]?key (?:is |was |has been )?"
         r"(?:not valid|invalid|incorrect|expired|revoked|disabled)"
-        r"|(?:401 )?invalid (?:bearer token|authentication credentials)|authentication[ _](?:error|failed)(?! for)"
-        r"|401 unauthori[sz]ed|unauthori[sz]ed \(?401\)?",
+        r"|(?:401 )?invalid (?:(?:bearer |access )?token\b|authentication credentials)"
+        r"|authentication[ _](?:error|failed)(?! for)"
+        r"|401 unauthori[sz]ed|unauthori[sz]ed(?: \(?401\)?)?|401(?= status code|\W*$)",
     ),
     (
         _R.NOT_LOGGED_IN,
@@ -109,12 +110,15 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"|no (?:api key|credentials|authentication information|auth credentials)"
         r"(?: was| were)? (?:found|set|provided)"
         r"|(?:your |the )?(?:oauth|access|refresh|auth) token (?:(?:has|was|is|could|not|been|already|be) ){0,3}"
-        r"(?:expired|revoked|invalid|used|refreshed)|please set an auth method|invalid auth method"
-        r"|missing (?:api key|environment variable:? `?\w*api_key)|run /login|login again|token_expired",
+        r"(?:expired|revoked|invalid|used|refreshed)|please set an auth method(?: in your)?|invalid auth method"
+        r"|missing (?:api key|environment variable:? `?\w*api_key)|run /login|login again"
+        r"|token_expired|you must (?:be logged|log) in"
+        r"|(?:the )?\w*api[ _]key(?: environment variable)? (?:is |was )?"
+        r"(?:not set|missing|required|not configured)",
     ),
     (
         _R.NO_ACCESS,
-        r"403 forbidden|forbidden \(?403\)?"
+        r"403 forbidden|forbidden \(?403\)?|403(?= status code|\W*$)"
         r"|(?:your |this )?(?:account|organi[sz]ation|user|plan) does not have (?:access|permission)"
         r"|you do not have access to",
     ),
@@ -122,11 +126,12 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
 _ANYWHERE = tuple((reason, re.compile(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _WORDS)
 _PREFIX = (
     r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
-    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|failed|claude(?: ai| code)?|codex|cursor(?:-agent)?"
+    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|(?:request )?failed(?: with)?"
+    r"|claude(?: ai| code)?|codex|cursor(?:-agent)?"
     r"|gemini|qwen|copilot|opencode|amp|cline)\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
     r"|(?:40[123]\W+)(?!unauth|forbid))*"
 )
-_END = r"(?=\s*(?:$|[^\w\s]|(?:please|run|to|for|or|and run|does|because)\b))"
+_END = r"(?=\s*(?:$|[^\w\s]|(?:status code|please|run|to|for|or|and run|does|because)\b))"
 _OWN_LINE = tuple((reason, re.compile(f"{_PREFIX}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
 _STATUS = re.compile(
     r"\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|error|code)\W{1,3}(40[123])\b", re.IGNORECASE

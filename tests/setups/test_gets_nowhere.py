@@ -1,0 +1,208 @@
+"""A CLI that can't be used as it is, and an agent that changes nothing: every kind of loop says so, and ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.loop.events import IterationEnded, LoopEnded
+from bridge.loops import Loop
+from bridge.stream.analysis import PermanentReason
+from tests.machine import mostly_slow
+from tests.setups.loops import DONE, KINDS, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.setups.loops import Loops
+
+_REFUSED = {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 401, "session_id": "s"}
+_REFUSED["result"] = "Invalid API key · Please run /login"
+_WORDS = "key or login is refused: Invalid API key · Please run /login · next: "
+_QUICK = {"RALPH_BRIDGE_RETRY_SECONDS": "0.01"}
+_EXIT = {"frankbria": 0}  # that of its controller, for every end
+
+
+@pytest.fixture(params=mostly_slow(KINDS, 2))
+def loops(tmp_path: Path, request: pytest.FixtureRequest) -> Loops:
+    project = made(request.param, tmp_path)
+    project.more.update(_QUICK)
+    return project
+
+
+def refused(loops: Loops) -> str:
+    """What an agent does whose key is none."""
+    path = loops.kept / "refused"
+    path.write_text(json.dumps(_REFUSED) + "\n")
+    return f"cat {path}; exit 1"
+
+
+def turns(loops: Loops) -> int:
+    return int((loops.kept / "runs").read_text())
+
+
+def ended(loops: Loops, *options: str) -> tuple[int, str]:
+    loop = loops.loop(*options)
+    out, err = loop.communicate(timeout=120)
+    assert "Traceback" not in err, err
+    return loop.returncode, out + err
+
+
+def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Loops) -> None:
+    (loops.kept / "else").write_text(refused(loops) + "\n")
+    notice = loops.kept / "notice"
+    loops.more["RALPH_BRIDGE_NOTIFY"] = f"cat >> {notice}"
+    status, said = ended(loops)
+    assert turns(loops) == 2, said
+    assert status == _EXIT.get(loops.kind, 4), said
+    assert said.count(_WORDS) >= 2, said
+    assert _WORDS in said.splitlines()[-1]
+    assert "it is tried once more" in said
+    told = json.loads(notice.read_text().splitlines()[-1])
+    assert (told["event"], told["reason"]) == ("ended", "key_refused")
+    assert _WORDS in told["detail"]
+    found = loops.status()
+    assert (found["ended"]["reason"], _WORDS in found["ended"]["detail"]) == ("key_refused", True)
+    for words in (("status",), ("report",)):
+        assert _WORDS in " ".join(loops.run(*words).stdout.split()), words
+    lines = [line for path in loops.path.rglob("turns.jsonl") for line in path.read_text().splitlines()]
+    records = [json.loads(line) for line in lines]
+    assert [each["permanent"] for each in records] == ["key_refused"] * 2
+
+
+def test_a_key_that_is_renewed_meanwhile_is_no_end(loops: Loops) -> None:
+    loops.runs(refused(loops))
+    status, said = ended(loops)
+    assert (turns(loops), status) == (3 if loops.kind == "bmalph" else 2, 0), said  # it wants to hear it twice
+
+
+def test_what_an_assistant_says_about_keys_ends_nothing(loops: Loops) -> None:
+    talk = "say 'The handler answers 401 Unauthorized: Invalid API key. Please run /login.'; echo $run > talk.txt"
+    loops.runs(talk, f"{talk}; exit 1", f"{talk}; exit 1", talk)
+    status, said = ended(loops)
+    assert (turns(loops), status) == (6 if loops.kind == "bmalph" else 5, 0), said
+
+
+def test_the_python_side_has_it_as_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loops = made("plain", tmp_path)
+    (loops.kept / "else").write_text(refused(loops) + "\n")
+    for name, value in {**loops.env, **_QUICK}.items():
+        monkeypatch.setenv(name, value)
+    with Loop.open(loops.path, live=False) as loop:
+        events = [*loop]
+    end = events[-1]
+    assert isinstance(end, LoopEnded)
+    assert (end.status, end.reason) == (4, "key_refused")
+    assert end.permanent is not None
+    assert end.permanent.reason is PermanentReason.KEY_REFUSED
+    assert [each.outcome.permanent for each in events if isinstance(each, IterationEnded)] == [end.permanent] * 2
+
+
+# -- turns that come to nothing ----------------------------------------------------------------------
+
+_UNDO = "git checkout -q work.txt 2> /dev/null || rm -f work.txt"
+_ASKS = f"{_UNDO}; say 'Shall I take SQLite or Postgres?'"
+
+
+@pytest.fixture(params=["plain", "ralph-loop"])
+def idle(tmp_path: Path, request: pytest.FixtureRequest) -> Loops:
+    project = made(request.param, tmp_path)
+    (project.kept / "else").write_text(_ASKS + "\n")
+    return project
+
+
+def test_five_turns_that_change_nothing_end_a_loop_without_a_breaker(idle: Loops) -> None:
+    status, said = ended(idle)
+    assert (turns(idle), status) == (5, 1), said
+    assert said.count("nothing changed") == 5
+    last = said.splitlines()[-1]
+    why = (
+        '5 turns in a row changed nothing; the assistant asks: "Shall I take SQLite or Postgres?" (no_file_changes)'
+    )
+    assert last.startswith("incomplete after 5 iterations")
+    assert last.endswith(why)
+    assert why.removesuffix(" (no_file_changes)") in idle.run("status").stdout
+    assert idle.status()["ended"]["reason"] == "no_file_changes"
+
+
+@pytest.mark.slow
+def test_the_environment_and_the_option_say_how_many(idle: Loops) -> None:
+    idle.more["RALPH_BRIDGE_MAX_IDLE"] = "2"
+    assert (ended(idle)[0], turns(idle)) == (1, 2)
+    (idle.kept / "runs").unlink()
+    assert (ended(idle, "--max-idle", "3")[0], turns(idle)) == (1, 3)
+    (idle.kept / "runs").unlink()
+    idle.runs(*[_ASKS] * 8, "say done; echo more > more.txt")
+    idle.more["RALPH_BRIDGE_MAX_IDLE"] = "0"
+    (idle.kept / "else").write_text("say '<promise>COMPLETE</promise>'\n")
+    assert (
+        ended(idle, *(["--completion-promise", "COMPLETE"] if idle.kind == "plain" else []))[0],
+        turns(idle),
+    ) == (0, 10)
+
+
+@pytest.mark.slow
+def test_work_a_commit_and_a_tick_begin_the_count_anew(idle: Loops) -> None:
+    commit = "echo $run > new.txt; git add -A; git -c user.name=t -c user.email=t@t.t commit -qm $run; say done"
+    if idle.kind == "plain":  # ignored by git: only the plan itself tells of the tick
+        idle.write("@fix_plan.md", "- [ ] one\n- [ ] two\n")
+        idle.write(".gitignore", ".ralph/\n@fix_plan.md\n")
+    tick = f"{_UNDO}; sed -i '0,/\\[ \\]/s//[x]/' @fix_plan.md; say done"
+    fails = f"{_UNDO}; exit 3"
+    idle.more.update(_QUICK, RALPH_BRIDGE_MAX_IDLE="3")
+    middle = tick if idle.kind == "plain" else commit
+    idle.runs(_ASKS, _ASKS, commit, _ASKS, _ASKS, middle, _ASKS, fails, _ASKS)
+    status, said = ended(idle)
+    assert status == 1, said
+    assert turns(idle) == 10, said
+
+
+def test_the_words_that_end_a_loop_win(idle: Loops) -> None:
+    idle.runs(*[_ASKS] * 4, f"{_UNDO}; {DONE[idle.kind]}")
+    assert (ended(idle)[0], turns(idle)) == (0, 5)
+
+
+@pytest.mark.slow
+def test_it_is_told_without_git_too(idle: Loops) -> None:
+    shutil.rmtree(idle.path / ".git")
+    if idle.kind == "ralph-loop":  # its controller wants a repository
+        return
+    status, said = ended(idle)
+    assert (turns(idle), status) == (5, 1), said
+    assert said.count("nothing changed") == 5
+
+
+def test_each_turn_says_how_many_files(tmp_path: Path) -> None:
+    loops = made("plain", tmp_path)
+    loops.runs("echo a > a; echo b > b; say one", "say two")
+    said = ended(loops)[1]
+    assert "done in" in said
+    assert " · 3 files changed · session s-1" in said
+    assert " · 1 file changed · session s-1" in said
+
+
+@pytest.mark.slow
+def test_setups_with_a_breaker_have_their_own_rules(tmp_path: Path) -> None:
+    loops = made("bmalph", tmp_path)
+    (loops.kept / "else").write_text(_ASKS + "\n")
+    status, said = ended(loops)
+    assert status == 1
+    assert "stagnation_detected" in said
+    done = loops.run("run", "--max-idle", "2")
+    assert done.returncode == 2
+    assert "--max-idle does not apply" in done.stderr
+
+
+@pytest.mark.slow
+def test_strict_compat_goes_on_and_says_what_it_is(tmp_path: Path) -> None:
+    loops = made("ralph-loop", tmp_path)
+    loops.more.update(_QUICK, RETRY_DELAY="0", MAX_RETRIES="3")
+    (loops.kept / "else").write_text(refused(loops) + "\n")
+    status, said = ended(loops, "--strict-compat")
+    assert (status, turns(loops)) == (4, 4), said
+    assert "once more" not in said
+    assert said.count(_WORDS) == 2
+    assert _WORDS in said.splitlines()[-1]
