@@ -16,6 +16,7 @@ from bridge.errors import BridgeError, SessionRefused
 from bridge.setups.asked import ralph_options
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
 from bridge.setups.ralph_loop.settings import RalphOptions
+from bridge.wording import changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +148,7 @@ class _SessionRenderer:
         self._line_open = False
 
     def show(self, event: LoopEvent) -> None:
-        from bridge.loop.events import HookText, LeftoversEnded, LogLine, Notice, OutputText
+        from bridge.loop.events import HookText, IterationEnded, LeftoversEnded, LogLine, Notice, OutputText
 
         match event:
             case OutputText():
@@ -160,6 +161,9 @@ class _SessionRenderer:
             case LogLine():
                 if not self._quiet:
                     self._out(("\n" if self._line_open else "") + message(event.text, sys.stdout) + "\n")
+            case IterationEnded() if event.worked is False and event.outcome.failure is None and not self._quiet:
+                self.end_row()  # on stderr, and this only: stdout is the controller's log
+                say(f"iteration {event.iteration}: {changed(0)}")
             case Notice() | LeftoversEnded():
                 self.end_row()
                 say(event.text if isinstance(event, Notice) else str(event))

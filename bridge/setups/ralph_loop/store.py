@@ -36,7 +36,7 @@ from bridge.setups.ralph_loop.prompt import Prompts
 from bridge.setups.ralph_loop.session_log import SessionLog, bound_sessions
 from bridge.turn.agent import hook_texts
 from bridge.turn.tool import TurnLogs, TurnRequest
-from bridge.wording import changed, tame
+from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -180,7 +180,7 @@ class SessionStore(Store[SessionState, Attempt]):
             case ProgramEnded():
                 return self._lines(*self._program_ended(event))
             case IterationEnded():
-                return self._lines(*self._changed(event), session_log.RULE, *self._follows(event))
+                return self._lines(session_log.RULE, *self._follows(event))
             case Waiting(first=True, reason="tokens_per_hour"):
                 return self._lines(session_log.waits(event.detail, event.until))
             case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
@@ -212,11 +212,6 @@ class SessionStore(Store[SessionState, Attempt]):
         if most is not None and time.monotonic() - self._started >= most:
             return f"the session's {most / 60:g} minutes are over"
         return f"{(loop.timeout or 0) / 60:g} minutes"
-
-    def _changed(self, event: IterationEnded) -> Iterable[str]:
-        files = event.turn.files_changed if event.turn is not None else None
-        if not self._session.strict and event.outcome.failure is None and (line := changed(files, event.worked)):
-            yield line
 
     def _follows(self, event: IterationEnded) -> Iterable[str]:
         decision, state = event.decision, event.state
