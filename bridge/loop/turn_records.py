@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bridge import timestamps
 from bridge.loop.caps import NOTHING
@@ -178,6 +178,14 @@ class Tally:
         )
 
 
+def facts(record: TurnRecord) -> dict[str, Any]:
+    """Give what a record holds, for JSON; `permanent` only where there is such a failure."""
+    found = asdict(record)
+    if record.permanent is None:
+        del found["permanent"]
+    return found
+
+
 class TurnRecords:
     """Writes the records of one run.
 
@@ -198,5 +206,5 @@ class TurnRecords:
             bridge.errors.ProjectUnusable: the file can't be written.
         """
         times = {"began": timestamps.iso_precise(record.began), "seconds": round(record.seconds, 3)}
-        line = {**self._head, **asdict(record), **times}
+        line = {**self._head, **facts(record), **times}
         append_line(self._path, to_json(line, compact=True), max_bytes=MOST_BYTES, keep=KEPT)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
+from bridge.loop.turn_records import facts
 from bridge.records import to_json
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _turn(turn: TurnRecord) -> dict[str, Any]:
-    values = asdict(turn) | {"began": timestamps.iso(turn.began), "refused": list(turn.refused)}
+    values = facts(turn) | {"began": timestamps.iso(turn.began), "refused": list(turn.refused)}
     return values | {"tasks": _plan(values.pop("plan"))}
 
 

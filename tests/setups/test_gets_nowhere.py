@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 
 from bridge.loop.events import IterationEnded, LoopEnded
@@ -15,8 +17,6 @@ from tests.machine import mostly_slow
 from tests.setups.loops import DONE, KINDS, made
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.setups.loops import Loops
 
 _REFUSED = {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 401, "session_id": "s"}
@@ -71,6 +71,9 @@ def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Loops) -> None:
     lines = [line for path in loops.path.rglob("turns.jsonl") for line in path.read_text().splitlines()]
     records = [json.loads(line) for line in lines]
     assert [each["permanent"] for each in records] == ["key_refused"] * 2
+    schema = json.loads((Path(__file__).resolve().parents[2] / "docs" / "turn-record.schema.json").read_text())
+    for each in records:
+        jsonschema.validate(each, schema)
 
 
 def test_a_key_that_is_renewed_meanwhile_is_no_end(loops: Loops) -> None:

@@ -89,7 +89,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
     ),
     (
         _R.UNKNOWN_MODEL,
-        r"model[_ ]not[_ ]found|(?:unknown|unsupported|invalid|no such) model\b(?! metadata)"
+        r"model[_ ]not[_ ]found|(?:unknown|unsupported|invalid|no such) model\b(?! metadata)(?=\W+\w)"
         r"|there['\u2019]s an issue with the selected model"
         r"|(?:the )?(?:requested |selected )?models?(?:(?! metadata)\W{1,3}[\w./:@-]{1,80}){0,2}\W{1,3}"
         r"(?:does not exist|not found|is not (?:found|supported|a valid model)|may not exist|was not found)",
