@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.adapters.waiting import is_computing, reads_terminal
 from bridge.errors import ProgramNotStarted
 from bridge.process import guardian
+from bridge.process.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ class Terminal:
         try:
             # Signals that we ignore would stay ignored in the program.
             self._process = PtyProcess.spawn(
-                list(argv), env=dict(env), cwd=cwd, dimensions=size, preexec_fn=_usual_signals
+                list(argv), env=without_secrets(env), cwd=cwd, dimensions=size, preexec_fn=_usual_signals
             )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error

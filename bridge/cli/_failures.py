@@ -72,11 +72,13 @@ def _bug(error: Exception) -> int:
     import traceback
 
     from bridge._version import __version__
+    from bridge.process.secrets import shown_words
 
     with tempfile.NamedTemporaryFile(
         "w", prefix="ralph-bridge-crash-", suffix=".txt", delete=False, encoding="utf-8", errors="surrogateescape"
     ) as file:
-        file.write(f"ralph-bridge {__version__}\nPython {sys.version}\n{sys.platform}\n{sys.argv!r}\n\n")
+        words = shown_words(sys.argv)
+        file.write(f"ralph-bridge {__version__}\nPython {sys.version}\n{sys.platform}\n{words!r}\n\n")
         traceback.print_exception(error, file=file)
     say_error(f"{type(error).__name__}: {error} (a bug in ralph-bridge)\n  next: report it, and attach {file.name}")
     return 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
+import logging
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import REASONS as CAPS
 from bridge.loop.events import IterationEnded, LoopEnded, LoopInterrupted, Waiting
 from bridge.loop.policy import LIMITS
 from bridge.process.ask import ask
+from bridge.process.secrets import NOTIFY, is_url, shown_address
 from bridge.wording import duration, plural, tame, usd
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.events import LoopEvent
 
-VARIABLE, ON_VARIABLE = "RALPH_BRIDGE_NOTIFY", "RALPH_BRIDGE_NOTIFY_ON"
+VARIABLE, ON_VARIABLE = NOTIFY, "RALPH_BRIDGE_NOTIFY_ON"
 """Addresses, one per line; and what they are told, separated by commas."""
 
 KINDS = {
@@ -69,7 +69,7 @@ class Notify:
         if unknown := sorted(self.on - set(KINDS)):
             raise ConfigurationError(f"--notify-on {unknown[0]}: expected some of {', '.join(KINDS)}")
         for address in self.addresses:
-            if _is_url(address) and not address.startswith(("http://", "https://")):
+            if is_url(address) and not address.startswith(("http://", "https://")):
                 _apprise(address)
 
 
@@ -204,13 +204,13 @@ class Notifier:
                     wrong = type(error).__name__
                 if wrong:
                     self._problems.put(
-                        f"a notice ({notice['event']}) could not be sent to {_shown(address)}: {wrong}"
+                        f"a notice ({notice['event']}) could not be sent to {shown_address(address)}: {wrong}"
                     )
 
     def _send(self, address: str, notice: dict[str, Any]) -> str:
         """Send one notice; return what went wrong, or ''."""
         data = json.dumps(notice).encode()
-        if not _is_url(address):
+        if not is_url(address):
             told = {name: "" if value is None else tame(str(value), keep="\n\t") for name, value in notice.items()}
             names = {f"RALPH_{name.upper()}": text for name, text in told.items()}
             done = ask(
@@ -250,22 +250,11 @@ def _apprise(address: str) -> Any:
         apprise = importlib.import_module("apprise")
     except ImportError as error:
         raise ConfigurationError(
-            f"--notify {_shown(address)}: such an address takes apprise, which isn't installed\n"
+            f"--notify {shown_address(address)}: such an address takes apprise, which isn't installed\n"
             "  next: pip install 'ralph-bridge[notify]', or a command or an http(s) address"
         ) from error
+    logging.getLogger("apprise").addHandler(logging.NullHandler())  # its words may have the address in them
     messenger = apprise.Apprise()
     if not messenger.add(address):
-        raise ConfigurationError(f"--notify {_shown(address)}: apprise knows no such address")
+        raise ConfigurationError(f"--notify {shown_address(address)}: apprise knows no such address")
     return messenger
-
-
-def _is_url(address: str) -> bool:
-    return "://" in address.split(" ", 1)[0] and urlsplit(address.split(" ", 1)[0]).scheme.isalnum()
-
-
-def _shown(address: str) -> str:
-    """An address without what may be secret in it."""
-    if _is_url(address):
-        parts = urlsplit(address)
-        return f"{parts.scheme}://{parts.hostname or '...'}/..."
-    return f"the command {os.path.basename(address.split()[0])}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bridge.process import ladder
 from bridge.process.ladder import Rung
+from bridge.process.secrets import without_secrets
 from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
@@ -81,7 +82,13 @@ def ask(
             source.seek(0)
         try:
             process = subprocess.Popen(
-                argv, cwd=cwd, env=env, stdin=source, stdout=out, stderr=err, start_new_session=True
+                argv,
+                cwd=cwd,
+                env=without_secrets(env),
+                stdin=source,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
             )
         except (OSError, ValueError) as error:
             return Ran(NOT_STARTED, b"", str(error))

@@ -23,6 +23,7 @@ from bridge.process import argv as arguments
 from bridge.process import guardian, ladder
 from bridge.process.ask import TOO_LONG
 from bridge.process.ladder import Rung
+from bridge.process.secrets import without_secrets
 from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ def _start(
                     stdout=writer,
                     stderr=stderr,
                     cwd=cwd,
-                    env=env,
+                    env=without_secrets(env),
                     start_new_session=True,
                     preexec_fn=announce,
                 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.files import usable
+from bridge.process.secrets import shown_words
 from bridge.setups import SETUPS, detect, module
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def active_run(folder: Path, project: Path, tool: str) -> ActiveRun:
     """
     from bridge.loop.active import ActiveRun
 
-    command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *sys.argv[1:]]
+    command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *shown_words(sys.argv[1:])]
     return ActiveRun(folder, project, command=command, tool=tool, others=_other_folders(folder, project))
 
 

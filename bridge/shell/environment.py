@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.process.secrets import without_secrets
 from bridge.shell import protocol
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Start(NamedTuple):
     def environment(self, folder: str) -> tuple[dict[str, str], frozenset[str]]:
         """What bash gets, and which of the commands are in use; their launchers lie in `folder`."""
         given = os.environ if self.env is None else self.env
-        environment = {name: value for name, value in given.items() if not _unsafe(name)}
+        environment = {name: value for name, value in without_secrets(given).items() if not _unsafe(name)}
         provided: frozenset[str] = frozenset()
         if self.commands and (path := environment.get("PATH")):
             provided = provide(self.commands, path, folder)

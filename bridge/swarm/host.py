@@ -18,7 +18,7 @@ from bridge.loop import runs
 from bridge.loop.caps import Caps, Spent
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
-from bridge.loop.notify import VARIABLE as NOTIFY
+from bridge.process.secrets import NOTIFY, shown_words
 from bridge.process.table import identify
 from bridge.swarm import record as records
 from bridge.swarm.cleaning import remove_merged
@@ -87,7 +87,7 @@ class Host:
         """Do all of it; the last event is a `SwarmEnded`."""
         with ExitStack() as held:
             held.enter_context(one_loop(self.folder, self.folder))
-            active = runs.begin_run(self.folder, command=sys.argv, now=time.time(), tool="swarm")
+            active = runs.begin_run(self.folder, command=shown_words(sys.argv), now=time.time(), tool="swarm")
             end = ""
             try:
                 self.queue.open()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,6 +13,10 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.loop.notify import read_notify
+from bridge.process.ask import ask
+from bridge.process.program import Program
+from bridge.process.secrets import shown_words
+from bridge.shell import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,3 +123,59 @@ def test_addresses_come_from_a_file_and_bad_ones_are_refused(tmp_path: Path) -> 
         with pytest.raises(ConfigurationError, match=said) as refused:
             read_notify({}, given, on)
         assert "token/secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("by", ["option", "option=", "environment", "file"])
+def test_no_secret_of_an_address_is_put_down_or_given_to_the_agent(setup: Setup, by: str) -> None:
+    address = "http://me:s3cr3t@127.0.0.1:9/s3cr3t/hook?token=s3cr3t#s3cr3t"
+    cli = setup.folder / "bin" / "claude"
+    cli.write_text(cli.read_text().replace("n=$((", "env > ../environment-$$; n=$((", 1))
+    hook = setup.folder / ".git" / "hooks" / "post-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nenv > ../environment-of-git\n")
+    hook.chmod(0o755)
+    (setup.folder.parent / "addresses").write_text(address)
+    words = {
+        "option": ["--notify", address],
+        "option=": [f"--notify={address}"],
+        "file": ["--notify", "@../addresses"],
+    }
+    env = {"XDG_STATE_HOME": str(setup.folder.parent / "state")}
+    if by == "environment":
+        env["RALPH_BRIDGE_NOTIFY"] = address
+    done = setup.run(*setup.words(1), *words.get(by, []), **env)
+    assert "could not be sent to http://127.0.0.1/..." in done.stdout + done.stderr + setup.told()
+    assert "s3cr3t" not in done.stdout + done.stderr
+    assert setup.run("status", **env).returncode == 0
+    files = [path for path in setup.folder.parent.rglob("*") if path.is_file() and path.name != "addresses"]
+    assert "environment-of-git" in {path.name for path in files}
+    assert [path for path in files if b"s3cr3t" in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [
+        ("--notify=https://hooks.example.org/services/T0/B0/s3", "--notify=https://hooks.example.org/..."),
+        ("--notify=tgram://s3cr3t/1", "--notify=tgram://.../..."),
+        ("--notify=http://[s3cr3t", "--notify=http://.../..."),
+        ("--notify=curl -H 'Authorization: s3cr3t' https://x", "--notify=the command curl"),
+        ("--notify=", "--notify=the command "),
+        ("--hub=https://me:s3cr3t@host/x.git", "--hub=https://...@host/x.git"),
+        ("say https://s3cr3t@host", "say https://...@host"),
+        ("--notify-on=ended", "--notify-on=ended"),
+    ],
+)
+def test_a_command_line_is_put_down_without_secrets(word: str, shown: str) -> None:
+    assert shown_words(["ralph-bridge", word]) == ["ralph-bridge", shown]
+
+
+def test_no_program_gets_them_whoever_starts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RALPH_BRIDGE_NOTIFY", "https://host/s3cr3t")
+    script = tmp_path / "x.sh"
+    script.write_text("show() { env; }\n")
+    with Shell() as shell:
+        shell.source(script)
+        assert "s3cr3t" not in shell.call("show").stdout
+    assert b"s3cr3t" not in ask(["env"], cwd=tmp_path, env=os.environ, patience=30).out
+    with Program(["env"], cwd=tmp_path, env=os.environ, stderr_path=os.devnull) as program:
+        assert not [line for line in program.lines() if b"s3cr3t" in line]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from bridge.errors import ConfigurationError
 from bridge.files import usable, write_atomic
+from bridge.process.secrets import without_secrets
 from bridge.setups import standin
 from bridge.setups.model import Adopted, Setup
 from bridge.setups.standin import StandInState, kept
@@ -117,7 +118,7 @@ def eject(setup: Setup) -> Adopted:
 
 
 def hand_over(words: Sequence[str]) -> NoReturn:
-    """Become the original, with the same words, environment, folder and streams.
+    """Become the original, with the same words, environment (our secrets aside), folder and streams.
 
     Raises:
         ConfigurationError: there is none, or it can't be started.
@@ -127,7 +128,7 @@ def hand_over(words: Sequence[str]) -> NoReturn:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and a program inherits that
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execv(program, [str(program), *words])  # noqa: S606
+        os.execve(program, [str(program), *words], without_secrets(os.environ))  # noqa: S606
     except OSError as error:
         raise ConfigurationError(
             f"the original {program} can't be started: {error.strerror}\n  next: install it again"

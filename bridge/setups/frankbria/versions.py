@@ -13,6 +13,7 @@ from bridge.errors import BridgeError
 from bridge.process import ladder
 from bridge.process.argv import resolve
 from bridge.process.ask import ask
+from bridge.process.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +69,7 @@ class NewerVersion:
         if npm is not None:
             self._asking = subprocess.Popen(
                 [npm, "view", _PACKAGE, "version"],
-                env=dict(env),
+                env=without_secrets(env),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import SessionRefused
 from bridge.files import usable
+from bridge.process.secrets import without_secrets
 from bridge.setups import standin
 from bridge.setups.ralph_loop.arguments import MODES
 
@@ -111,5 +113,6 @@ def original_text(controller: Path) -> bytes:
 
 
 def _run(script: Path, setup: Setup, words: Sequence[str]) -> int:
-    completed = subprocess.run(["bash", str(script), *words], cwd=setup.project, check=False)
+    env = without_secrets(os.environ)
+    completed = subprocess.run(["bash", str(script), *words], cwd=setup.project, env=env, check=False)
     return completed.returncode if completed.returncode >= 0 else 128 - completed.returncode
