@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.events import EventStream, LoopEnded, Notice
+from bridge.options import check_options
 from bridge.resources import os_text
 from bridge.setups.asked import (
     RunOptions,
@@ -154,6 +155,8 @@ class Loop(EventStream[LoopEnded]):
             SessionRefused: a check of a ralph-loop setup failed, in its controller's words.
             BridgeError: the tool can't be loaded or started, a file can't be read or written.
         """
+        known = {"project": "str | os.PathLike[str]", "setup": "str | None", **LoopOptions.__annotations__}
+        check_options("Loop.open", {"project": project, "setup": setup, **options}, known)
         _check_numbers(options)
         asked = _asked(options)
         folder = _folder(project)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _NOT_FOUND = 127
+_MOST_LISTED = 40  # functions in an error
 _NONE: Mapping[str, Value | None] = MappingProxyType({})
 
 
@@ -198,7 +200,10 @@ class Shell(BashSession):
         what = f"{hook} is not defined: there is no function, builtin or program of this name"
         near = difflib.get_close_matches(hook, functions, 1)
         hint = f"did you mean {near[0]}?" if near else "source the script that defines it, or correct the name"
-        raise self._error(HookNotFound, what, hook, arguments, _NOT_FOUND, out, err, hint=hint)
+        listed = ", ".join(functions[:_MOST_LISTED]) + ", ..." * (len(functions) > _MOST_LISTED)
+        what += f"\n  it has: {listed}" if functions else ""
+        said = re.sub(rb"(?m)^.*/prelude: line \d+: ", b"bash: ", err)  # the line is one of ours
+        raise self._error(HookNotFound, what, hook, arguments, _NOT_FOUND, out, said, hint=hint)
 
     def start(
         self,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import Caps, read_caps
 from bridge.loop.events import EventStream, LoopEvent
 from bridge.loops import LoopOptions
+from bridge.options import check_options
 from bridge.resources import os_text
 from bridge.swarm import record as records
 from bridge.swarm.events import SwarmEnded
@@ -84,7 +85,11 @@ class Swarm(EventStream[SwarmEnded]):
         price_in: float | None = None,
         price_out: float | None = None,
         options: dict[str, Any] | None = None,
+        **unknown: Never,
     ) -> None:
+        given_here = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
+        known = {name: each for name, each in Swarm.__init__.__annotations__.items() if name in given_here}
+        check_options("Swarm", given_here | unknown, known)
         given = _loop_options(options or {}, setup)
         opened = _open(os.path.abspath(project), given)
         chosen = _check_tasks(opened, tasks)
@@ -202,12 +207,8 @@ def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
     Raises:
         ConfigurationError: one that `Loop.open` doesn't take, or that a swarm sets itself.
     """
-    known = {*LoopOptions.__annotations__} - {"task", "words"}
-    for name in options:
-        if name not in known:
-            raise ConfigurationError(
-                f"option {name!r}: not one of a swarm's loops; known: {', '.join(sorted(known))}"
-            )
+    known = {name: each for name, each in LoopOptions.__annotations__.items() if name not in ("task", "words")}
+    check_options("a swarm's loop", {name: each for name, each in options.items() if each is not None}, known)
     given = {name: value for name, value in options.items() if value is not None}
     for name in ("driver", "agent"):
         if (value := given.get(name)) is not None:
