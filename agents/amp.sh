@@ -11,7 +11,7 @@
 
 AGENT_CLI="amp"
 AGENT_ARGS="${AMP_ARGS:--x --dangerously-allow-all --stream-json-thinking}"
-AGENT_INSTALL="npm install -g @sourcegraph/amp"
+AGENT_INSTALL="npm install -g @ampcode/cli"
 AGENT_ENV_KEYS="AMP_API_KEY"
 
 agent_invoke() {

@@ -124,7 +124,7 @@ def _option(value: str, block: str) -> Option:
 
 HIDDEN: Mapping[str, frozenset[str]] = {
     "cline": frozenset({"-y", "--yolo"}),
-    "amp": frozenset({"-x", "--execute", "--dangerously-allow-all", "--stream-json", "--stream-json-thinking"}),
+    "amp": frozenset({"--dangerously-allow-all"}),
     "claude": frozenset({"--max-turns"}),
 }
 """Options that a CLI accepts and doesn't list; each was tried."""

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.agent import Agent
 from bridge.drift.model import DriftFinding, DriftStatus, failed, limit, passed
 from bridge.drift.recorded import compare_events
-from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, complaint, work_finding, work_turns
+from bridge.drift.runs import (
+    DASH,
+    DONE,
+    END,
+    LARGE,
+    PROMPT,
+    SECRET,
+    WORK,
+    both_ends,
+    complaint,
+    work_finding,
+    work_turns,
+)
 from bridge.rehearsal.scenario import ENDINGS, ModelTurn
 
 if TYPE_CHECKING:
@@ -52,8 +64,7 @@ class AgentTrial:
             self.agent.format_display(running, stderr=err) as display,
         ):
             shown = "".join(display)
-        stderr = errors.read_text(encoding="utf-8", errors="replace")
-        return AgentRun(running.status or display.status or 0, shown, stderr)
+        return AgentRun(running.status or display.status or 0, shown, both_ends(errors))
 
     def reached_model(self, text: str) -> bool:
         """Whether the user's words in some request hold this text."""

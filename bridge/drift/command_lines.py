@@ -46,6 +46,7 @@ _PACKAGES = {
     "@google/gemini-cli": "gemini",
     "@openai/codex": "codex",
     "@qwen-code/qwen-code": "qwen",
+    "@ampcode/cli": "amp",
     "@sourcegraph/amp": "amp",
     "opencode-ai": "opencode",
 }

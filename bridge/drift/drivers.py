@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _CONTEXT = "Loop #1 of a trial."
 _NEXT_CONTEXT = "The second loop of a trial: another context."
 _REVIEW = "Review findings of a trial."
+_MARK = "Remember the word quillwort."
+"""In the first prompt of the session that is resumed, and of no other."""
 _FEW = 3  # requests that a turn which ends by itself may take
 _PLACEHOLDER = "DeferredToolPlaceholder"  # claude's, "never call this tool"
 
@@ -75,14 +77,15 @@ def try_driver(script: Path, model: ScriptedModel) -> Iterator[DriftFinding]:
         lines = list(first.lines)
         second, offered = None, first.offered()
         if driver.supports_live_output():
-            second = trial.run(live=True)
+            second = trial.run(f"{PROMPT}\n{_MARK}", live=True)
             yield from _live(trial, second)
             offered |= second.offered()
             lines += second.lines
         yield from compare_events(driver.cli_binary(), lines)
         yield compare_tools(driver.valid_tools(), offered, matter=driver.supports_tool_allowlist())
         if driver.supports_sessions():
-            yield from _session(trial, second if second is not None and second.accepted else trial.run())
+            marked = second if second is not None and second.accepted else trial.run(f"{PROMPT}\n{_MARK}")
+            yield from _session(trial, marked)
         yield from _odd_prompts(trial)
         yield _review(trial)
         yield from _endless(trial)
@@ -113,7 +116,10 @@ def _answer(done: CliRun) -> DriftFinding:
         return warning("answer", detail, "pass the option for output of the answer alone, or JSON")
     if DONE in answer.text and answer.completed is not False:
         return passed("answer", f"read as {answer.family}", drift="D6")
-    hint = "pass the option for an output that can be read"
+    if done.kinds():
+        hint = "it prints JSON, but not the events that are known: see `events`"
+    else:
+        hint = "pass the option for an output that can be read"
     return failed("answer", f"read as {answer.family}, and not all of it", hint, "D6")
 
 
@@ -202,12 +208,17 @@ def _session(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
         yield failed("session id", detail, hint, "D5")
         if recovered is None:
             return
+    trial.run()  # so that it isn't the last one, which a CLI may resume whatever it is given
     resumed = trial.run(session=recovered or "", context=_NEXT_CONTEXT)
     if not resumed.accepted:
         yield failed("resume", resumed.complaint(), "look at how it passes the session's id")
         return
-    if resumed.user_texts[0].count("In the second line, too.") < 2:
-        detail = "the CLI began a new session: nothing of the first is known"
+    if _MARK not in resumed.user_texts[0]:
+        found = resumed.answer.session_id
+        which = f", {found}" if found and found != known else ""
+        another = resumed.user_texts[0].count(PROMPT.splitlines()[-1]) > 1
+        did = f"went on in another session{which}" if another else f"began a new session{which}"
+        detail = f"the CLI {did}: nothing of the one that it was given is known"
         yield failed("resume", detail, "look at how it passes the session's id")
     else:
         yield passed("resume", "the CLI goes on where it was")

@@ -6,6 +6,7 @@ are written by ``python -m tests.real.capture``.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -149,7 +150,10 @@ def compare_events(cli: str, lines: Iterable[bytes]) -> Iterator[DriftFinding]:
     if not known or not here:
         return
     if new := sorted(here - set(known)):
+        gone = sorted(set(known) - here)
+        named = ((kind, difflib.get_close_matches(kind, gone, 1, 0.75)) for kind in new)
+        told = (f"{kind} (in place of {near[0]}?)" if near else kind for kind, near in named)
         hint = "look whether the filter, the answer and the session id have to know them"
-        yield warning(EVENTS, f"of kinds that were not there before: {', '.join(new)}", hint)
+        yield warning(EVENTS, f"of kinds that were not there before: {', '.join(told)}", hint)
     else:
         yield passed(EVENTS, f"{plural(len(here), 'kind')}, all recorded")

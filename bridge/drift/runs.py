@@ -29,7 +29,14 @@ END = f"{DONE}\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: false\n-
 WORK = f"echo works > worked.txt; echo {SECRET}"
 DASH = "- [ ] a task that begins with a dash"
 LARGE = "A line of a very large prompt.\n" * 8000
-_TELLING = re.compile(r"error|not running in a trusted", re.IGNORECASE)
+_CAUSES = (
+    re.compile(r"\W*(?:\w*error|message\W+\w+|fatal|unknown|unexpected|unrecognized|invalid)\b", re.IGNORECASE),
+    re.compile(r"error|not running in a trusted|(?:not|un)\s?(?:found|supported|known)\b", re.IGNORECASE),
+)
+"""What a line says that names the cause, the surest first: help texts, too, speak of errors somewhere."""
+_NO_CAUSE = re.compile(r"\s*(?:-|usage\b|warning\b)|.*[\[{]$", re.IGNORECASE)
+_SHOWN = 240
+_KEPT = 32_768  # bytes of each end of a long stderr
 _TIMEOUT = 120.0  # a slow machine, rather than a slow CLI, takes more than a few
 
 
@@ -66,7 +73,7 @@ class CliRun:
         status: exit status, minus a signal's number, or None: it took too long.
         output: the file with its stdout.
         lines: the lines of that file.
-        stderr: the end of it.
+        stderr: of a long one, its beginning and its end.
         user_texts: of each request of the agent, all the user's words in one string.
         system_text: the system's words in the first of them.
         tools: those offered there.
@@ -143,8 +150,23 @@ def complaint(status: int, output: str, *, fallback: int = 0) -> str:
     """Say how a run failed: by its status, and by the first line about an error, or else the fallback-th."""
     lines = [line.strip() for line in plain(output).splitlines() if line.strip()]
     otherwise = lines[fallback] if lines else "it printed nothing"
-    line = next((line for line in lines if _TELLING.search(line) and line[0] != "-"), otherwise)
-    return f"status {status}: {line[:240]}" if status else f"it never asked the model: {line[:240]}"
+    telling = [line for line in lines if not _NO_CAUSE.match(line)]
+    causes = (line for look in (_CAUSES[0].match, _CAUSES[1].search) for line in telling if look(line))
+    line = next(causes, otherwise)
+    if len(line) > _SHOWN:
+        line = f"{line[:_SHOWN].rsplit(None, 1)[0]} ..."
+    return f"status {status}: {line}" if status else f"it never asked the model: {line}"
+
+
+def both_ends(file: Path) -> str:
+    """Read a file: of a long one whole lines from its beginning and from its end, since either may name a cause."""
+    with open(file, "rb") as stream:
+        head = stream.read(2 * _KEPT + 1)
+        if len(head) > 2 * _KEPT:
+            stream.seek(-_KEPT, os.SEEK_END)
+            begin, end = head[:_KEPT].rpartition(b"\n"), stream.read().partition(b"\n")
+            head = (begin[0] or begin[2]) + b"\n...\n" + (end[2] or end[0])
+    return head.decode("utf-8", "replace").strip()
 
 
 def work_turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[ModelTurn]:
@@ -191,7 +213,7 @@ def run_cli(
         status,
         output,
         tuple(lines),
-        errors.read_bytes()[-4000:].decode("utf-8", "replace").strip(),
+        both_ends(errors),
         tuple("\n".join(each["user"]) for each in requests),
         "\n".join(requests[0]["system"]) if requests else "",
         tuple(requests[0]["tools"]) if requests else (),

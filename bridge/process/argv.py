@@ -19,6 +19,7 @@ MAX_ARGUMENT = 131_072
 """MAX_ARG_STRLEN of Linux: one argument with its closing NUL. No setting raises it."""
 
 _INSTALL = {
+    "amp": "npm install -g @ampcode/cli",
     "claude": "npm install -g @anthropic-ai/claude-code",
     "codex": "npm install -g @openai/codex",
     "opencode": "npm install -g opencode-ai",

@@ -14,11 +14,13 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"
 _START = re.compile(r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*$")
 _END = re.compile(r"-{3}\s*END_RALPH_STATUS\s*-{3}")
+_FENCE = re.compile(r"[>\s]*(?:`{3}|~{3})")
 _KEY = re.compile(_BEFORE + r"([A-Za-z][A-Za-z_ -]*?)[\s*_`]*")
 _SIGN = re.compile(r"[:=]")
 _DECORATED = 200
 """Characters that a key may have with all that is around it. The pattern takes the square of the time
 for a longer one, and a model that has lost its way repeats one dash for as long as it may."""
+_LONGEST_KEY = len("TASKS_COMPLETED_THIS_LOOP") + 4
 _TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
 _BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
 _INT = re.compile(r"(\d{1,9})(?:\s+[A-Za-z(].*|[.,;])?$")
@@ -37,7 +39,7 @@ class StatusBlock:
         files_modified: how many.
         work_type: IMPLEMENTATION, TESTING or another word, in capitals.
         recommendation: one line of prose.
-        terminated: False when the end marker is missing.
+        terminated: False when both the end marker and the end of its code fence are missing.
     """
 
     status: str | None = None
@@ -49,6 +51,11 @@ class StatusBlock:
     recommendation: str | None = None
     terminated: bool = True
 
+    @property
+    def asks_to_end(self) -> bool | None:
+        """What it says of the loop's end; None: nothing. A block that was cut ends none."""
+        return self.exit_signal if self.terminated else False
+
 
 def parse_status(text: str) -> StatusBlock | None:
     """Give the last RALPH_STATUS block of a text that says something, or None.
@@ -57,16 +64,21 @@ def parse_status(text: str) -> StatusBlock | None:
     marker may stand anywhere. Quotes, bullets, emphasis, code fences and ANSI colours around lines and values
     don't matter, nor does the case of a key. The last block counts, so an
     example quoted earlier doesn't; a template (``STATUS: IN_PROGRESS | COMPLETE``) has no values and is
-    passed over. A block without an end marker goes on to the next start or the end of the text. Of a
-    key given twice, the last readable value counts.
+    passed over. A block without an end marker goes on to the next start or the end of the text; one of which not
+    even the first line has arrived is a block without fields. Of a key given twice, the last readable value counts.
     """
     last: StatusBlock | None = None
     fields: dict[str, str | bool | int] | None = None
-    for line in map(str.strip, _ANSI.sub("", text).splitlines()):
+    begun = 0  # lines that a cut may still have left: a marker alone on its line, and the beginning of another
+    for line in filter(None, map(str.strip, _ANSI.sub("", text).splitlines())):
         marked = "RALPH_STATUS" in line
-        if marked and _START.search(line):
+        begun = max(0, begun - 1) if len(line) < _LONGEST_KEY else 0
+        if marked and (start := _START.search(line)):
             last = _block(fields, terminated=False) or last
             fields = {}
+            begun = 0 if line[: start.start()].strip(" >*_`#|+-") else 2
+        elif fields and _FENCE.match(line):
+            last, fields = _block(fields, terminated=True), None
         elif fields is not None:
             end = _END.search(line) if marked else None
             told = line[: end.start()] if end else line
@@ -75,6 +87,8 @@ def parse_status(text: str) -> StatusBlock | None:
             if end:
                 last = _block(fields, terminated=True) or last
                 fields = None
+    if fields == {} and begun and last is None:
+        return StatusBlock(terminated=False)
     return _block(fields, terminated=False) or last
 
 

@@ -82,6 +82,8 @@ def test_kinds_of_events() -> None:
     assert (finding.status.value, finding.detail) == ("passed", "1 kind, all recorded")
     [finding] = compare_events("codex", [*known, b'[{"type": "turn.told", "subtype": "x"}]'])
     assert (finding.status.value, finding.detail) == ("warning", "of kinds that were not there before: turn.told/x")
+    [finding] = compare_events("codex", [b'{"type": "item.finished", "item": {"type": "agent_message"}}'])
+    assert finding.detail.endswith("item.finished/agent_message (in place of item.completed/agent_message?)")
     assert not list(compare_events("codex", [b"text"]))
     assert not list(compare_events("other", known))
 

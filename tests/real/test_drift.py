@@ -155,3 +155,34 @@ def test_the_context_option_behind_the_prompt_is_no_option_of_codex_d9(stage: St
 BEHIND = """
 driver_build_command() { CLAUDE_CMD_ARGS=(codex exec --json "$(cat "$1")" --append-system-prompt "$2"); }
 """
+
+
+def test_an_id_that_is_not_passed_on_leads_to_another_session(stage: Stage) -> None:
+    text = (shipped("drivers") / "opencode.sh").read_text()
+    more = """
+eval "original_$(declare -f driver_build_command)"
+driver_build_command() {
+    original_driver_build_command "$@" || return
+    local word before="" kept=()
+    for word in "${CLAUDE_CMD_ARGS[@]}"; do
+        if [[ "$word" != --session && "$before" != --session ]]; then kept+=("$word"); fi
+        before=$word
+    done
+    CLAUDE_CMD_ARGS=("${kept[@]}")
+    if [[ -n "$3" ]]; then CLAUDE_CMD_ARGS=(opencode run --continue "${kept[@]:2}"); fi
+}
+"""
+    status, (report,), words = drift(stage, str(stage.write("opencode.sh", text + more)))
+    assert status == 1, words
+    assert "resume" in found(report, "failed"), words
+
+
+def test_an_event_with_another_name_is_a_finding_at_the_recorded_version(stage: Stage) -> None:
+    real = stage.bin / "codex"
+    own = stage.write("bin/codex", f'#!/bin/bash\n"{real}" "$@" | sed -u s/item.completed/item.finished/\n')
+    own.chmod(0o755)
+    stage.bin = Path(f"{own.parent}:{stage.bin}")
+    status, (report,), words = drift(stage, "codex")
+    assert status == 1
+    assert {"events", "answer", "display"} <= set(found(report, "failed")), words
+    assert "in place of item.completed/" in words

@@ -294,6 +294,20 @@ def test_T4_emphasis_in_the_block_is_harmless(shape: str) -> None:  # noqa: N802
     assert (found.exit_signal, found.tests_status) == (True, "PASSING")
 
 
+@pytest.mark.parametrize(
+    "end", ["", "EXIT_SIGNAL: true\n", "STATUS: COMPLETE\nEXIT_SIGNAL: tr", "STATUS: COMPLETE\n"]
+)
+@pytest.mark.parametrize("shape", [*SHAPES, "gemini", "qwen"])
+def test_a_block_that_is_cut_is_no_signal(shape: str, end: str) -> None:
+    text = f"All tasks are done, the project is complete.\n---RALPH_STATUS---\n{end}"
+    shapes = SHAPES | {
+        "gemini": lambda text: {"session_id": "s", "response": text, "stats": {"models": {}}},
+        "qwen": lambda text: [{**RESULT, "result": text, "session_id": "s", "uuid": "u"}],
+    }
+    found = analysis(shapes[shape](text))
+    assert (found.explicit_exit, found.exit_signal, found.has_completion_signal) == (False, False, False)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_T4_a_block_is_authoritative_against_words(shape: str) -> None:  # noqa: N802
     assert not analysis(SHAPES[shape]("The parser is done.\n" + block(STATUS="IN_PROGRESS"))).exit_signal

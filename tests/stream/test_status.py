@@ -211,3 +211,20 @@ def test_a_model_that_repeats_itself_costs_no_square(piece: str) -> None:
 
 def test_many_open_tags_cost_no_square() -> None:
     assert not find_promise("<promise>" * 200_000)
+
+
+@pytest.mark.parametrize("end", range(len("---RALPH_STATUS---"), len(BLOCK.rstrip())))
+def test_a_block_that_is_cut_anywhere_ends_no_loop(end: int) -> None:
+    whole = BLOCK.replace("EXIT_SIGNAL: false", "EXIT_SIGNAL: true").replace("IN_PROGRESS", "COMPLETE").rstrip()
+    if end < len(whole) - 2:  # but for the last dashes of the end marker
+        cut = parse_status(f"All is done.\n{whole[:end]}")
+        assert cut is not None
+        assert cut.asks_to_end is False
+
+
+def test_an_earlier_block_does_not_stand_in_for_one_that_is_cut() -> None:
+    quoted = block("STATUS: COMPLETE", "EXIT_SIGNAL: true")
+    for cut in ("---RALPH_STATUS---\nSTATUS: COMPLETE", "---RALPH_STATUS---\nEXIT_SIGNAL: true"):
+        found = parse_status(f"The example:\n{quoted}\nMine:\n{cut}")
+        assert found is not None
+        assert found.asks_to_end is False

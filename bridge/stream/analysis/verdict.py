@@ -69,9 +69,8 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVer
     block = None if answer.is_error else _block_of(answer)
     said = block or _NOTHING
     status = said.status or _status(fields)
-    if said.exit_signal is not None:
-        explicit: bool | None = said.exit_signal
-    else:
+    explicit = said.asks_to_end
+    if explicit is None:
         asked = fields.get("exit_signal")
         explicit = None if asked is None else asked is True or asked == "true"
     summary = _summary(answer, details, stream=stream)
@@ -124,13 +123,14 @@ def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> St
 
 
 def _by_block(block: StatusBlock) -> StatusVerdict:
-    done = block.exit_signal if block.exit_signal is not None else block.status == "COMPLETE"
+    asks = block.asks_to_end
+    done = asks if asks is not None else block.status == "COMPLETE"
     return StatusVerdict(
         complete=done,
         exit_signal=done,
-        explicit_exit=block.exit_signal,
+        explicit_exit=asks,
         format_confidence=70,
-        confidence=100 if done else 80 if block.exit_signal is False else 0,
+        confidence=100 if done else 80 if asks is False else 0,
         tasks=block.tasks_completed or 0,
         tests_status=block.tests_status or "UNKNOWN",
     )
