@@ -6,6 +6,7 @@ A wheel has them in ``bridge/_shipped``; a checkout has them beside the package.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,15 @@ def _a(noun: str) -> str:
 def os_text(text: str) -> str:
     """An argument as the shell side has it: UTF-8 with surrogateescape, whatever the locale says."""
     return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+def shown_script(path: Path) -> str:
+    """A script for people: one that ships by its name, others by their paths, relative where they lie below."""
+    if path.parent in (shipped("drivers"), shipped("agents")):
+        return path.stem
+    with suppress(OSError, ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
 
 
 def find_script(

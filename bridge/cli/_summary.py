@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.loop.events import IterationEnded, IterationStarted, interruption
 from bridge.loop.policy import Verdict
 from bridge.loop.turn_records import NO_TURNS, Totals
+from bridge.resources import shown_script
 from bridge.wording import duration, plural, usd
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _named(tool: Driver | Agent | str) -> str:
     if isinstance(tool, str):
         return tool
     kind, name = ("agent", tool.cli) if isinstance(tool, Agent) else ("driver", tool.display_name())
-    return f"{name} · {kind} {tool.script}"
+    return f"{name} · {kind} {shown_script(tool.script)}"
 
 
 def last_line(style: Style, end: LoopEnded) -> str:

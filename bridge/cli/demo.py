@@ -15,6 +15,7 @@ import click
 from bridge.cli._help import completes
 from bridge.cli._summary import used
 from bridge.cli._terminal import Style, guarded, say, show
+from bridge.resources import shown_script
 from bridge.wording import duration, plural
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
         renderer.show(event)
 
     with Driver.load(driver, cwd=project.folder, env=project.env) as script:
-        say(f"{script.display_name()} · driver {script.script}")
+        say(f"{script.display_name()} · driver {shown_script(script.script)}")
         settings = loop_settings(
             project.folder, PlainSettings(max_iterations=limits.max_iterations, max_failures=3, env=project.env)
         )

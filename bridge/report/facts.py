@@ -33,7 +33,7 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "cost", money(totals.cost_usd)
     yield "tasks", _tasks(run)
     yield "commits", UNKNOWN if run.commits is None else str(len(run.commits))
-    yield "files changed", UNKNOWN if run.files is None else str(len(run.files))
+    yield "files changed", _files(run)
     yield "refused tools", _listed(run.refused, "none")
 
 
@@ -73,6 +73,14 @@ def money(amount: float | None) -> str:
 def _because(run: Run) -> str:
     why = run.detail or run.reason
     return f": {why}{f' ({run.reason})' if run.detail and run.reason else ''}" if why else ""
+
+
+def _files(run: Run) -> str:
+    """Count the files of commits, and what turns changed that committed nothing, where a file counts in each."""
+    left = sum(turn.files_changed or 0 for turn in run.turns if not turn.committed)
+    if run.files is None:
+        return f"{left:.0f} in turns" if left else UNKNOWN
+    return f"{len(run.files)} in commits, {left:.0f} in turns without one" if left else str(len(run.files))
 
 
 def _tasks(run: Run) -> str:

@@ -66,7 +66,7 @@ def _installed(case: FirstCase) -> list[str]:
 CHECKS: Mapping[str, DoctorCheck[FirstCase]] = {
     **checks.MACHINE,
     "git-repo": DoctorCheck("git repository with commits", _git, 60),
-    "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
-    "ralph-project": DoctorCheck("a project that the loop can run in", _way, 60),
+    "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
+    "ralph-project": DoctorCheck("the project is ready for a loop", _way, 60),
 }
 """By their stable ids, called as in the other setups."""

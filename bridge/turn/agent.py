@@ -88,16 +88,28 @@ class AgentTool:
         Raises:
             bridge.errors.ProgramNotFound: there is no ``AGENT_CLI``, in the first turn.
         """
+        if self._as_controller:
+            return Command((self.agent.cli,), None, live=True)
+        try:
+            self.require_program()
+        except ProgramNotFound:
+            if request.first:
+                raise
+            return Command(broken=f"{self.agent.cli} was not found on PATH")
+        return Command((self.agent.cli,), None, live=True)
+
+    def require_program(self) -> None:
+        """See whether the program is there.
+
+        Raises:
+            bridge.errors.ProgramNotFound: there is no ``AGENT_CLI``.
+        """
         cli = self.agent.cli
-        if self._as_controller or self.agent.shell.call("command", "-v", "--", cli).ok:
-            return Command((cli,), None, live=True)
-        missing = f"{cli} was not found on PATH"
-        if request.first:
+        if not self.agent.shell.call("command", "-v", "--", cli).ok:
             raise ProgramNotFound(
-                f"{missing}; {self.agent.script} needs it\n"
+                f"{cli} was not found on PATH; {self.agent.script} needs it\n"
                 "  next: install it, or put the folder that holds it on PATH"
             )
-        return Command(broken=missing)
 
     def run(self, _command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
         """Run the hooks of one turn, with the program between them.

@@ -199,4 +199,4 @@ def test_an_empty_folder_is_shown_the_shortest_way(tmp_path: Path) -> None:
     project.write("PROMPT.md", "Do it.\n")
     project.repository()
     after = project.run("doctor", PATH=bare, PLATFORM_DRIVER="opencode")
-    assert "✓ a project that the loop can run in (the plain loop" in after.stdout
+    assert "✓ the project is ready for a loop (the plain loop" in after.stdout

@@ -98,6 +98,21 @@ def test_the_promise_ends_it_too(project: Project) -> None:
     assert project.run("run", "--completion-promise", "OTHER", "--max-iterations", "1").returncode == 1
 
 
+def test_a_script_that_ships_is_named_and_one_of_the_project_is_seen_from_there(project: Project) -> None:
+    project.cli("claude", CLAUDE + 'answer "one"')
+    project.cli("my-cli", "echo one")
+    project.write("mine/mine.sh", MINE)
+    said = [
+        project.run("run", "--max-iterations", "1", *words).stderr
+        for words in ([], ["--driver", "claude-code"], ["--driver", str(project.folder / "mine/mine.sh")])
+    ]
+    shipped, named, mine = (next(line for line in each.splitlines() if " · prompt " in line) for each in said)
+    assert shipped.startswith("Claude Code · driver claude-code · prompt ")
+    assert named == shipped
+    assert mine.startswith("My Own · driver mine/mine.sh · prompt ")
+    assert str(project.folder) not in "".join(said[:2])
+
+
 def test_giving_up(project: Project) -> None:
     project.cli("claude", CLAUDE + 'answer "not yet"')
     done = project.run("run", "--max-iterations", "2")

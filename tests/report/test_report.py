@@ -13,6 +13,7 @@ import pytest
 from bridge.loop.history import RunHistory
 from bridge.loop.turn_records import TurnRecord, TurnRecords
 from bridge.report import jsons, markdown, text
+from bridge.report.facts import rows
 from bridge.report.model import Commit, Report, Run, read_report
 from bridge.setups.overview import LoopPlace
 from tests.setups.conftest import setup as setup
@@ -131,3 +132,20 @@ def test_ten_thousand_turns_are_listed_in_part_and_counted_in_full(tmp_path: Pat
     assert "... and 9950 earlier turns" in shown
     assert "10,000" in shown
     assert len(jsons.document(report)["runs"][0]["turns"]) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("files", "committed", "shown"),
+    [
+        ((), False, "0 in commits, 2 in turns without one"),
+        ((), None, "0 in commits, 2 in turns without one"),
+        ((), True, "0"),
+        (None, False, "2 in turns"),
+        (None, True, "unknown"),
+    ],
+)
+def test_what_turns_changed_without_a_commit_is_told_beside_what_commits_did(
+    files: Any, committed: bool | None, shown: str
+) -> None:
+    turn = TurnRecord(1, 0.0, 1.0, "success", files_changed=1, committed=committed)
+    assert dict(rows(Run("r", files=files, turns=(turn, replace(turn, turn=2)))))["files changed"] == shown

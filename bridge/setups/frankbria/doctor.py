@@ -134,9 +134,9 @@ def _installation(case: FrankbriaCase) -> Examined:
 CHECKS: Mapping[str, DoctorCheck[FrankbriaCase]] = {
     **MACHINE,
     "git-repo": DoctorCheck("git repository with commits", _git, 60),
-    "ralph-project": DoctorCheck("a whole project", _whole),
-    "unserved": DoctorCheck("nothing is asked for that only the original does", _unserved),
-    "original": DoctorCheck("the original and its command", _installation),
+    "ralph-project": DoctorCheck("the project has all its files", _whole),
+    "unserved": DoctorCheck("no setting asks for what only the original can do", _unserved),
+    "original": DoctorCheck("the original is installed", _installation),
     "ralphrc": DoctorCheck("settings can be used", _settings),
     "differences": DoctorCheck("settings act as in the original", _differences),
     "prompt": DoctorCheck("the prompt is there", _prompt),

@@ -225,8 +225,8 @@ def _last(case: RalphCase) -> Examined:
 CHECKS: Mapping[str, DoctorCheck[RalphCase]] = {
     **checks.MACHINE,
     "git-repo": DoctorCheck("git repository", _repository),
-    "ralph-project": DoctorCheck("a project that the loop can run in", _kind),
-    "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
+    "ralph-project": DoctorCheck("the project is ready for a loop", _kind),
+    "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
     "ralph-loop": DoctorCheck("the controller", _controller),
     "config": DoctorCheck("config can be used, and the agent loads", _config, 60),
     "agent-contract": DoctorCheck("the agent meets the contract", _contract, 120),
@@ -236,8 +236,8 @@ CHECKS: Mapping[str, DoctorCheck[RalphCase]] = {
     "prompts": DoctorCheck("the prompt templates exist", _prompts),
     "plan": DoctorCheck("the plan has open tasks", _plan),
     "gitignore": DoctorCheck("git ignores the logs", _ignored, 60, _ignore),
-    "second-loop": DoctorCheck("no second loop", _lock),
-    "orphaned-agents": DoctorCheck("no agent without a loop", _orphans, fix=_end_orphans),
+    "second-loop": DoctorCheck("no other loop is running", _lock),
+    "orphaned-agents": DoctorCheck("no agent runs without its loop", _orphans, fix=_end_orphans),
     "last-session": DoctorCheck("the last session ended in order", _last),
 }
 """By their stable ids; those that other setups have, too, are called as there."""

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from bridge.driver import Driver
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, HookError, StateUnreadable
 from bridge.git.work import WorkDetector
 from bridge.loop.caps import read_caps
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.store import LoopSettings
+from bridge.process.argv import resolve
 from bridge.resources import os_text
 from bridge.setups.projects import active_run
-from bridge.setups.wiggum.files import FILES, usable
+from bridge.setups.wiggum.files import FILES, latest_state, usable
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
-from bridge.setups.wiggum.start import prepare
+from bridge.setups.wiggum.start import prepare, runs_a_turn
 from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, read_environment
 from bridge.setups.wiggum.store import OuterStore
 from bridge.turn.agent import AgentTool
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.start import StartRequest
     from bridge.setups.wiggum.state import EnvironmentDefaults, WiggumState
 
+_TOOL = "driver claude-code"
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 
@@ -95,8 +99,6 @@ def open_outer(
         bridge.errors.BridgeError: the tool can't be loaded.
     """
     probe = WorkDetector(layout.project, FILES)
-    with usable():
-        layout.folder.mkdir(parents=True, exist_ok=True)
     waits = night(os.environ)
     settings = LoopSettings(
         project=layout.project,
@@ -110,6 +112,10 @@ def open_outer(
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,
     )
+    if runs_a_turn(layout, probe, request, datetime.now(UTC)):
+        _check_program(layout, request, settings, asked)
+    with usable():
+        layout.folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         active = stack.enter_context(active_run(layout.folder, layout.project, request.tool or ""))
         for notice in active.notices:
@@ -121,7 +127,7 @@ def open_outer(
             tell(notice)
         state = prepared.state
         if tool is None:
-            name = state.tool or "driver claude-code"
+            name = state.tool or _TOOL
             active.uses(name)
             tool = _tool(stack, name, settings, asked, tell)
         seconds = None if state.max_minutes is None else state.max_minutes * 60
@@ -142,6 +148,24 @@ def environment_defaults(most: int | None, promise: str | None) -> EnvironmentDe
     if found.wrong:
         raise ConfigurationError(f"{found.wrong[0]}\n  next: put the variable right, or unset it")
     return found
+
+
+def _check_program(layout: Layout, request: StartRequest, settings: LoopSettings, asked: RunOptions) -> None:
+    """Refuse, before anything is written, what the first turn would: a program that isn't there."""
+    before = None
+    with suppress(StateUnreadable):
+        before = None if request.fresh else latest_state(layout)
+    name = request.tool or (before.tool if before is not None else "") or _TOOL
+    with ExitStack() as stack, TemporaryDirectory() as scratch:
+        tool = _tool(stack, name, settings, asked, lambda _line: None)
+        if isinstance(tool, AgentTool):
+            tool.require_program()
+            return
+        prompt = Path(scratch, "PROMPT.md")
+        prompt.write_text("x")
+        with suppress(HookError):  # which is the first turn's to tell
+            if argv := tool.driver.build_command(str(prompt)):
+                resolve(argv, cwd=layout.project, env=os.environ)
 
 
 def _tool(

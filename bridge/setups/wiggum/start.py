@@ -81,6 +81,16 @@ def prepare(layout: Layout, probe: WorkDetector, request: StartRequest, now: dat
         raise
 
 
+def runs_a_turn(layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> bool:
+    """Whether a start would come to a turn; False: its plan is done. Nothing is written.
+
+    Raises:
+        ConfigurationError: there is no task, or the promise is none.
+        StateUnreadable: of the loop to go on with.
+    """
+    return _Start(layout, probe, request, now).runs_a_turn()
+
+
 class _Start:
     """One start: what it is about, and the notices so far."""
 
@@ -90,6 +100,15 @@ class _Start:
         self.request = request
         self.now = now
         self.notices: list[str] = []
+
+    def runs_a_turn(self) -> bool:
+        """See :func:`runs_a_turn`."""
+        self._check_options()
+        before, _ = self._before()
+        if before is not None and self._over(before):
+            return False
+        self._check_task()
+        return True
 
     def prepare(self) -> Prepared:
         """See :func:`prepare`."""

@@ -175,7 +175,7 @@ def test_an_agent_that_runs_for_too_long_is_ended_with_all_that_it_started(proje
 def test_an_agent_whose_program_is_missing_has_no_turn(project: Project) -> None:
     told = start_agent(project, "AGENT_CLI=no-such-cli\nagent_invoke() { echo hi; }")
     assert "no-such-cli was not found on PATH" in told
-    assert (project.state["iteration"], project.state["turn"]) == (0, None)
+    assert not project.layout.state.exists()
 
 
 def test_a_prompt_that_a_turn_has_removed_is_told_of_with_the_next_turn_s_number(project: Project) -> None:

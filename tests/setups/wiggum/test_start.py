@@ -105,7 +105,8 @@ def test_a_script_that_isn_t_there_leaves_no_loop_behind(project: Project, optio
 def test_a_cli_that_is_missing_is_no_turn(project: Project) -> None:
     project.env["PATH"] = "/usr/bin:/bin"
     assert "claude was not found on PATH" in refused(project, code=4)
-    assert (project.state["iteration"], project.state["turn"]) == (0, None)
+    assert not project.layout.folder.exists()
+    assert not project.layout.state.exists()
 
 
 def test_the_same_task_goes_on_and_options_win(project: Project) -> None:

@@ -20,8 +20,8 @@ __all__ = ["CHECKS", "PLAIN_CHECKS", "BmalphCase"]
 CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
     **MACHINE,
     "git-repo": DoctorCheck("git repository with commits", checks.git, 60),
-    "ralph-project": DoctorCheck("a project that the loop can run in", project.kind),
-    "unserved": DoctorCheck("nothing is asked for that no loop here does", checks.unserved),
+    "ralph-project": DoctorCheck("the project is ready for a loop", project.kind),
+    "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
     "ralph-loop": DoctorCheck("ralph_loop.sh present and has content", project.controller),
     "ralphrc": DoctorCheck("settings can be used", project.settings),
     "prompt": DoctorCheck("the prompt is there", tree.prompt),
@@ -39,7 +39,7 @@ CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
 PLAIN_CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
     **checks.MACHINE,
     "git-repo": DoctorCheck("git repository with commits", plain.git, 60),
-    "ralph-project": DoctorCheck("a project that the loop can run in", plain.kind),
+    "ralph-project": DoctorCheck("the project is ready for a loop", plain.kind),
     "unserved": CHECKS["unserved"],
     "ralphrc": CHECKS["ralphrc"],
     "prompt": DoctorCheck("the prompt is there", plain.prompt),

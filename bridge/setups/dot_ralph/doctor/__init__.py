@@ -26,7 +26,7 @@ STATE: Mapping[str, DoctorCheck[FolderCase[Any]]] = {
     "ralph-session": DoctorCheck("session", state.session),
     "api-calls": DoctorCheck("calls of this hour", state.api_calls),
     "loop-lock": DoctorCheck("the loop's lock can be taken", state.lock_file),
-    "second-loop": DoctorCheck("no second loop", state.second_loop),
-    "orphaned-agents": DoctorCheck("no agent without a loop", state.orphans, fix=state.end_orphans),
+    "second-loop": DoctorCheck("no other loop is running", state.second_loop),
+    "orphaned-agents": DoctorCheck("no agent runs without its loop", state.orphans, fix=state.end_orphans),
 }
 """What is looked at last."""
