@@ -37,13 +37,18 @@ def words(seen: dict[str, Any], now: float) -> str:
             left = max(0.0, (timestamps.parse_iso(waiting["until"]) or now) - now)
             return f"waiting until {_local(waiting['until'])}, for another {duration(left)}"
         case "ended":
-            told = f"{ended['detail']} (" if ended["reason"] in REASONS and ended["detail"] else ""
-            return f"ended at {_local(ended['at'])}: {told}{ended['reason']}{')' if told else ''}"
+            return f"ended at {_local(ended['at'])}: {ending(ended)}"
         case "killed":
             return f"not running; it ended unexpectedly at {_local(ended['at'])}"
         case "session":
             return "kept going by a session"
     return "none has run here yet"
+
+
+def ending(ended: dict[str, Any]) -> str:
+    """Say why a loop has ended: in a word, or all of it where it got nowhere."""
+    reason: str = ended["reason"]
+    return f"{ended['detail']} ({reason})" if reason in REASONS and ended["detail"] else reason
 
 
 def why(seen: dict[str, Any]) -> str:

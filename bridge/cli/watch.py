@@ -170,6 +170,8 @@ def _step(seen: dict[str, Any]) -> str:
 def _ending(seen: dict[str, Any]) -> str:
     if seen["state"] == "killed":
         return _standing.words(seen, time.time())
+    if seen["ended"] and (told := _standing.ending(seen["ended"])) != seen["ended"]["reason"]:
+        return f"turn {seen['turn']}, {told}"
     if "last_action" in seen and "calls" in seen:
         return f"loop {seen['loop']}, {seen['status']}" + (
             f" ({seen['exit_reason']})" if seen["exit_reason"] else ""

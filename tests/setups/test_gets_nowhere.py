@@ -66,7 +66,7 @@ def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Loops) -> None:
     assert _WORDS in told["detail"]
     found = loops.status()
     assert (found["ended"]["reason"], _WORDS in found["ended"]["detail"]) == ("key_refused", True)
-    for words in (("status",), ("report",)):
+    for words in (("status",), ("report",), ("watch", "--once")):
         assert _WORDS in " ".join(loops.run(*words).stdout.split()), words
     lines = [line for path in loops.path.rglob("turns.jsonl") for line in path.read_text().splitlines()]
     records = [json.loads(line) for line in lines]

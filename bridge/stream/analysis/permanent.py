@@ -83,7 +83,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         _R.SUBSCRIPTION_ENDED,
         r"(?:your |no )?(?:[\w-]+ ){0,3}subscription (?:has |is |was )?"
         r"(?:ended|expired|cancell?ed|inactive|not active)"
-        r"|no active subscription"
+        r"|no active subscription|to use codex with your chatgpt plan, upgrade"
         r"|(?:your |this )?(?:organi[sz]ation|account|workspace) (?:has been |is |was )?"
         r"(?:disabled|deactivated|suspended)",
     ),
@@ -92,12 +92,13 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"model[_ ]not[_ ]found|(?:unknown|unsupported|invalid|no such) model\b(?! metadata)(?=\W+\w)"
         r"|there['\u2019]s an issue with the selected model"
         r"|(?:the )?(?:requested |selected )?models?(?:(?! metadata)\W{1,3}[\w./:@-]{1,80}){0,2}\W{1,3}"
-        r"(?:does not exist|not found|is not (?:found|supported|a valid model)|may not exist|was not found)",
+        r"(?:does not exist|not found|is not (?:found|supported|a valid model)|may not exist|was not found)"
+        r"|model \W?[\w./:@-]+\W? from --model flag is not available|requested entity was not found",
     ),
     (
         _R.KEY_REFUSED,
         r"(?:invalid|incorrect|expired|revoked) (?:x-)?api[ _-]?key|invalid_api_key"
-        r"|(?:your |the )?api[ _-]?key (?:is |was |has been )?"
+        r"|(?:your |the (?:provided )?)?api[ _-]?key (?:is |was |has been )?"
         r"(?:not valid|invalid|incorrect|expired|revoked|disabled)"
         r"|(?:401 )?invalid (?:(?:bearer |access )?token\b|authentication credentials)"
         r"|authentication[ _](?:error|failed)(?! for)"
@@ -114,19 +115,19 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"|missing (?:api key|environment variable:? `?\w*api_key)|run /login|login again"
         r"|token_expired|you must (?:be logged|log) in"
         r"|(?:the )?\w*api[ _]key(?: environment variable)? (?:is |was )?"
-        r"(?:not set|missing|required|not configured)",
+        r"(?:not set|not found|missing|required|not configured)|no auth type is selected",
     ),
     (
         _R.NO_ACCESS,
         r"403 forbidden|forbidden \(?403\)?|403(?= status code|\W*$)"
         r"|(?:your |this )?(?:account|organi[sz]ation|user|plan) does not have (?:access|permission)"
-        r"|you do not have access to",
+        r"|you do not have access to|access denied by policy(?: settings)?",
     ),
 )
 _ANYWHERE = tuple((reason, re.compile(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _WORDS)
 _PREFIX = (
     r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
-    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|(?:request )?failed(?: with)?"
+    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning|(?:request )?failed(?: with)?"
     r"|claude(?: ai| code)?|codex|cursor(?:-agent)?"
     r"|gemini|qwen|copilot|opencode|amp|cline)\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
     r"|(?:40[123]\W+)(?!unauth|forbid))*"
@@ -134,7 +135,7 @@ _PREFIX = (
 _END = r"(?=\s*(?:$|[^\w\s]|(?:status code|please|run|to|for|or|and run|does|because)\b))"
 _OWN_LINE = tuple((reason, re.compile(f"{_PREFIX}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
 _STATUS = re.compile(
-    r"\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|error|code)\W{1,3}(40[123])\b", re.IGNORECASE
+    r"(?:^\W{0,3}|\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|error|code)\W{1,3})(40[123])\b", re.IGNORECASE
 )
 _PASSING = re.compile(
     r"\b5\d\d\b\W{0,3}(?:internal|bad|service|gateway|server)|overloaded|temporarily|service unavailable"
@@ -145,10 +146,13 @@ _PASSING = re.compile(
     re.IGNORECASE,
 )
 _OF_A_TOOL = re.compile(r"\b(?:mcp|tool|hook|plugin|extension)s?\b", re.IGNORECASE)
+_SAYS_ERROR = re.compile(
+    r"\W{0,3}(?:(?:api|fatal) )?error\b|http\b|request failed|unexpected status", re.IGNORECASE
+)
 _TRACE = re.compile(r"at |[\[\]{}()]+[,;]?$|(?:status|code|cause)\b\W+\w*\W*$")
 _LOOKED_AT = 4 * 1024
 _TEXT = 300
-_LAST_LINES = 3
+_LAST_LINES, _FURTHER = 3, 15
 _LINE = 400
 _NESTED = 3
 _REQUESTS = (408, 409, 425, 429)
@@ -189,9 +193,8 @@ def _in_events(answer: Answer, details: Details) -> PermanentFailure | None:
 
 
 def _in_plain_text(text: str, stderr: str) -> PermanentFailure | None:
-    if text.strip():  # what little a CLI prints instead of an answer; anything longer is one
-        lines = _last(text)
-        return _first(lines) if len(text.split()) <= 40 and len(lines) == len(text.strip().splitlines()) else None
+    if text.strip():  # the line that a CLI prints instead of an answer; anything longer is one
+        return _first(_last(text)) if len(text.strip().splitlines()) == 1 else None
     if (document := _document(stderr)) is not None:
         said, status, kinds = _unwrapped(json.dumps(document))
         if said and not (status is not None and status >= 500):
@@ -200,14 +203,23 @@ def _in_plain_text(text: str, stderr: str) -> PermanentFailure | None:
 
 
 def _first(lines: Iterable[str]) -> PermanentFailure | None:
-    return next((found for line in lines if (found := _judged(line, None, (), _OWN_LINE, anchored=True))), None)
+    return next((found for line in lines if (found := _of_line(line))), None)
+
+
+def _of_line(line: str) -> PermanentFailure | None:
+    if "{" in line and _SAYS_ERROR.match(line):
+        said, status, kinds = _unwrapped(line)
+        if status is not None or any(kind in _KINDS for kind in kinds):
+            return _judged(said, status, kinds, _ANYWHERE)
+    return _judged(line, None, (), _OWN_LINE, anchored=True)
 
 
 def _last(text: str) -> list[str]:
     """The last lines that may say why a program gave up, the last of them first."""
     lines = [line.strip() for line in text[-16 * _LINE :].splitlines() if line.strip()]
-    own = [line for line in lines if not _TRACE.match(line)]
-    return [line for line in reversed(own[-_LAST_LINES:]) if len(line) <= _LINE]
+    own = [line for line in lines if not _TRACE.match(line) and len(line) <= _LINE]
+    further = [line for line in own[-_FURTHER:-_LAST_LINES] if _SAYS_ERROR.match(line)]  # advice stands below it
+    return [*reversed(own[-_LAST_LINES:]), *reversed(further)]
 
 
 def _judged(
@@ -271,7 +283,8 @@ def _document(text: str) -> dict[str, Any] | None:
                 found = json.loads("\n".join(lines[number:]))
             except (ValueError, RecursionError):
                 return None
-            return found if isinstance(found, dict) and found.get("error") else None
+            failed = isinstance(found, dict) and (found.get("error") or found.get("status") == "error")
+            return found if failed else None
     return None
 
 
