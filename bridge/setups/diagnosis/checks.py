@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import stat
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
@@ -18,7 +22,6 @@ from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
 _MOST = 5
@@ -180,7 +183,32 @@ def find(binary: str, case: Case) -> str | None:
 def installed(binary: str, case: Case) -> Examined:
     """The CLI is installed where a loop looks for it."""
     found = find(binary, case)
-    return failed(f"{binary} is not on PATH", _install(binary, case)) if found is None else passed(found)
+    if found is None:
+        return failed(f"{binary} is not on PATH", _install(binary, case))
+    return (os.path.basename(binary) == "codex" and _codex_box(case)) or passed(found)
+
+
+def _codex_box(case: Case) -> Examined | None:
+    """What keeps codex's own sandbox from running commands, while its turns end with 0; None: nothing is known."""
+    sockets = Path(f"/tmp/codex-daemon-{os.getuid()}")  # noqa: S108 (codex has it there, whatever TMPDIR is)
+    with contextlib.suppress(OSError):
+        status = sockets.lstat()
+        if (status.st_uid, stat.S_IMODE(status.st_mode), stat.S_ISDIR(status.st_mode)) != (
+            os.getuid(),
+            0o700,
+            True,
+        ):
+            detail = f"{sockets} has to be a folder of yours with mode 0700: codex can run no command without it"
+            return failed(detail, f"remove {sockets}, or have its owner do it")
+    env = case.env
+    home = Path(env.get("CODEX_HOME") or Path(env.get("HOME") or Path.home(), ".codex")).resolve()
+    for folder in dict.fromkeys((env.get("TMPDIR") or tempfile.gettempdir(), "/tmp")):  # noqa: S108
+        if home.is_relative_to(Path(folder).resolve()):
+            name = "CODEX_HOME" if env.get("CODEX_HOME") else "HOME"
+            detail = f"{home} lies in the temporary folder {folder}: there codex makes no helper programs, and its "
+            detail += "tools may fail while its turns end with 0"
+            return warned(detail, f"let {name} be a folder elsewhere")
+    return None
 
 
 def new_enough(binary: str, least: str | None, case: Case) -> Examined:

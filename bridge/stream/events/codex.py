@@ -6,6 +6,7 @@ Only turn.completed and turn.failed are final.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
 
 _MESSAGE = ("agent_message", "assistant_message")
+_TOOLS = ("command_execution", "file_change")
+_NO_BOX = re.compile(
+    r"error building bubblewrap command|error running landlock|bwrap: |sandbox-exec: |codex-linux-sandbox: "
+)
+"""What a command prints that codex's own sandbox did not even start."""
 _OLD = ("session_configured", "agent_message", "task_complete", "task_started", "error", "stream_error")
 
 
@@ -27,6 +33,8 @@ class Codex(Family):
     def __init__(self) -> None:
         super().__init__()
         self._turn = 0
+        self._worked = False
+        self._no_box = ""
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
@@ -49,18 +57,28 @@ class Codex(Family):
                 self._item(mapping(event.get("item")))
             case "turn.completed":
                 self.usage = _usage(mapping(event.get("usage")))
-                self.ended()
+                if self._no_box and not self._worked:  # codex ends with 0 all the same
+                    self.failed(f"no command could be run: {self._no_box}")
+                else:
+                    self.ended()
             case "turn.failed":
                 self.failed(_message(event))
             case "turn.started":
                 self.completed = False
                 self._turn += 1
+                self._worked, self._no_box = False, ""
             case "error":
                 self.failed(_message(event))
             case "":
                 self._old(mapping(event.get("msg")))
 
     def _item(self, item: JsonObject) -> None:
+        if kind(item) in _TOOLS and word(item.get("status")) in ("completed", "failed"):
+            output = word(item.get("aggregated_output")).strip()
+            if word(item.get("status")) == "failed" and _NO_BOX.match(output):
+                self._no_box = self._no_box or output.splitlines()[0]
+            else:
+                self._worked = True
         if (kind(item) or word(item.get("item_type"))) in _MESSAGE:
             text = word(item.get("text")) or block_texts(item.get("content"))
             # Ids start anew at every turn: a log may hold several.
