@@ -88,9 +88,14 @@ def swarm() -> None:
 run_option = click.argument("run_name", metavar="[RUN]", required=False)
 executor_option = click.option(
     "--executor",
-    metavar="dask|dask://HOST:PORT|MODULE:NAME",
+    metavar="dask|tls://HOST:PORT|MODULE:NAME",
     help="Where the tasks run: a Dask cluster on this machine or elsewhere, or a function that gives a"
     " concurrent.futures.Executor.  [default: threads]",
+)
+insecure_option = click.option(
+    "--insecure",
+    is_flag=True,
+    help="Let --executor be dask://HOST:PORT, a scheduler without TLS: whoever reaches its port runs code.",
 )
 hub_option = click.option(
     "--hub",
@@ -131,6 +136,7 @@ jobs_option = click.option(
 )
 @caps_options
 @executor_option
+@insecure_option
 @hub_option
 @click.option(
     "--driver",
@@ -174,7 +180,9 @@ def run(context: click.Context, /, **given: Any) -> int:
         by_heading = given.pop("by") == "heading"
         tasks = _tasks(given.pop("tasks_file"), opened, by_heading=by_heading)
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
-        with opened_executor(given.pop("executor"), jobs, given.pop("hub")) as executor:
+        with opened_executor(
+            given.pop("executor"), jobs, given.pop("hub"), insecure=given.pop("insecure")
+        ) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)
             return drive_swarm(started, quiet=quiet)
 
@@ -188,6 +196,7 @@ def run(context: click.Context, /, **given: Any) -> int:
 @click.option("--max-tokens", type=click.FloatRange(0, min_open=True), metavar="N", help="Another cap than before.")
 @notify_options
 @executor_option
+@insecure_option
 @hub_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 def resume(
@@ -198,6 +207,7 @@ def resume(
     retry: str | None,
     executor: str | None,
     hub: str | None,
+    insecure: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
@@ -210,7 +220,11 @@ def resume(
     from bridge.swarm.executors import opened as opened_executor
     from bridge.swarm.opening import Swarm
 
-    with _ended_in_order(), notifying(taken_notify(given)), opened_executor(executor, jobs or 2, hub) as chosen:
+    with (
+        _ended_in_order(),
+        notifying(taken_notify(given)),
+        opened_executor(executor, jobs or 2, hub, insecure=insecure) as chosen,
+    ):
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
         going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **given)
         return drive_swarm(going, quiet=quiet)

@@ -23,24 +23,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
 
-_REMOTE = ("dask://", "dask+tls://")
+_REMOTE = ("dask://", "dask+tls://", "tls://")
 
 
 @contextmanager
-def opened(given: str | None, jobs: int, hub: str | None = None) -> Iterator[Executor | None]:
+def opened(
+    given: str | None, jobs: int, hub: str | None = None, *, insecure: bool = False
+) -> Iterator[Executor | None]:
     """Make the executor that a word names; it is shut down when the block ends.
 
     Args:
-        given: ``dask`` (a cluster on this machine), ``dask://HOST:PORT`` (a scheduler whose workers see none of the
-            host's files), ``MODULE:NAME`` of a function that gives any :class:`concurrent.futures.Executor`, or
+        given: ``dask`` (a cluster on this machine), ``tls://HOST:PORT`` (a scheduler whose workers see none of the
+            host's files; certificates as Dask's own configuration names them), ``MODULE:NAME`` of a function that gives any :class:`concurrent.futures.Executor`, or
             None: threads.
         jobs: how many tasks are to run at once.
         hub: the URL of a bare repository by which work goes out and comes back: then no worker needs the host's
             files, whatever the executor is.
+        insecure: let ``dask://HOST:PORT`` be a scheduler without TLS.
 
     Raises:
-        ConfigurationError: there is no such function, what it gives is no executor, dask isn't installed, or the
-            hub can't be reached.
+        ConfigurationError: there is no such function, what it gives is no executor, dask isn't installed, the
+            scheduler has no TLS, or the hub can't be reached.
         ProjectUnusable: no scheduler answers there.
     """
     with ExitStack() as held:
@@ -48,7 +51,7 @@ def opened(given: str | None, jobs: int, hub: str | None = None) -> Iterator[Exe
         if given is not None and (given == "dask" or given.startswith(_REMOTE)):
             from bridge.swarm.on_dask import HostLine, connected, local_cluster
 
-            where = connected(_address(given)) if given != "dask" else local_cluster(jobs)
+            where = connected(_address(given, insecure=insecure)) if given != "dask" else local_cluster(jobs)
             client = held.enter_context(where)
             engine = held.enter_context(client.get_executor(pure=False, retries=0))
             if url or given != "dask":
@@ -63,12 +66,18 @@ def opened(given: str | None, jobs: int, hub: str | None = None) -> Iterator[Exe
             yield None
 
 
-def _address(given: str) -> str:
+def _address(given: str, *, insecure: bool) -> str:
     scheme, _, place = given.partition("://")
     host, colon, port = place.rpartition(":")
     if not (host and colon and port.isdigit()):
-        raise ConfigurationError(f"--executor {given}: expected dask://HOST:PORT, such as dask://127.0.0.1:8786")
-    return f"{'tls' if scheme == 'dask+tls' else 'tcp'}://{place}"
+        raise ConfigurationError(f"--executor {given}: expected tls://HOST:PORT, such as tls://127.0.0.1:8786")
+    if scheme == "dask" and not insecure:
+        raise ConfigurationError(
+            f"--executor {given}: a scheduler without TLS runs the code of whoever reaches its port\n"
+            f"  next: --executor tls://{place}, with certificates in Dask's configuration"
+            " (distributed.comm.tls); or --insecure, in a network that nobody else is in"
+        )
+    return f"{'tcp' if scheme == 'dask' else 'tls'}://{place}"
 
 
 def _from_factory(given: str, jobs: int) -> Executor:
@@ -77,7 +86,7 @@ def _from_factory(given: str, jobs: int) -> Executor:
     module, colon, name = given.partition(":")
     if not colon or not module or not name:
         raise ConfigurationError(
-            f"--executor {given}: expected dask, dask://HOST:PORT, or MODULE:NAME, such as"
+            f"--executor {given}: expected dask, tls://HOST:PORT, dask://HOST:PORT, or MODULE:NAME, such as"
             " concurrent.futures:ThreadPoolExecutor"
         )
     sys.path.insert(0, os.getcwd())

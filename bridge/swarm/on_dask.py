@@ -31,6 +31,8 @@ _LIMITS = {
     "distributed.nanny.pre-spawn-environ": {},
     "distributed.admin.large-graph-warning-threshold": "1 TB",
 }
+_LOOPBACK = "127.0.0.1:0"
+_NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 _OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
 _CONNECT, _WORKERS, _ANSWER = 20.0, 30.0, 10.0
 
@@ -39,21 +41,36 @@ _CONNECT, _WORKERS, _ANSWER = 20.0, 30.0, 10.0
 def local_cluster(jobs: int) -> Iterator[Any]:
     """Start a cluster on this machine with a process per job; it is ended when the block ends.
 
+    Whoever reaches a scheduler runs code as its user, and every local user reaches loopback: so all connections
+    are TLS, with a certificate that is made for this cluster and known to its processes alone.
+
     Returns:
         A :class:`distributed.Client`.
 
     Raises:
-        ConfigurationError: dask isn't installed.
+        ConfigurationError: dask isn't installed, or cryptography, which makes the certificate.
     """
     dask, distributed = _dask()
+    try:
+        security = distributed.Security.temporary()
+    except ImportError as error:
+        raise ConfigurationError(
+            f"--executor dask: no TLS certificate can be made ({error}), and without TLS any user of this machine"
+            " could run code in the swarm\n  next: pip install 'ralph-bridge[dask]'"
+        ) from None
     with (
         tempfile.TemporaryDirectory(prefix="ralph-bridge-dask-", ignore_cleanup_errors=True) as scratch,
-        dask.config.set({**_LIMITS, "temporary-directory": scratch}),
+        dask.config.set({**_LIMITS, **_NO_PAGES, "temporary-directory": scratch}),
         distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
             memory_limit=0,  # it would count itself only, and not the agents
-            dashboard_address=None,
+            security=security,
+            protocol="tls://",
+            host="127.0.0.1",
+            # Without an address they would serve pages on all interfaces.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": _LOOPBACK},
+            worker_dashboard_address=_LOOPBACK,
             preload=[__name__],
             silence_logs=logging.CRITICAL,
         ) as cluster,

@@ -60,7 +60,7 @@ def fleet(project: Project, kind: str, workers: int = 2) -> Iterator[Fleet]:
         yield Fleet(project, words, None)
         return
     with dask_cluster(project, workers) as cluster:
-        yield Fleet(project, (*words, "--executor", cluster.executor), cluster)
+        yield Fleet(project, (*words, "--insecure", "--executor", cluster.executor), cluster)
 
 
 def conflicting(project: Project) -> list[str]:
@@ -176,7 +176,7 @@ def test_the_host_is_killed(project: Project, kind: str) -> None:
 
 def test_nobody_answers(project: Project) -> None:
     project.plan("one: :")
-    assert "expected dask://HOST:PORT" in project.swarm("run", "--executor", "dask://somewhere").stderr
+    assert "expected tls://HOST:PORT" in project.swarm("run", "--executor", "dask://somewhere").stderr
 
 
 @pytest.mark.slow

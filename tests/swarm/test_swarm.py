@@ -310,7 +310,7 @@ def test_caps_are_for_all_together(project: Project) -> None:
     [
         (["run", "no-such.txt"], "there is no such file with tasks"),
         (["run", "--", "--dry-run"], "--dry-run does not apply"),
-        (["run", "--executor", "x"], "expected dask, dask://HOST:PORT, or MODULE:NAME"),
+        (["run", "--executor", "x"], "expected dask, tls://HOST:PORT, dask://HOST:PORT, or MODULE:NAME"),
         (["run", "--executor", "os:getcwd"], "which is no Executor"),
         (["resume", "x"], "no swarm has run here yet"),
         (["status"], "no swarm has run here yet"),
