@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -18,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.errors import ConfigurationError
 from bridge.git.tree import TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
 from bridge.process.ask import Ran, ask
 
@@ -31,6 +33,24 @@ _LOCKED = 20
 _NOTHING = hashlib.sha256().hexdigest()
 """Fingerprint of a working tree in which nothing differs from HEAD."""
 _HASHED_WHOLE = 16 * 1024 * 1024
+
+
+def check_argument(text: str, what: str) -> str:
+    """Return `text` if git takes it for the name of something: of a branch, of a repository.
+
+    Raises:
+        ConfigurationError: git would take it for an option, or for a command that it is to run (``ext::``).
+    """
+    wrong = ""
+    if text.startswith("-"):
+        wrong = "it begins with -, so that git would take it for an option"
+    elif not text or any(ord(each) < 32 or ord(each) == 127 for each in text):
+        wrong = "it is empty, or has control characters in it"
+    elif re.match(r"[A-Za-z0-9][A-Za-z0-9+.-]*::", text):
+        wrong = "NAME:: has git run a program of that name"
+    if wrong:
+        raise ConfigurationError(f"{what} {text!r}: {wrong}\n  next: give a path, an address or a name")
+    return text
 
 
 def _never(_path: str) -> bool:
@@ -137,7 +157,7 @@ class Repository:
     def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b"") -> Ran:
         """Run git in the project's folder; never raises, never asks anything of anybody."""
         return ask(
-            ["git", "-c", "core.quotePath=false", *arguments],
+            ["git", "-c", "core.quotePath=false", "-c", "protocol.ext.allow=never", *arguments],
             cwd=self.project,
             env={**self._env, **(env or {})},
             stdin=data,

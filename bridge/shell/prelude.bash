@@ -164,7 +164,8 @@ __rb_unwind() {
     \builtin enable trap shopt set return 2>&-
     case $- in *T*) __rb_take ;; esac
     \builtin shopt -s extdebug
-    \builtin trap __rb_debug DEBUG
+    # In the frame that is left, not in a function of ours: a RETURN trap that returns or exits would run again, for ever.
+    \builtin trap '\builtin trap - RETURN; __rb_debug' DEBUG
 }
 
 __rb_debug() {
@@ -205,18 +206,17 @@ __rb_take() {
     \builtin trap -p RETURN 1>|"$__rb_d/t"
     \builtin trap - RETURN
     IFS='' \builtin read -rd '' __rb_t <"$__rb_d/t" && __rb_o=
-    __rb_t=${__rb_t#trap -- }
-    case $__rb_o$__rb_t in waits) ;; *) \builtin eval "__rb_R=${__rb_t% RETURN*}" ;; esac
+    case $__rb_o$__rb_t in waits) ;; *) __rb_R=${__rb_t:+"\\builtin $__rb_t"} ;; esac
     case $__rb_E$__rb_R in '') __rb_K= ;; *) __rb_K=T ;; esac
 }
 
-# The DEBUG trap of a call until the script's code is reached: 0 while the command is one of ours.
+# The DEBUG trap of a call until the script's code is reached: 0 while the command is one of ours. It doesn't bring
+# the RETURN trap (the command __rb_R) itself, which would be run for its own return.
 __rb_first() {
     case ${FUNCNAME[1]-}:${BASH_SOURCE[1]-} in
     :* | main:* | "source:$__rb_d"/* | __rb_*:* | "exit:$__rb_d/prelude") \builtin return 0 ;;
     esac
     case $__rb_E in '') \builtin trap - DEBUG ;; *) \builtin trap -- "$__rb_E" DEBUG ;; esac
-    case $__rb_R in '') ;; *) \builtin trap -- "$__rb_R" RETURN ;; esac
     \builtin return 1
 }
 
@@ -270,7 +270,7 @@ __rb_prepare() {
         esac ;;
     esac
     case $__rb_K in '') ;; *)
-        __rb_q='\builtin trap '"'"'\__rb_first || \builtin eval "$__rb_E"'"'"' DEBUG'$'\n'$__rb_q ;;
+        __rb_q='\builtin trap '"'"'\__rb_first || \builtin eval "$__rb_R$__rb_E"'"'"' DEBUG'$'\n'$__rb_q ;;
     esac
     __rb_q=$'\036\037;'$__rb_q
 }
@@ -310,7 +310,7 @@ __rb_broken() {
 \builtin readonly -f __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
     __rb_here __rb_number __rb_unwind __rb_debug __rb_rewind __rb_keep __rb_take __rb_first __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
     __rb_broken
-\builtin trap __rb_int INT
+\builtin trap '\builtin trap - RETURN; __rb_int' INT # a RETURN trap that returns runs for ever; it isn't kept
 POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin
 \builtin trap '' PIPE # somebody may have killed the guardian
 \builtin printf '+ %s %s\n' "$$" "$__rb_d" 1>&"$__rb_g" 2>&-

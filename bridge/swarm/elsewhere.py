@@ -199,10 +199,10 @@ def _fetch_base(parcel: Parcel, home: Path, git: Repository) -> None:
         lacking = [each for each in wanted if not cache.run("rev-parse", "--verify", "--quiet", _kept(each)).ok]
         if lacking and parcel.bundle:
             with transport.bundle_file(parcel.bundle) as path:
-                done = cache.run(*transport.FETCH, path, *transport.heads(cache, path))
+                done = cache.run(*transport.FETCH, "--", path, *transport.heads(cache, path))
         elif lacking:
             hub = Hub(order.hub, order.run)
-            done = cache.run(*transport.FETCH, order.hub, *(hub.base(each) for each in lacking))
+            done = cache.run(*transport.FETCH, "--", order.hub, *(hub.base(each) for each in lacking))
         for commit in lacking:
             if not done.ok or not cache.keep(_kept(commit), commit):
                 raise ProjectUnusable(f"the base did not arrive: {done.err.strip() or commit}")

@@ -34,7 +34,8 @@ def opened(
 
     Args:
         given: ``dask`` (a cluster on this machine), ``tls://HOST:PORT`` (a scheduler whose workers see none of the
-            host's files; certificates as Dask's own configuration names them), ``MODULE:NAME`` of a function that gives any :class:`concurrent.futures.Executor`, or
+            host's files; certificates as Dask's own configuration names them), ``MODULE:NAME`` of a function that
+            gives any :class:`concurrent.futures.Executor`, or
             None: threads.
         jobs: how many tasks are to run at once.
         hub: the URL of a bare repository by which work goes out and comes back: then no worker needs the host's

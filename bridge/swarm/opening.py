@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
 from bridge.errors import ConfigurationError
+from bridge.git.repository import check_argument
 from bridge.loop.caps import Caps, read_caps
 from bridge.loop.events import EventStream, LoopEvent
 from bridge.loops import LoopOptions
@@ -251,5 +252,7 @@ def _check_names(project: SwarmProject, into: str | None) -> None:
             raise ConfigurationError(
                 f"a branch is called {name}: no branch can lie below it\n  next: git branch -m {name} another-name"
             )
+    if into is not None:
+        check_argument(into, "--into")
     if into is not None and not git.run("check-ref-format", "--branch", into).ok:
         raise ConfigurationError(f"--into {into!r}: no name of a branch")

@@ -125,7 +125,9 @@ def _keep_nested(git: Repository, path: Path, kept: str, message: str) -> tuple[
     if not inner.keep(_NESTED, commit):
         return "", f"{inside}: a repository inside, which can't be written to"
     name = f"{kept}.{''.join(each if each.isalnum() else '-' for each in inside).strip('-') or 'inside'}"
-    fetched = git.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(path), f"+{_NESTED}:{_NESTED}")
+    fetched = git.run(
+        "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", str(path), f"+{_NESTED}:{_NESTED}"
+    )
     done = fetched.ok and bool(name := keep(git, name, commit))
     git.run("update-ref", "-d", _NESTED)
     return (name, "") if done else ("", f"{inside}: a repository inside: {_last(fetched.err)}")

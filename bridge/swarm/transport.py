@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.git.repository import check_argument
 from bridge.records import to_json
 from bridge.swarm.project import clean_environment
 from bridge.swarm.trees import PatientRepository, why
@@ -121,19 +122,19 @@ def receive(git: Repository, source: str, refs: Mapping[str, str], *, base: str 
         named = {name: f"{_INCOMING}/{number}" for number, name in enumerate(refs)}
         if os.path.isfile(source):  # git looks at what it fetches from a repository, and takes a bundle as it is
             unpacked = _apart(Path(folder) / "unpacked", common, base)
-            done = unpacked.run(*FETCH, source, *(f"+{name}:{name}" for name in refs))
+            done = unpacked.run(*FETCH, "--", source, *(f"+{name}:{name}" for name in refs))
             if not done.ok:
                 return _words(done)
             source = os.fspath(unpacked.project)
         apart = _apart(Path(folder) / "checked", common, base)
-        done = apart.run(*_CHECKED, *FETCH, source, *(f"+{name}:{at}" for name, at in named.items()))
+        done = apart.run(*_CHECKED, *FETCH, "--", source, *(f"+{name}:{at}" for name, at in named.items()))
         if not done.ok:
             return _words(done)
         for name, commit in refs.items():
             found = apart.run("rev-parse", f"{named[name]}^{{commit}}").text
             if commit and found != commit:
                 return f"{name} is {found or 'no commit'}, and not {commit}"
-        done = git.run("-c", "protocol.file.allow=always", *FETCH, os.fspath(apart.project), *named.values())
+        done = git.run("-c", "protocol.file.allow=always", *FETCH, "--", os.fspath(apart.project), *named.values())
         return "" if done.ok else _words(done)
 
 
@@ -171,7 +172,7 @@ class Hub:
 
     def look(self, git: Repository, *patterns: str) -> dict[str, str] | None:
         """Give refs and their commits; None when it can't be reached."""
-        done = git.run("ls-remote", "--quiet", self.url, *patterns)
+        done = git.run("ls-remote", "--quiet", "--", self.url, *patterns)
         if not done.ok:
             return None
         pairs = [line.split("\t") for line in done.text.splitlines()]
@@ -180,7 +181,7 @@ class Hub:
     def push(self, git: Repository, *refspecs: str, options: tuple[str, ...] = ()) -> str:
         """Push; say why that failed, or ''."""
         for pause in _PAUSES:
-            done = git.run(*QUIET, "push", "--quiet", "--no-verify", *options, self.url, *refspecs)
+            done = git.run(*QUIET, "push", "--quiet", "--no-verify", *options, "--", self.url, *refspecs)
             if done.ok:
                 return ""
             if "[rejected]" in done.err:  # by git here, which has seen what is there
@@ -234,7 +235,7 @@ class Hub:
 
     def read(self, git: Repository, ref: str) -> str:
         """Give the word under a ref; '' when there is none."""
-        done = git.run(*_CHECKED, *FETCH, self.url, f"+{ref}:{ref}")
+        done = git.run(*_CHECKED, *FETCH, "--", self.url, f"+{ref}:{ref}")
         text = git.run("log", "-1", "--format=%B", ref, "--").text if done.ok else ""
         git.run("update-ref", "-d", ref)
         return text
@@ -292,8 +293,9 @@ def check_hub(url: str, git: Repository) -> str:
     """Give the URL of a hub as everybody may be told it.
 
     Raises:
-        ConfigurationError: it can't be reached, or has a password in it.
+        ConfigurationError: it can't be reached, has a password in it, or is none.
     """
+    check_argument(url, "--hub")
     scheme, colon, rest = url.partition("://")
     user = rest.split("/")[0].rpartition("@")[0] if colon else ""
     if ":" in user:
@@ -303,7 +305,7 @@ def check_hub(url: str, git: Repository) -> str:
         )
     if not colon and os.path.isdir(url):
         url = os.path.abspath(url)
-    done = git.run("ls-remote", "--quiet", url, "refs/ralph/none")
+    done = git.run("ls-remote", "--quiet", "--", url, "refs/ralph/none")
     if not done.ok:
         raise ConfigurationError(
             f"--hub {url}: {why(done)}\n  next: a bare repository that host and workers reach: git init --bare"

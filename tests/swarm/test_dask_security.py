@@ -67,7 +67,9 @@ def test_a_stranger_of_this_machine_submits_nothing(tmp_path: Path) -> None:
 
 
 def test_a_scheduler_without_tls_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"(?s)without TLS.*next: --executor tls://127.0.0.1:1.*--insecure"):
+    with pytest.raises(
+        ConfigurationError, match=r"(?s)without TLS.*next: --executor tls://127.0.0.1:1.*--insecure"
+    ):
         opened("dask://127.0.0.1:1", 1).__enter__()
 
 

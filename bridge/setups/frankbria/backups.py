@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.git.repository import Repository
+from bridge.git.repository import Repository, check_argument
 from bridge.setups.dot_ralph.folder import own_files
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Backups:
             ConfigurationError: there is no such branch, or it would overwrite work that is nowhere else.
         """
         git = self._git
+        check_argument(branch, "--rollback")
         if not git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}").ok:
             known = ", ".join(self.names()[:5]) or "none"
             raise ConfigurationError(f"--rollback {branch}: there is no such branch\n  backups: {known}")
