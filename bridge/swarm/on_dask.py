@@ -32,7 +32,7 @@ _LIMITS = {
     "distributed.admin.large-graph-warning-threshold": "1 TB",
 }
 _LOOPBACK = "127.0.0.1:0"
-_NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+_NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 _OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
 _CONNECT, _WORKERS, _ANSWER = 20.0, 30.0, 10.0
 
