@@ -15,6 +15,7 @@ from bridge.loop.caps import NOTHING, Caps, Spent
 from bridge.loop.runs import RunRecord, read_run
 from bridge.loop.turn_records import Tally, TurnRecord, totals_of
 from bridge.records import read_json, to_json
+from bridge.report.charts import growth
 from bridge.report.model import read_turn
 from bridge.setups.dot_ralph.rules.breaker import read_breaker
 from bridge.stream.analysis.resets import reset_time
@@ -192,3 +193,9 @@ def test_what_is_written_is_json(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(to_json({"a": [float("inf"), {"b": float("nan")}], "c": 1e308}))
     assert read_json(path) == {"a": [None, {"b": None}], "c": 1e308}
+
+
+@pytest.mark.parametrize("moments", [(5.0, 5.0), (9.0, 5.0, 7.0), (0.0, 253_370_764_800.0)])
+def test_a_chart_of_any_times_can_be_drawn(moments: tuple[float, ...]) -> None:
+    points = [(moment, 1.0) for moment in moments]
+    assert "<svg" in growth(points, title="x", marks=[], clock=timestamps.clock, amount=str)

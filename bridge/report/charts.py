@@ -39,7 +39,8 @@ def growth(
         clock, amount: say a time and an amount in words.
         most: the upper end of the scale; None: the largest amount.
     """
-    steps = _steps(_thinned(points))
+    steps = _steps(_thinned(sorted(points, key=lambda point: point[0])))  # records may be of any order
+    began, ended = steps[0][0], max(steps[-1][0], steps[0][0] + 1)
     top = most or _round_up(max(value for _, value in steps))
     chart = pygal.XY(
         width=480,
@@ -50,8 +51,8 @@ def growth(
         show_legend=False,
         include_x_axis=True,
         range=(0, top),
-        xrange=(steps[0][0], steps[-1][0]),
-        x_labels=[mark for mark in marks if steps[0][0] <= mark <= steps[-1][0]],
+        xrange=(began, ended),
+        x_labels=[mark for mark in marks if began <= mark <= ended] or [began],
         y_labels=[0, top / 2, top],
         x_value_formatter=clock,
         value_formatter=amount,
