@@ -89,6 +89,7 @@ class ActiveRun:
                 self._folder, command=self._command, now=self._now(), tool=self.tool, spent=_carried(before)
             )
             self._held.enter_context(registered(self._run, self._project, self._folder))
+            self._held.enter_context(leftovers.guarded(self._project))
         except BaseException:
             self._held.close()
             raise

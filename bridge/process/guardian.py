@@ -2,7 +2,9 @@
 
 It reads what to guard from a pipe whose only writer is the host, line by line: ``+ PID FOLDER`` when a shell
 starts, ``- PID`` when one has ended. End-of-file means that the host is gone, however it went: the guardian
-then kills what is left of those sessions, removes their folders and ends. It starts with the first shell and
+then kills what is left of those sessions, removes their folders and ends. ``= PIDS NAME=VALUE`` has it kill, too, what
+carries that mark in its environment and began before the host's end, but for those pids (where environments can be
+seen): a loop's tool may have started it in a session of its own. It starts with the first shell and
 ends with the last (its list is empty then), so it is never left behind.
 
 Without it, only an idle bash would notice (end-of-file on its channel); one in the middle of a hook would wait
@@ -20,21 +22,24 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 # POSIX sh. /proc where there is one, else ps (macOS), whose last-but-one column is the process group: jobs of
 # `set -m` have groups of their own and are found as children of bash.
 _SCRIPT = r"""
 trap '' HUP INT QUIT TERM
-list=
+list= spared=,
 while read -r what pid folder; do
     case $what in
+    =) spared="$spared$pid," && set -- "$@" -e "$folder" ;;
+    '~') spared=, && set -- ;;
     +) list="$list $pid"; eval "folder_$pid=\$folder" ;;
     -) rest=
         for other in $list; do [ "$other" = "$pid" ] || rest="$rest $other"; done
         list=$rest ;;
     esac
 done
+read -r since _ 2>/dev/null </proc/uptime && since=${since%.*}${since#*.} || set --
 table() {
     if [ -r /proc/self/stat ]; then
         for file in /proc/[0-9]*/stat; do
@@ -62,11 +67,29 @@ $rows
 END
     done
 }
+# In hundredths of a second, as the 22nd field of stat. Whoever began later belongs to the next run of the project,
+# unless what we have killed is its parent.
+had=" "
+marked() {
+    [ $# -gt 0 ] || return 0
+    for file in $(grep -lzFx "$@" /proc/[0-9]*/environ 2>/dev/null); do
+        pid=${file#/proc/} pid=${pid%/environ}
+        case $spared in *",$pid,"*) continue ;; esac
+        read -r line 2>/dev/null <"/proc/$pid/stat" || continue
+        set -- ${line##*) }
+        case $1 in Z* | X*) continue ;; esac
+        if [ "${20}" -gt "$since" ]; then
+            case $had in *" $2 "*) ;; *) continue ;; esac
+        fi
+        living="$living $pid" had="$had$pid "
+    done
+}
 turn=0 empty=0
 # Twice in a row: the table takes its time, and a process that forks and ends meanwhile hides its child from it.
-while [ -n "$list" ] && [ $empty -lt 2 ] && [ $turn -lt 100 ]; do
+while [ -n "$list$*" ] && [ $empty -lt 2 ] && [ $turn -lt 100 ]; do
     turn=$((turn + 1))
     family
+    marked "$@"
     if [ -n "$living" ]; then
         empty=0
         kill -9 $living 2>/dev/null
@@ -81,6 +104,8 @@ for pid in $list; do eval "rm -rf -- \"\$folder_$pid\""; done
 _lock = threading.Lock()
 _watched: dict[int, str] = {}
 _process: subprocess.Popen[bytes] | None = None
+_marks: dict[str, str] = {}
+"""The marks of this process's runs, with the pids that are spared."""
 _unclaimed: set[int] = set()
 """Threads with a child that may have told the guardian of itself, and that was not given to `watch` yet: a guardian
 that was stopped meanwhile would end it."""
@@ -112,7 +137,7 @@ def pipe(at_least: int = 0) -> Iterator[int]:
     with _lock:
         _unclaimed.add(threading.get_ident())
         if _process is None:
-            _start("")
+            _start(_told_marks())
         assert _process is not None
         assert _process.stdin is not None
         # A copy, since the child's own `forget` closes the original. exec closes this one.
@@ -141,13 +166,38 @@ def announcing() -> Iterator[Callable[[], None]]:
         yield announce
 
 
+def mark(text: str, spared: Iterable[int]) -> None:
+    """From now on what has `text` in its environment ends with this process at the latest, but for those pids.
+
+    A text with a newline is passed over.
+    """
+    with _lock:
+        if "\n" not in text:
+            _marks[text] = ",".join(map(str, spared))
+            _tell(_told_marks())
+
+
+def unmark(text: str) -> None:
+    """What carries that mark may outlive this process."""
+    with _lock:
+        _marks.pop(text, None)
+        if _watched or _unclaimed or _marks:
+            _tell(_told_marks())
+        else:
+            _stop("")
+
+
+def _told_marks() -> str:
+    return "~\n" + "".join(f"= {spared or 0} {text}\n" for text, spared in _marks.items())
+
+
 def release(pid: int) -> None:
     """The session has ended. To be called before its leader is reaped: then its pid can't be somebody else's."""
     with _lock:
         _watched.pop(pid, None)
         if _process is None:
             return
-        if _watched or _unclaimed:
+        if _watched or _unclaimed or _marks:
             _tell(f"- {pid}\n")
         else:
             _stop(f"- {pid}\n")
@@ -159,7 +209,11 @@ def _tell(line: str) -> None:
             _write(_process, line)
             return
         _stop("")
-    _start("".join(f"+ {pid} {folder}\n" for pid, folder in _watched.items()))
+    _start(_known())
+
+
+def _known() -> str:
+    return _told_marks() + "".join(f"+ {pid} {folder}\n" for pid, folder in _watched.items())
 
 
 def _write(process: subprocess.Popen[bytes], line: str) -> None:
@@ -190,8 +244,8 @@ def _settle() -> None:
         return
     _doubtful = False
     _stop("".join(f"- {pid}\n" for pid in _watched))
-    if _watched:
-        _start("".join(f"+ {pid} {folder}\n" for pid, folder in _watched.items()))
+    if _watched or _marks:
+        _start(_known())
 
 
 def _stop(line: str) -> None:
@@ -200,7 +254,7 @@ def _stop(line: str) -> None:
     if process is not None:
         assert process.stdin is not None
         with contextlib.suppress(OSError):
-            _write(process, line)
+            _write(process, line + "~\n")
         process.stdin.close()
         process.wait()
 
@@ -208,6 +262,7 @@ def _stop(line: str) -> None:
 def forget() -> None:
     """In a forked child: the guardian and the shells are the parent's."""
     global _process, _lock, _doubtful
+    _marks.clear()
     _lock = threading.Lock()
     _watched.clear()
     _unclaimed.clear()

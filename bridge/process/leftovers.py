@@ -7,16 +7,16 @@ a server that the next turn tests against; after the last one nobody would end i
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from signal import SIGKILL, SIGTERM
 from typing import TYPE_CHECKING
 
-from bridge.process import ladder
+from bridge.process import guardian, ladder
 from bridge.process.ladder import Rung
 from bridge.process.table import ancestors, environments, environments_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 MARK = "RALPH_BRIDGE_PROJECT"
@@ -33,6 +33,17 @@ def marked(project: Path) -> list[int]:
     """
     wanted = f"{MARK}={project}".encode("utf-8", "surrogateescape")
     return sorted(pid for pid, variables in environments() if wanted in variables)
+
+
+@contextmanager
+def guarded(project: Path) -> Iterator[None]:
+    """Have the guardian end them, should this process be killed with -9 within the block; our ancestors are spared."""
+    text = f"{MARK}={project}"
+    guardian.mark(text, ancestors() - {os.getpid()})
+    try:
+        yield
+    finally:
+        guardian.unmark(text)
 
 
 def end(project: Path, also: Iterable[int] = ()) -> int:

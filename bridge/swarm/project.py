@@ -120,6 +120,7 @@ class SwarmProject:
         ignored ones that ``.worktreeinclude`` names."""
         git = self.repository()
         there = [name for name in (*_SETUP, *self._ralph_loop()) if os.path.lexists(self.folder / name)]
+        there += [f":(glob){name}/*.sh" for name in ("drivers", "agents") if (self.folder / name).is_dir()]
         setup = _names(git, "--others", "--", *there) if there else []
         setup = [name for name in setup if not self.is_own(self.prefix + name)]
         wanted: list[str] = []
