@@ -2,9 +2,9 @@
 
 It reads what to guard from a pipe whose only writer is the host, line by line: ``+ PID FOLDER`` when a shell
 starts, ``- PID`` when one has ended. End-of-file means that the host is gone, however it went: the guardian
-then kills what is left of those sessions, removes their folders and ends. ``= PIDS NAME=VALUE`` has it kill, too, what
-carries that mark in its environment and began before the host's end, but for those pids (where environments can be
-seen): a loop's tool may have started it in a session of its own. It starts with the first shell and
+then kills what is left of those sessions, removes their folders and ends. ``= PIDS NAME=VALUE`` has it kill what
+has that in its environment, too (where that can be seen), in whatever session, if it began before the host's end
+and is none of PIDS; ``~`` takes all of these back. It starts with the first shell, or loop, and
 ends with the last (its list is empty then), so it is never left behind.
 
 Without it, only an idle bash would notice (end-of-file on its channel); one in the middle of a hook would wait

@@ -37,7 +37,7 @@ def marked(project: Path) -> list[int]:
 
 @contextmanager
 def guarded(project: Path) -> Iterator[None]:
-    """Have the guardian end them, should this process be killed with -9 within the block; our ancestors are spared."""
+    """Have the guardian end them when this process is killed with -9 within the block; our ancestors are spared."""
     text = f"{MARK}={project}"
     guardian.mark(text, ancestors() - {os.getpid()})
     try:

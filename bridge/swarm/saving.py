@@ -45,7 +45,7 @@ def save(git: Repository, *, branch: str, kept: str, message: str, copied: Mappi
         message: of the commit.
         copied: files that were put there, which count only once they have changed.
     """
-    if not (git.project / ".git").exists() and not git.top.joinpath(".git").exists():
+    if not git.run("rev-parse", "--is-inside-work-tree").ok:
         return Saved(unsaved=f"{git.project} is no work tree any more")
     head = git.head()
     found = git.capture(message, without=untouched(git.top, copied))

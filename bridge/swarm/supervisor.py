@@ -27,7 +27,7 @@ from bridge.swarm.project import clean_environment, files_of
 from bridge.swarm.record import EventsTail, asked_to_stop, locked
 from bridge.swarm.saving import Saved, save
 from bridge.swarm.transport import Hub
-from bridge.swarm.trees import add_tree, copy_files, digest, repository, untouched
+from bridge.swarm.trees import PatientRepository, add_tree, copy_files, digest, lost_folder, repository, untouched
 from bridge.swarm.worker import command
 
 if TYPE_CHECKING:
@@ -341,9 +341,13 @@ def save_tree(order: Order) -> Saved:
 
 
 def tree_of(order: Order) -> Repository:
-    """Give the repository of its work tree."""
+    """Give the repository of its work tree, whatever the agent has made of the ``.git`` in it."""
     project = Path(order.project)
-    return repository(project, files_of(order.kind, project, order.home))
+    files = files_of(order.kind, project, order.home)
+    if folder := lost_folder(repository(Path(order.source), ALL_WORK), Path(order.tree)):
+        env = clean_environment() | {"GIT_DIR": folder, "GIT_WORK_TREE": order.tree}
+        return PatientRepository(project, files, env=env)
+    return repository(project, files)
 
 
 def save_safely(order: Order) -> Saved:

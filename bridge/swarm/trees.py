@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ProjectUnusable
 from bridge.files import usable
 from bridge.git.repository import Repository
+from bridge.records import read_text
 from bridge.resources import state_folder
 from bridge.swarm.project import clean_environment
 from bridge.swarm.record import locked
@@ -89,6 +90,25 @@ def is_tree(git: Repository, path: Path) -> bool:
     common = ("rev-parse", "--path-format=absolute", "--git-common-dir")
     there = git.run("-C", str(path), *common)
     return there.ok and there.text == git.run(*common).text
+
+
+def lost_folder(git: Repository, path: Path) -> str:
+    """Give the git folder of a work tree whose ``.git`` isn't any more what git has made there; '' where it is.
+
+    Args:
+        git: any work tree of the repository.
+        path: the top of the work tree.
+    """
+    common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
+    for folder in sorted(Path(common, "worktrees").glob("*")):
+        named = (read_text(folder / "gitdir") or "").strip()
+        if named and os.path.realpath(folder / os.path.dirname(named)) == os.path.realpath(path):
+            pointer = path / ".git"
+            plain = pointer.is_file() and not pointer.is_symlink()
+            leads = (read_text(pointer) or "").strip().removeprefix("gitdir: ") if plain else ""
+            intact = leads and os.path.realpath(path / leads) == os.path.realpath(folder)
+            return "" if intact else os.fspath(folder)
+    return ""
 
 
 def remove_tree(git: Repository, path: Path, *, lock: Path) -> str:

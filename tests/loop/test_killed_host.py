@@ -1,4 +1,4 @@
-"""A host that is killed with -9 leaves nothing of its tool's, in whatever session it is; what is the user's stays."""
+"""A host that is killed with -9 leaves nothing of its tool, in whatever session; what is the user's stays."""
 
 from __future__ import annotations
 
