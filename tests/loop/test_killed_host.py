@@ -45,7 +45,7 @@ def test_what_left_its_session_ends_with_the_host(tmp_path: Path) -> None:
         try:
             host.kill()
             assert left.wait(20) < 0
-            assert until(lambda: not any(map(psutil.Process.is_running, guardians))) is None
+            until(lambda: not any(map(psutil.Process.is_running, guardians)))
             assert [each.poll() for each in others] == [None] * 3
         finally:
             for each in (left, *others):
