@@ -28,10 +28,19 @@ def test_a_key_that_is_refused_fails_the_run(stage: Stage, driver: str) -> None:
 
 
 def test_three_failures_in_a_row_end_the_loop(stage: Stage) -> None:
-    done = stage.loop("codex", "--max-failures", "3", "--retry-delay", "0.1", turns=[ModelTurn(status=401)])
+    done = stage.loop("codex", "--max-failures", "3", "--retry-delay", "0.1", turns=[ModelTurn(status=400)])
     assert done.status == 1
     assert "incomplete after 3 iterations" in told(done)
     assert "(consecutive_failures)" in told(done)
+
+
+@pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in SILENT])
+def test_a_key_that_is_refused_ends_the_loop_after_one_repetition(stage: Stage, driver: str) -> None:
+    turns = [ModelTurn(status=401, message="that key is unknown")]
+    done = stage.loop(driver, "--timeout", "0.5", "--retry-delay", "0.1", turns=turns)
+    assert done.status == 4, told(done)
+    assert "incomplete after 2 iterations" in told(done)
+    assert "(key_refused)" in told(done)
 
 
 @pytest.mark.parametrize("status", [500, 529])

@@ -141,10 +141,9 @@ def test_the_environment_and_the_option_say_how_many(idle: Loops) -> None:
     idle.runs(*[_ASKS] * 8, "say done; echo more > more.txt")
     idle.more["RALPH_BRIDGE_MAX_IDLE"] = "0"
     (idle.kept / "else").write_text("say '<promise>COMPLETE</promise>'\n")
-    assert (
-        ended(idle, *(["--completion-promise", "COMPLETE"] if idle.kind == "plain" else []))[0],
-        turns(idle),
-    ) == (0, 10)
+    promise = ["--completion-promise", "COMPLETE"] if idle.kind == "plain" else []
+    status, said = ended(idle, *promise)
+    assert (status, turns(idle)) == (0, 10), said
 
 
 @pytest.mark.slow
