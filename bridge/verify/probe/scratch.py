@@ -94,6 +94,7 @@ exit 0
 
 
 _IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/(?!X{3})[A-Za-z_][\w.-]*")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.MULTILINE)
 _MARK = re.compile(rb"TMPDIR=(.*/rb-verify-[^/]+)/tmp", re.DOTALL)
 """The TMPDIR that `Scratch` gives: nobody else's processes have it."""
 
@@ -124,7 +125,6 @@ class Scratch:
             (self.project / name).write_text(text, newline="")
         self.names: set[str] = set()
         self.elsewhere: set[str] = set()
-        self._litter: set[str] = set()
         self._system = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(p)]
         self._provided = provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided")
         if self._provided:
@@ -136,10 +136,7 @@ class Scratch:
         self._system.insert(0, str(self.places.outside))
 
     def close(self) -> None:
-        """Remove all of it."""
-        for path in self._litter:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+        """Remove all of it, and nothing else: what lies elsewhere may be somebody else's, whatever its name is."""
         shutil.rmtree(self.root, ignore_errors=True)
 
     def environment(self) -> dict[str, str]:
@@ -171,7 +168,7 @@ class Scratch:
 
     def mention(self, text: str) -> None:
         """A script has this text: files that it makes in /tmp, whatever TMPDIR is, are seen as well."""
-        self.elsewhere.update(re.sub(r"X{3,}.*", "", path) for path in _IN_TMP.findall(text))
+        self.elsewhere.update(re.sub(r"X{3,}.*", "", path) for path in _IN_TMP.findall(_COMMENT.sub("", text)))
         self.places.mention(text)
 
     def add_cli(self, name: str) -> None:
@@ -281,7 +278,6 @@ class Scratch:
                 if not path.startswith(str(self.root)):
                     if how == "made":
                         found.append(FileChange(how, "", path))
-                        self._litter.add(path)
                     continue
                 place, _, name = os.path.relpath(path, self.root).partition(os.sep)
                 found.append(FileChange(how, place, name))
