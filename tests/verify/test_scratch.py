@@ -12,7 +12,7 @@ from bridge.verify.probe.scratch import Scratch
 def test_nothing_outside_of_the_scratch_folder_is_removed() -> None:
     """A file whose name begins as the script says may be somebody else's."""
     mark = f"rb-foreign-{secrets.token_hex(8)}"
-    foreign = [Path("/tmp", f"{mark}.{number:06}") for number in range(60)]  # noqa: S108 - outside of TMPDIR
+    foreign = [Path("/tmp", f"{mark}.{number:06}") for number in range(60)]
     scratch = Scratch()
     try:
         scratch.mention(f"file=$(mktemp /tmp/{mark}.XXXXXX)\n")
