@@ -146,7 +146,13 @@ jobs_option = click.option(
 )
 @click.option("--agent", metavar="NAME|PATH", shell_complete=completes("AGENT"), help="Instead of a driver.")
 @click.option("--prompt", metavar="FILE", shell_complete=completes("FILE"), help="The prompt file.")
-@click.option("--max-iterations", type=click.IntRange(1), metavar="N", help="Stop a loop after so many iterations.")
+@click.option(
+    "--max-iterations",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Stop each loop after so many iterations; 0: as the setup has it.  [default: 50 for bmalph and frankbria, "
+    "else the setup's]",
+)
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 @click.pass_context
@@ -171,7 +177,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
     options = _run_options(context)
     for name in ("driver", "agent", "prompt", "max_iterations", "settings"):
-        if value := given.pop(name):
+        if (value := given.pop(name)) or value == 0:
             options[name] = value
     with _ended_in_order(), notifying(taken_notify(given)):
         folder = project_folder(given.pop("project"), tell=True)

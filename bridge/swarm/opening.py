@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     from bridge.swarm.project import SwarmProject
 
+ITERATIONS = 50
+"""Of one task, where neither user nor setup sets a limit: an agent may say done for ever and tick nothing."""
+_ENDLESS = ("bmalph", "frankbria")
+
 
 class Swarm(EventStream[SwarmEnded]):
     """Many loops side by side: iterate over what happens; the last event is a `SwarmEnded`.
@@ -93,6 +97,10 @@ class Swarm(EventStream[SwarmEnded]):
         check_options("Swarm", given_here | unknown, known)
         given = _loop_options(options or {}, setup)
         opened = _open(os.path.abspath(project), given)
+        if opened.kind in _ENDLESS:
+            given.setdefault("max_iterations", ITERATIONS)
+        if given.get("max_iterations") == 0:
+            del given["max_iterations"]
         chosen = _check_tasks(opened, tasks)
         _check_options(jobs, check_minutes, task_minutes)
         asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)

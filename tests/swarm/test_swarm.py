@@ -119,8 +119,12 @@ def test_files_that_git_does_not_have(project: Project) -> None:
     project.write("ignored/secret", "password")
     project.write("ignored/other", "no")
     project.write(".worktreeinclude", "ignored/secret\n")
-    project.plan("one: cat ignored/secret > one.txt; ls ignored > two.txt; cat .ralph/notes.md > three.txt")
+    project.plan(
+        "one: cat ignored/secret > one.txt; ls ignored > two.txt; cat .ralph/notes.md > three.txt;"
+        " cat drivers/x.sh > 4.txt"
+    )
     project.write(".ralph/notes.md", "untracked notes")
+    project.write("drivers/x.sh", "# untracked")
     project.write("shared.txt", "dirty")
     done = project.swarm("run")
     assert done.returncode == 0, done.stderr
@@ -128,6 +132,7 @@ def test_files_that_git_does_not_have(project: Project) -> None:
     assert project.result("one.txt") == "password"
     assert project.result("two.txt") == "secret"
     assert project.result("three.txt") == "untracked notes"
+    assert project.result("4.txt") == "# untracked"
     assert project.git("ls-tree", "-r", "--name-only", project.seen()["branch"], ".ralph/notes.md", "ignored") == ""
     assert project.result("shared.txt") == "one\ntwo\nthree"
     assert (project.path / "shared.txt").read_text() == "dirty"
@@ -345,6 +350,18 @@ def test_from_python(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert swarm.ended.complete
     with pytest.raises(ConfigurationError, match="option 'frobnicate'"):
         Swarm(project.path, options={"frobnicate": 1})
+
+
+@pytest.mark.parametrize(("given", "limit"), [({}, 50), ({"max_iterations": 0}, None), ({"max_iterations": 3}, 3)])
+def test_a_task_has_a_limit_where_its_setup_has_none(
+    project: Project, monkeypatch: pytest.MonkeyPatch, given: dict[str, int], limit: int | None
+) -> None:
+    project.plan("one: true")
+    project.write("bmalph/config.json", "{}")
+    for name, value in project.env.items():
+        monkeypatch.setenv(name, value)
+    with Swarm(project.path, [Task("a", "a", "a: true")], setup="bmalph", options=given) as swarm:
+        assert swarm.record.options.get("max_iterations") == limit
 
 
 def test_leaving_early_saves(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
