@@ -7,7 +7,8 @@ from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from bridge.files import in_folder, write_atomic
+from bridge import files
+from bridge.files import in_folder, open_file, write_atomic
 from bridge.files import usable as usable
 
 if TYPE_CHECKING:
@@ -17,12 +18,20 @@ if TYPE_CHECKING:
 _MOST = 16 * 1024 * 1024
 
 
-def read_text(path: Path) -> str | None:
-    """Return what is in a file, at most 16 MiB of it; None when it is no regular file or isn't there."""
-    with usable(path), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+def read_text(path: Path, *, root: str | None = None) -> str | None:
+    """Return what is in a file, at most 16 MiB of it; None when it is no regular file or isn't there.
+
+    Args:
+        path: the file.
+        root: what no link may lead out of; None: see :func:`bridge.files.confine`.
+
+    Raises:
+        ProjectUnusable: it can't be read, or a link leads out of there.
+    """
+    with usable(path), suppress(FileNotFoundError, NotADirectoryError):
         if path.exists() and not path.is_file():
-            return None  # a FIFO would hold us for ever
-        with open(path, "rb") as file:
+            return None
+        with open_file(path, root=root) as file:
             return file.read(_MOST).decode("utf-8", "replace")
     return None
 
@@ -57,7 +66,7 @@ def read_number(path: Path) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file atomically, and its folder if need be.
 
     Meanwhile it lies in ``logs/``, which git ignores, if that folder is there.
@@ -66,16 +75,16 @@ def write_text(path: Path, text: str) -> None:
         ProjectUnusable: the system refuses.
     """
     with usable(path):
-        in_folder(path.parent, lambda: write_atomic(path, text, scratch=path.parent / "logs"))
+        in_folder(path.parent, lambda: write_atomic(path, text, scratch=path.parent / "logs", mode=mode))
 
 
-def write_json(path: Path, value: object, *, compact: bool = False) -> None:
+def write_json(path: Path, value: object, *, compact: bool = False, mode: int | None = None) -> None:
     """Write JSON atomically: indented by two, or on one line; with a newline at the end.
 
     Raises:
         ProjectUnusable: the system refuses.
     """
-    write_text(path, to_json(value, compact=compact) + "\n")
+    write_text(path, to_json(value, compact=compact) + "\n", mode=mode)
 
 
 def to_json(value: object, *, compact: bool = False) -> str:
@@ -113,4 +122,4 @@ def delete(path: Path) -> None:
         ProjectUnusable: the system refuses.
     """
     with usable(path):
-        path.unlink(missing_ok=True)
+        files.delete(path)

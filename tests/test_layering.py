@@ -24,7 +24,7 @@ ROOMS: dict[str, str] = {
     "_version": "the version",
     "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
     "log": "the library's one logger",
-    "files": "atomic writes",
+    "files": "the one door to the files of a project: no link leads out of it; atomic writes",
     "amounts": "amounts that others wrote: what isn't a sane one is unknown",
     "timestamps": "points in time as files write them",
     "wording": "counts, time spans, money and foreign text as people read them",
@@ -275,6 +275,74 @@ def printing(path: Path) -> Iterator[str]:
             for name in names:
                 if name.split(".")[0] in ("click", "rich"):
                     yield f"{path}:{node.lineno}: {name}"
+
+
+# -- one door to a project's files -----------------------------------------------------------------------
+
+CONFINED = ("records", "git", "turn", "loop", "setups", "loops", "swarm", "report")
+OPENS = {
+    "": "open",
+    "os": "open rename replace renames unlink remove mkdir makedirs rmdir removedirs truncate link symlink chmod"
+    " utime mkfifo mknod",
+    "shutil": "copy copy2 copyfile copymode copystat copytree move rmtree",
+    "gzip": "open",
+    "io": "open open_code FileIO",
+}
+PATH_METHODS = {
+    *("read_text", "read_bytes", "write_text", "write_bytes", "mkdir", "unlink", "rmdir", "rename", "touch"),
+    *("symlink_to", "hardlink_to", "chmod"),
+}
+EXCEPT = {
+    f"bridge.setups.frankbria.adoption.{function}": "the user's own command and list of projects, in their home"
+    for function in ("_mark", "_unmark", "_forget_all", "_adopted", "_bring_back", "_give_back", "adopt")
+} | {
+    "bridge.setups.wiggum.install._command_file": "part of the package",
+    "bridge.setups.wiggum.prompt.template": "part of the package",
+    "bridge.setups.wiggum.opening._check_program": "a folder of its own, outside of the project",
+    "bridge.loop.notify._lines": "a file that the user names for addresses",
+}
+"""Functions that touch files otherwise than by `bridge.files`, with the reason."""
+
+
+def doors(path: Path) -> Iterator[tuple[str, int]]:
+    """What a module reads, writes or deletes otherwise than by `bridge.files`: the function, and the line."""
+    ours = {
+        alias.asname or alias.name
+        for node in nodes_of(path)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if isinstance(node, ast.Import) or (node.module or "").startswith("bridge")
+    } - OPENS.keys()
+    functions = [each for each in ast.walk(tree_of(path)) if isinstance(each, ast.FunctionDef)]
+    for node in nodes_of(path):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name):
+            raw = called.id in OPENS[""].split()
+        elif isinstance(called, ast.Attribute):
+            of = called.value.id if isinstance(called.value, ast.Name) else "?"
+            raw = called.attr in OPENS.get(of, "").split()
+            raw |= called.attr in PATH_METHODS and of not in ours and of not in OPENS
+            raw |= called.attr == "replace" and of != "os" and len(node.args) == 1 and not node.keywords
+            raw |= called.attr == "open" and any(isinstance(each, ast.Constant) for each in node.args)
+        else:
+            raw = False
+        if raw:
+            within = [each for each in functions if each.lineno <= node.lineno <= (each.end_lineno or 0)]
+            name = max(within, key=lambda each: each.lineno).name if within else ""
+            yield f"{module_of(path)}.{name}", node.lineno
+
+
+def test_the_files_of_a_project_are_touched_by_one_door_alone() -> None:
+    found = {
+        name: f"{path}:{line}: {name}"
+        for path in MODULES
+        if room_of(module_of(path)) in CONFINED
+        for name, line in doors(path)
+    }
+    assert [where for name, where in found.items() if name not in EXCEPT] == [], "bridge.files has what you need"
+    assert sorted({*EXCEPT} - {*found}) == [], "no exception without need"
 
 
 @cache

@@ -11,7 +11,7 @@ from bridge.cli._help import completes
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import guarded, say, write
 from bridge.errors import ConfigurationError
-from bridge.files import write_atomic
+from bridge.files import ANYWHERE, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def write_report(text: str, output: str | None) -> None:
     if output is None:
         write(text)
     else:
-        write_atomic(Path(output), text)
+        write_atomic(Path(output), text, root=ANYWHERE)
         say(f"written: {output}")
 
 

@@ -208,14 +208,14 @@ def _consume(
 
 def _save(name: str, text: str) -> None:
     from bridge.errors import ProjectUnusable
-    from bridge.files import write_atomic
+    from bridge.files import ANYWHERE, write_atomic
 
     try:
         if os.path.exists(name) and not os.path.isfile(name):  # /dev/stderr, a named pipe: nothing to replace
             with open(name, "w", encoding="utf-8") as file:
                 file.write(text)
         else:
-            write_atomic(name, text)
+            write_atomic(name, text, root=ANYWHERE)
     except OSError as error:
         raise ProjectUnusable(f"the report {name} can't be written: {error.strerror}") from error
 

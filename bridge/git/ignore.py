@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.files import usable, write_atomic
+from bridge.files import read_bytes, usable, write_atomic
 from bridge.git.repository import Repository
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def ignore(project: Path, patterns: Iterable[str]) -> list[str]:
     path = project / FILE
     with usable(f"{path}"):
         try:
-            old = path.read_bytes()
+            old = read_bytes(path)
         except FileNotFoundError:
             old = b""
         there = {line.rstrip(b"\r\n") for line in old.splitlines(keepends=True)}

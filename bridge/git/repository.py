@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError
+from bridge.files import append_durably, delete, make_folder, read_bytes, write_atomic
 from bridge.git.tree import TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
 from bridge.process.ask import Ran, ask
 
@@ -275,7 +276,7 @@ class Repository:
             How the last command ended, and what git said about files that it couldn't add, or ''.
         """
         index = self.folder / "index"
-        kept = index.read_bytes() if index.is_file() else None
+        kept = read_bytes(index) if index.is_file() else None
         done = self._add()
         for _ in range(_LOCKED):  # by a git that a killed loop has left behind, or by an editor
             if done.ok or "index.lock" not in done.err:
@@ -291,11 +292,9 @@ class Repository:
             done = self.run("commit", "--quiet", "-m", message, *options, env=identity)
         if done.status and kept is not None:
             with suppress(OSError):
-                temporary = index.with_name("index.ralph")
-                temporary.write_bytes(kept)
-                os.replace(temporary, index)
+                write_atomic(index, kept)
         elif done.status:
-            index.unlink(missing_ok=True)
+            delete(index)
         return done, left
 
     def snapshot(self, message: str, also: Sequence[str] = ()) -> str:
@@ -344,14 +343,14 @@ class Repository:
         path = Path(self.run("rev-parse", "--git-path", "info/exclude").text)
         path = path if path.is_absolute() else self.project / path
         with suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
+            make_folder(path.parent)
+            text = read_bytes(path).decode("utf-8", "surrogateescape") if path.is_file() else ""
             wanted = [f"/{self.prefix}{pattern}" for pattern in patterns]
             missing = [line for line in wanted if line not in text.splitlines()]
             if missing:
                 gap = "" if not text or text.endswith("\n") else "\n"
-                with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
-                    file.write(gap + "".join(f"{line}\n" for line in missing))
+                more = gap + "".join(f"{line}\n" for line in missing)
+                append_durably(path, more.encode("utf-8", "surrogateescape"))
 
     def _add(self, env: Mapping[str, str] | None = None) -> Ran:
         """Put all of the working tree into the index, but for the loop's own files.
@@ -431,5 +430,4 @@ def _digest(path: bytes, seen: os.stat_result) -> str:
     executable = seen.st_mode & 0o111
     if seen.st_size > _HASHED_WHOLE:
         return f"f{executable:o} {seen.st_size} {seen.st_mtime_ns}"
-    with open(path, "rb") as file:
-        return f"f{executable:o} {hashlib.sha256(file.read()).hexdigest()}"
+    return f"f{executable:o} {hashlib.sha256(read_bytes(os.fsdecode(path))).hexdigest()}"

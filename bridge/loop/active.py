@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from bridge import timestamps
 from bridge.errors import BridgeError
-from bridge.files import usable
+from bridge.files import confine, make_folder, usable
 from bridge.log import logger
 from bridge.loop import runs
 from bridge.loop.caps import NOTHING
@@ -52,6 +52,7 @@ class ActiveRun:
         others: Iterable[Path] = (),
         now: Callable[[], float] = time.time,
     ) -> None:
+        confine(project)
         self._folder = folder
         self._project = project
         self._command = command
@@ -78,7 +79,7 @@ class ActiveRun:
         if self._run is not None:
             return self
         with usable("the folder for logs"):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
         self._renew = self._held.enter_context(one_loop(self._folder, self._project, others=self._others))
         try:
             before = self.before = runs.read_run(self._folder)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge import timestamps
 from bridge.errors import ProjectBusy, ProjectUnusable
-from bridge.files import leads_to
+from bridge.files import descriptor, leads_to, open_file
 from bridge.loop.runs import read_run
 from bridge.process.table import command_of, holding_deleted
 
@@ -71,7 +71,7 @@ def _taken(path: Path, project: Path) -> int:
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            held = descriptor(path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if leads_to(path, held):  # else somebody has deleted the file meanwhile
@@ -86,6 +86,8 @@ def _taken(path: Path, project: Path) -> int:
             if time.monotonic() > end:
                 raise ProjectBusy(_refusal(path.parent, project)) from None
             time.sleep(_PATIENCE / 10)
+        except ProjectUnusable:
+            raise
         except OSError as error:
             raise ProjectUnusable(_unusable(path, error.strerror or str(error))) from error
 
@@ -99,9 +101,10 @@ def is_locked(folder: Path) -> bool:
     import fcntl
 
     path = folder / FILE
+    if path.exists() and not path.is_file():
+        return False  # nobody can have taken it
     try:
-        # Not blocking: a FIFO in its place would hold us for ever.
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        with open_file(path) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -109,6 +112,8 @@ def is_locked(folder: Path) -> bool:
             return False
     except (FileNotFoundError, NotADirectoryError):
         return False
+    except ProjectUnusable:
+        raise
     except OSError as error:
         raise ProjectUnusable(_unusable(path, error.strerror or str(error))) from error
 

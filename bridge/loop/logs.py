@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from bridge import timestamps
-from bridge.files import in_folder, usable
+from bridge.files import descriptor, in_folder, move, open_file, usable
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def append_line(path: Path, line: str, *, max_bytes: int = 0, keep: int = 4) -> 
 
     def append() -> None:
         rotate(path, max_bytes=max_bytes, keep=keep)
-        with open(path, "a+b") as file:
+        with open_file(path, "a+b") as file:
             torn = file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
             file.write((b"\n" if torn else b"") + line.encode("utf-8", "replace") + b"\n")
 
@@ -65,7 +65,7 @@ def rotate(path: Path, *, max_bytes: int, keep: int = 4) -> None:
         older = path.with_name(f"{path.name}.{number}")
         newer = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
         with suppress(FileNotFoundError):
-            os.replace(newer, older)
+            move(newer, older)
 
 
 class LiveLog:
@@ -92,11 +92,10 @@ class LiveLog:
         path = self._path
         head = f"\n\n=== {title} - {timestamps.local(self._now())} ===\n".encode()
         with usable(path):
-            if path.exists() and not path.is_file():
-                path.unlink()  # a FIFO would hold us for ever
-            in_folder(path.parent, lambda: path.write_bytes(head))
             # Unbuffered, and at the end of whatever is there: whoever follows it sees each line at once.
-            self._file = open(path, "ab", buffering=0)  # noqa: SIM115
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+            self._file = os.fdopen(in_folder(path.parent, lambda: descriptor(path, flags)), "ab", buffering=0)
+            self._file.write(head)
 
     def write(self, data: bytes) -> None:
         """Append."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError
+from bridge.files import make_folder
 from bridge.process.table import Identity, alive
 from bridge.records import delete, read_object, write_json
 from bridge.resources import state_folder
@@ -51,7 +52,7 @@ def registered(run: RunRecord, project: Path, state: Path) -> Iterator[None]:
     path: Path | None = None
     with suppress(BridgeError, OSError):
         path = registry() / f"{run.run_id}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         _sweep(path.parent)
         process = {"pid": run.pid, "started": run.started, "boot": run.boot}
         write_json(path, {"schema": 1, "run": run.run_id, **process, "project": f"{project}", "state": f"{state}"})

@@ -169,7 +169,7 @@ def write_run(folder: Path, run: RunRecord, *, now: float, **changes: Any) -> Ru
     record["agent"] = run.agent._asdict() if run.agent else None
     if run.pause is not None:
         record["pause"]["until"] = timestamps.iso(run.pause.until)
-    write_json(folder / FILE, record)
+    write_json(folder / FILE, record, mode=0o600)  # the command line in it may hold what is private
     return run
 
 

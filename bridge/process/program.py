@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from bridge.errors import ProgramNotStarted, ProgramTimeout
+from bridge.files import descriptor
 from bridge.process import argv as arguments
 from bridge.process import guardian, ladder
 from bridge.process.ask import TOO_LONG
@@ -269,7 +270,7 @@ def _source(stdin: bytes | None) -> IO[bytes]:
 
 
 def _appending(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_APPEND, 0o666)
+    return os.open(path, flags) if path == os.devnull else descriptor(path, flags | os.O_APPEND)
 
 
 def _start(

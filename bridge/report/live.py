@@ -7,6 +7,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.files import open_file, read_bytes
 from bridge.git.repository import find_repository
 from bridge.loop import history, turn_records
 from bridge.loop.follow import said
@@ -108,7 +109,7 @@ class LiveLoop:
             if path.is_file():
                 data = _tail(path)
             elif path.with_name(f"{path.name}.gz").is_file():
-                data = gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes())[-_MOST_LOG:]
+                data = gzip.decompress(read_bytes(path.with_name(f"{path.name}.gz")))[-_MOST_LOG:]
         if not data:
             return [f"{path} is empty, or has been deleted."]
         lines = data.decode("utf-8", "replace").split("\n")[1 if len(data) == _MOST_LOG else 0 :]
@@ -129,7 +130,7 @@ class _Lines:
 
     def new(self) -> Iterator[dict[str, Any]]:
         """Give them; a line without an end waits for the next look."""
-        with suppress(OSError), open(self._path, "rb") as file:
+        with suppress(OSError), open_file(self._path) as file:
             seen = self._path.stat()
             if seen.st_ino != self._file or seen.st_size < self._offset:  # the last one was put aside
                 self._file, self._offset = seen.st_ino, 0
@@ -145,7 +146,7 @@ class _Lines:
 
 
 def _tail(path: Path) -> bytes:
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         size = path.stat().st_size
         file.seek(max(0, size - _MOST_LOG))
         return file.read(_MOST_LOG)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
 from bridge.amounts import amount, whole
+from bridge.files import open_file
 from bridge.git.repository import find_repository
 from bridge.git.tree import parse_numstat
 from bridge.loop import history, turn_records
@@ -240,7 +241,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         each = path.with_name(name)
         if not each.is_file():
             continue
-        with usable(each), open(each, "rb") as file:
+        with usable(each), open_file(each) as file:
             for line in file:
                 try:
                     value = json.loads(line)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.files import usable
+from bridge.files import ANYWHERE, confine, open_file, usable
 from bridge.process.secrets import shown_words
 from bridge.setups import SETUPS, detect, module
 
@@ -93,13 +93,19 @@ def project_above(folder: Path, *, home: Path | None = None) -> Path:
     """Return the nearest of `folder` and the folders above it that has a loop's files; `folder` if none has.
 
     As git does, so that commands work from any folder below the project. The search goes no further up than the
-    top of the git repository, nor into the user's home folder from below.
+    top of the git repository, nor into the user's home folder from below. From now on no link leads out of it
+    (:func:`bridge.files.confine`).
 
     Args:
         folder: where to begin, absolute.
         home: the user's home folder; None: from the environment.
     """
-    top = home if home is not None else _home()
+    found = _nearest(folder, home if home is not None else _home())
+    confine(found)
+    return found
+
+
+def _nearest(folder: Path, top: Path | None) -> Path:
     for here in (folder, *folder.parents):
         if here == top and here != folder:
             break
@@ -219,7 +225,7 @@ def require_words(path: Path, name: str) -> None:
     Raises:
         ConfigurationError: it has no words.
     """
-    with usable("the prompt file"), open(path, "rb") as file:
+    with usable("the prompt file"), open_file(path, root=ANYWHERE) as file:
         while data := file.read(_ENOUGH):
             if data.strip():
                 return

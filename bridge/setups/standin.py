@@ -11,13 +11,11 @@ import os
 import shlex
 import stat
 import sys
-import tempfile
-from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
 from bridge.errors import ConfigurationError
-from bridge.files import usable
+from bridge.files import ANYWHERE, link, move, open_file, read_bytes, usable, write_atomic
 from bridge.setups.model import Adopted
 
 _MARK = b"# ralph-bridge stand-in, sha256 of what follows: "
@@ -71,7 +69,7 @@ def state_of(controller: Path) -> StandInState:
         bridge.errors.ProjectUnusable: it can't be read.
     """
     with usable("the controller"):
-        data = controller.read_bytes()
+        data = read_bytes(controller, root=ANYWHERE)
     shebang, _, rest = data.partition(b"\n")
     if not rest.startswith(_MARK):  # a line of the original that is kept
         rest = rest.partition(b"\n")[2]
@@ -104,7 +102,7 @@ def adopt(controller: Path, setup: str, *, keep: bytes = b"", first: str = "") -
         if state is StandInState.STAND_IN:
             if not os.path.lexists(original):
                 raise ConfigurationError(_original_gone(controller))
-            fresh = controller.read_bytes() != text  # another installation of ours is to serve it now
+            fresh = read_bytes(controller, root=ANYWHERE) != text  # another installation of ours is to serve it now
             if fresh:
                 put(controller, text, _runnable(controller.stat().st_mode))
             return Adopted(controller, original, fresh)
@@ -136,23 +134,13 @@ def eject(controller: Path) -> Adopted:
     if not there:
         raise ConfigurationError(_original_gone(controller))
     with usable("the controller"):
-        os.replace(original, controller)
+        move(original, controller)
     return Adopted(controller, original, True)
 
 
 def put(path: Path, data: bytes, mode: int) -> None:
     """Put a file with these bytes and this mode at `path`, in one step."""
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), stat.S_IMODE(mode))
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    write_atomic(path, data, mode=stat.S_IMODE(mode), follow=False)
 
 
 def _keep(controller: Path, original: Path) -> None:
@@ -161,11 +149,11 @@ def _keep(controller: Path, original: Path) -> None:
         return
     try:
         if controller.is_symlink():
-            os.rename(controller, original)
+            move(controller, original)
         else:
-            os.link(controller, original)
+            link(controller, original)
     except OSError:  # a file system without hard links
-        os.rename(controller, original)
+        move(controller, original)
 
 
 def _set_aside(controller: Path, original: Path) -> Path | None:
@@ -175,14 +163,14 @@ def _set_aside(controller: Path, original: Path) -> Path | None:
     number = 1
     while os.path.lexists(aside := original.with_name(f"{original.name}.{number}")):
         number += 1
-    os.rename(original, aside)
+    move(original, aside)
     return aside
 
 
 def _kept_line(original: Path, beginning: bytes) -> bytes:
     if not beginning or not original.exists():
         return b""
-    with usable("the controller"), open(original, "rb") as file:
+    with usable("the controller"), open_file(original, root=ANYWHERE) as file:
         head = file.read(1000).split(b"\n")[1:5]
     return next((line.rstrip() + b"\n" for line in head if line.startswith(beginning)), b"")
 

@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.files import read_bytes
 from bridge.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
@@ -149,9 +150,11 @@ def _read(path: Path) -> str | None:
     if path.exists() and not path.is_file():
         return None  # a FIFO would hold us for ever; whoever needs the settings refuses it
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return read_bytes(path).decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except ProjectUnusable:
+        raise
     except OSError as error:
         told = f"{path} can't be read: {error.strerror}\n  next: check its permissions"
         raise ProjectUnusable(told) from error

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.files import delete_folder
 from bridge.loop.standing import standing
 from bridge.records import read_object
 from bridge.swarm import record as records
@@ -98,9 +98,10 @@ class _Cleaning:
                 self.left += bool(found.stays)
                 yield found
         if not self.left:
-            shutil.rmtree(self.folder, ignore_errors=True)
             with suppress(OSError):
-                Path(self.record.trees).rmdir()
+                delete_folder(self.folder, contents=True)
+            with suppress(OSError):
+                delete_folder(self.record.trees)
             yield Cleaned(f"record {self.record.run}")
 
     def _task(self, task: TaskRecord) -> Iterator[Cleaned]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bridge._version import __version__
 from bridge.errors import BridgeError, ProjectUnusable
+from bridge.files import open_file, read_bytes
 from bridge.git.repository import ALL_WORK
 from bridge.records import read_object, to_json, write_json
 from bridge.swarm import elsewhere, transport
@@ -150,7 +151,7 @@ class Courier(Executor):
             withheld=sent.withheld,
             names=sent.names,
             scripts=sent.scripts,
-            exclude=exclude.read_text("utf-8", "surrogateescape") if exclude.is_file() else "",
+            exclude=read_bytes(exclude).decode("utf-8", "surrogateescape") if exclude.is_file() else "",
             identity=(git.run("config", "user.name").text, git.run("config", "user.email").text),
             dask=self._line is not None,
         )
@@ -282,7 +283,7 @@ class Courier(Executor):
         if mirror is not None:
             mirror.rest(delivery.events)
         if delivery.log:
-            with open(Path(order.folder) / "worker.log", "ab") as file:
+            with open_file(Path(order.folder) / "worker.log", "ab") as file:
                 file.write(delivery.log)
         result = delivery.result
         if not delivery.refs:
@@ -347,8 +348,8 @@ class _Mirror:
 
     def _write(self, line: str) -> None:
         self._next += 1
-        with suppress(OSError), open(self._path, "a", encoding="utf-8", errors="replace") as file:
-            file.write(line + "\n")
+        with suppress(OSError), open_file(self._path, "ab") as file:
+            file.write(f"{line}\n".encode("utf-8", "replace"))
 
 
 def from_hub(order: Order, *, unended: bool) -> Result | None:
@@ -373,8 +374,8 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
         found = json.loads(told)
     path = Path(order.folder) / "events.jsonl"
     if not _of_attempt(path, order.attempt):
-        with open(path, "a", encoding="utf-8") as file:
-            file.writelines(to_json(each, compact=True) + "\n" for each in found.get("events", ()))
+        with open_file(path, "ab") as file:
+            file.writelines(f"{to_json(each, compact=True)}\n".encode() for each in found.get("events", ()))
     verdict = "complete" if found.get("verdict") == "complete" else "lost"
     return Result(verdict, str(found.get("reason") or "worker lost"), str(found.get("detail") or ""), saved)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bridge._version import __version__
 from bridge.errors import BridgeError, ProjectUnusable
+from bridge.files import append_durably, open_file, read_bytes
 from bridge.process.table import identify
 from bridge.records import read_text, to_json, write_text
 from bridge.resources import state_folder
@@ -118,7 +119,7 @@ def deliver(order: Order, result: Result, where: str) -> Delivery:
     except (BridgeError, OSError) as error:
         saved = result.saved._replace(unsaved=f"it can't be sent: {error}")
         result = result._replace(verdict="failed", reason="not sent", detail=str(error), saved=saved)
-    events = (folder / "events.jsonl").read_bytes() if (folder / "events.jsonl").exists() else b""
+    events = read_bytes(folder / "events.jsonl") if (folder / "events.jsonl").exists() else b""
     log = (read_text(folder / "worker.log") or "").encode()[-_LOG:]
     setup = {name: mark for name, mark in result.copied.items() if name in order.setup}
     return Delivery(result._replace(copied=setup, where=where), refs, data, where, events, log)
@@ -231,8 +232,9 @@ def _left_so(git: Repository, parcel: Parcel, path: str) -> bool:
 
 def _tell(order: Order, event: str, **facts: str) -> None:
     line = {"event": event, "at": round(time.time(), 3), "attempt": order.attempt, **facts}
-    with open(Path(order.folder) / "events.jsonl", "a", encoding="utf-8", errors="replace") as file:
-        file.write(to_json(line, compact=True) + "\n")
+    append_durably(
+        Path(order.folder) / "events.jsonl", f"{to_json(line, compact=True)}\n".encode("utf-8", "replace")
+    )
 
 
 # -- meanwhile ---------------------------------------------------------------------------------------
@@ -244,7 +246,7 @@ def _relay(link: Link, order: Order, over: threading.Event) -> None:
     while not last:
         last = over.wait(_LOOK)
         with suppress(Exception):  # whatever the engine has: the attempt goes on, and the delivery has all of it
-            with open(path, "rb") as file:
+            with open_file(path) as file:
                 file.seek(offset)
                 whole = file.read().rpartition(b"\n")[0]
             if whole:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
-from bridge.files import usable
+from bridge.files import delete, make_folder, open_file, usable
 from bridge.process import leftovers
 from bridge.process.program import Program
 from bridge.records import read_text, write_text
@@ -95,7 +95,7 @@ class MergeQueue:
         source = repository(self._project.folder, self._project.files)
         add_tree(source, self.top, branch=self._record.branch, base=self._record.base, lock=self._lock)
         with usable(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
         copy_files(self._project.top, self.top, self._project.to_copy()[1])
 
     @property
@@ -130,7 +130,7 @@ class MergeQueue:
     def _clean(self) -> None:
         """The work tree is ours alone: what a check, or a host that was killed, has left there is nobody's work."""
         for lock in ("index.lock", "HEAD.lock"):  # of a git that was killed
-            (self._git.folder / lock).unlink(missing_ok=True)
+            delete(self._git.folder / lock)
         self._git.run("merge", "--abort")
         for words in (("reset", "--quiet", "--hard", "HEAD"), ("clean", "--quiet", "-fd", "--", ":/")):
             done = self._git.run(*words)
@@ -192,7 +192,7 @@ class MergeQueue:
         for path in paths:
             if path not in there:
                 with suppress(FileNotFoundError):
-                    (self.top / path).unlink()
+                    delete(self.top / path, missing=False)
         kept = b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths if path in there)
         if kept:
             self._git.run(*top, "checkout", "HEAD", *given, data=kept)
@@ -222,7 +222,7 @@ class MergeQueue:
         most = self._record.check_seconds
         try:
             with (
-                open(log, "wb") as out,
+                open_file(log, "wb") as out,
                 Program(argv, cwd=self._folder, env=env, stderr_path=os.devnull, timeout=most) as program,
             ):
                 for line in program.lines(every=_LOOK):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge._version import __version__
 from bridge.errors import ConfigurationError
+from bridge.files import make_folder, read_bytes, symlink, write_atomic
 from bridge.swarm.project import folder_name
 
 if TYPE_CHECKING:
@@ -42,18 +43,17 @@ class File(NamedTuple):
             seen = path.lstat()
             if stat.S_ISLNK(seen.st_mode):
                 return cls(seen.st_mode, os.fsencode(os.readlink(path)))
-            return cls(seen.st_mode, path.read_bytes()) if stat.S_ISREG(seen.st_mode) else None
+            return cls(seen.st_mode, read_bytes(path)) if stat.S_ISREG(seen.st_mode) else None
         except OSError:
             return None
 
     def write(self, path: Path) -> None:
         """Write it, and its folder."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if stat.S_ISLNK(self.mode):
-            path.symlink_to(os.fsdecode(self.data))
+            symlink(os.fsdecode(self.data), path)
         else:
-            path.write_bytes(self.data)
-            path.chmod(stat.S_IMODE(self.mode))
+            write_atomic(path, self.data, mode=self.mode & 0o777)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
+from bridge.files import ANYWHERE
 from bridge.git.repository import Files, Repository, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
@@ -100,7 +101,7 @@ class SwarmProject:
 
     def plan_text(self) -> str | None:
         """What stands in the plan."""
-        return None if self.plan is None else read_text(self.folder / self.plan)
+        return None if self.plan is None else read_text(self.folder / self.plan, root=ANYWHERE)
 
     def is_own(self, path: str) -> bool:
         """Whether a path from the top of a work tree is the loop's own."""
@@ -174,7 +175,7 @@ class SwarmProject:
 
     def _shared_prompt(self, prompt: str | None) -> str:
         for name in (prompt,) if prompt else (".ralph/PROMPT.md", "PROMPT.md"):
-            if text := read_text(self.folder / name):
+            if text := read_text(self.folder / name, root=ANYWHERE):
                 return text.rstrip()
         if prompt:
             raise ConfigurationError(f"no prompt file: {self.folder / prompt}\n  next: write it, or leave it out")

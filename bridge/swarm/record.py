@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bridge import errors
 from bridge.amounts import amount, whole
 from bridge.errors import ConfigurationError
-from bridge.files import append_durably, usable
+from bridge.files import append_durably, descriptor, make_folder, open_file, read_bytes, usable
 from bridge.loop.standing import standing
 from bridge.records import delete, to_json, write_text
 from bridge.resources import likely
@@ -276,7 +276,7 @@ def read_swarm(folder: Path) -> SwarmRecord | None:
 
 def _read(path: Path) -> bytes:
     with suppress(FileNotFoundError):
-        return path.read_bytes()
+        return read_bytes(path)
     return b""
 
 
@@ -305,7 +305,7 @@ def task_folder(folder: Path, task_id: str) -> Path:
     """
     path = folder / "tasks" / task_id
     with usable(path):
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
     return path
 
 
@@ -317,11 +317,11 @@ def new_run(swarms: Path, now: float) -> Path:
     """
     name = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     with usable(swarms):
-        swarms.mkdir(parents=True, exist_ok=True)
+        make_folder(swarms)
         for number in range(1, 1000):
             folder = swarms / (name if number == 1 else f"{name}-{number}")
             with suppress(FileExistsError):
-                folder.mkdir()
+                make_folder(folder, new=True)
                 return folder
     raise ConfigurationError(f"{swarms}: a thousand swarms in one second")
 
@@ -371,7 +371,7 @@ def ask_to_stop(folder: Path, how: Literal["soon", "now", "kill"]) -> None:
 def asked_to_stop(folder: Path) -> str:
     """Say what is asked: ``soon``, ``now``, ``kill``; ''."""
     with suppress(OSError):
-        return (folder / STOP).read_text("ascii", "replace").strip()
+        return read_bytes(folder / STOP).decode("ascii", "replace").strip()
     return ""
 
 
@@ -405,7 +405,7 @@ class EventsTail:
     def read(self) -> list[dict[str, Any]]:
         """Give what is new; a line that is no event is passed over."""
         found: list[dict[str, Any]] = []
-        with suppress(OSError), open(self._path, "rb") as file:
+        with suppress(OSError), open_file(self._path) as file:
             file.seek(self._offset)
             data = file.read()
             whole = data.rpartition(b"\n")[0]
@@ -440,8 +440,8 @@ def locked(path: Path, *, patience: float | None = None) -> Iterator[int | None]
         ProjectUnusable: the system refuses.
     """
     with usable(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        make_folder(path.parent)
+        held = descriptor(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         yield held if _taken(held, patience) else None
     finally:

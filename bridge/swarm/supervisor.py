@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import BridgeError
-from bridge.files import usable, write_atomic
+from bridge.files import descriptor, make_folder, open_file, usable, write_atomic
 from bridge.git.repository import ALL_WORK
 from bridge.loop.night import night
 from bridge.process import leftovers
@@ -164,7 +164,7 @@ def _first(mark: Path) -> bool:
     """Whether nobody has begun that attempt before."""
     with usable(mark):
         try:
-            os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+            os.close(descriptor(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
         except FileExistsError:
             return False
     return True
@@ -203,7 +203,7 @@ def prepare(order: Order) -> Order:
         if prefix + name in order.copied and path.exists():
             continue  # the attempt before has left it so, with boxes ticked
         with usable(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             write_atomic(path, text)
         copied[prefix + name] = digest(path)  # ours, and no change of the agent's
     order = replace(order, copied=copied)
@@ -238,7 +238,7 @@ class _Watched:
             "lock": self.lock,
             "order": asdict(order),
         }
-        with open(events, "ab") as out, open(self.folder / "worker.log", "ab") as err:
+        with open_file(events, "ab") as out, open_file(self.folder / "worker.log", "ab") as err:
             process = subprocess.Popen(
                 command(),
                 stdin=subprocess.PIPE,

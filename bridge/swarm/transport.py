@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.files import make_folder, read_bytes, write_atomic
 from bridge.git.repository import check_argument
 from bridge.records import to_json
 from bridge.swarm.project import clean_environment
@@ -43,7 +44,7 @@ def bare(path: Path, *, objects: Path | None = None) -> PatientRepository:
     Raises:
         ProjectUnusable: git refuses.
     """
-    path.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     git = PatientRepository(path, env=clean_environment() | {"GIT_DIR": os.fspath(path)})
     if not (path / "HEAD").exists():
         done = git.run("init", "--bare", "--quiet", "--template=", os.fspath(path))
@@ -51,8 +52,8 @@ def bare(path: Path, *, objects: Path | None = None) -> PatientRepository:
             raise ProjectUnusable(f"no repository at {path}: {why(done)}")
         git.run("config", "gc.auto", "0")
     if objects is not None:
-        (path / "objects/info").mkdir(parents=True, exist_ok=True)
-        (path / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
+        make_folder(path / "objects/info")
+        write_atomic(path / "objects/info/alternates", os.fsencode(objects) + b"\n")
     return git
 
 
@@ -76,7 +77,7 @@ def bundle(git: Repository, commits: Mapping[str, str], *, without: str = "") ->
                 return b""
             if not done.ok:
                 raise ProjectUnusable(f"git can't pack the work: {why(done)}")
-            return path.read_bytes()
+            return read_bytes(path)
         finally:
             for name in names:
                 git.run("update-ref", "-d", name)
@@ -87,7 +88,7 @@ def bundle_file(data: bytes) -> Iterator[str]:
     """Put a bundle where git can read it."""
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-bundle-") as folder:
         path = Path(folder) / "bundle"
-        path.write_bytes(data)
+        write_atomic(path, data)
         yield os.fspath(path)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from bridge.errors import ProjectUnusable
-from bridge.files import usable
+from bridge.files import copy_file, delete_folder, make_folder, open_file, usable
 from bridge.git.repository import Repository
 from bridge.records import read_text
 from bridge.resources import state_folder
@@ -19,6 +18,7 @@ from bridge.swarm.record import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from io import FileIO
 
     from bridge.git.repository import Files
     from bridge.process.ask import Ran
@@ -66,7 +66,7 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
         ProjectUnusable: git refuses, in its own words.
     """
     with usable(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     with locked(lock):
         if is_tree(git, path):
             return
@@ -120,7 +120,7 @@ def remove_tree(git: Repository, path: Path, *, lock: Path) -> str:
                 return why(done)
         git.run("worktree", "prune")
     with suppress(OSError):
-        path.parent.rmdir()
+        delete_folder(path.parent)
     return ""
 
 
@@ -143,9 +143,9 @@ def copy_files(source: Path, target: Path, names: Iterable[str]) -> dict[str, st
         if os.path.lexists(new):
             continue
         with usable(new):
-            new.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError, shutil.SpecialFileError):
-                shutil.copy2(old, new, follow_symlinks=False)
+            make_folder(new.parent)
+            with suppress(FileNotFoundError):
+                copy_file(old, new)
                 copied[name] = digest(new)
     return copied
 
@@ -155,8 +155,8 @@ def digest(path: Path) -> str:
     with suppress(OSError):
         if path.is_symlink():
             return "l" + os.readlink(path)
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        with open_file(path, buffering=0) as file:
+            return hashlib.file_digest(cast("FileIO", file), "sha256").hexdigest()
     return ""
 
 

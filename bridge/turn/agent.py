@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import HookExited, HookTimeout, ProgramNotFound
-from bridge.files import usable
+from bridge.files import descriptor, open_file, usable
 from bridge.process.leftovers import MARK
 from bridge.shell.protocol import quote
 from bridge.turn.logs import TurnLog
@@ -26,9 +28,7 @@ from bridge.turn.tool import (
 )
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Generator, Iterator
-    from pathlib import Path
 
     from bridge.agent import Agent
     from bridge.shell.jobs import Errors, Input, Job, Tee
@@ -161,21 +161,27 @@ class AgentTool:
     def _program(self, request: TurnRequest) -> Generator[Event, None, AgentEnd]:
         """The agent's program, through its own display filter."""
         logs, settings = request.logs, self._settings
-        shown = False
         with usable(f"the log {logs.output}"):
             capture = TurnLog(logs.output, settings.turn_log_bytes)
+        with capture, _opened_for_bash(logs.stderr) as stderr:
+            return (yield from self._shown(request, capture, stderr))
+
+    def _shown(
+        self, request: TurnRequest, capture: TurnLog, stderr: Path | None
+    ) -> Generator[Event, None, AgentEnd]:
+        settings, shown = self._settings, False
         running = run_agent(
             self.agent,
             request.prompt,
             capture,
             stdin=0 if self._as_controller else b"",
-            stderr=logs.stderr,
+            stderr=stderr,
             end_line=self._end_line,
             grace=settings.graces.interrupt,
             timeout=request.timeout,
             on_start=request.on_start,
         )
-        with capture, closing(running) as texts:
+        with closing(running) as texts:
             while True:
                 try:
                     text = next(texts)
@@ -210,6 +216,20 @@ class AgentTool:
         yield from map(Notice, notices)
         if self._as_controller:
             yield from hook_texts(stdout, stderr)
+
+
+@contextmanager
+def _opened_for_bash(path: Path | None) -> Iterator[Path | None]:
+    """Open a log in the host; give the name by which bash opens just that file, whatever its own leads to."""
+    if path is None:
+        yield None
+        return
+    with usable(f"the log {path}"):
+        opened = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        yield Path(f"/proc/{os.getpid()}/fd/{opened}")
+    finally:
+        os.close(opened)
 
 
 def hook_texts(stdout: str, stderr: str) -> Iterator[HookText]:
@@ -287,7 +307,7 @@ class AgentOutput:
         self._response = response
         self._raw = Analyzer()
         try:
-            with open(output, "rb") as file:
+            with open_file(output) as file:
                 while line := file.readline(_LONGEST_LINE):
                     self._raw.feed(line)
         except OSError:  # the agent has tidied up: `git clean -fdx` takes ignored logs, too

@@ -9,7 +9,7 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.files import in_folder, leads_to, usable
+from bridge.files import beside, copy_times, delete, descriptor, in_folder, leads_to, move, open_file, usable
 
 if TYPE_CHECKING:
     import re
@@ -42,10 +42,10 @@ class TurnLog:
         self._path = path
         self._most = max_bytes
         with usable(f"the log {path}"):
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+            self._file = descriptor(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
             # Cut through a descriptor of its own (one that appends can't write elsewhere), which is there from the
             # beginning: a tool may delete the file's name while it goes on writing.
-            self._cut = Cut(os.open(path, os.O_RDWR), max_bytes, _event)
+            self._cut = Cut(beside(self._file), max_bytes, _event)
 
     @property
     def notice(self) -> str:
@@ -101,9 +101,9 @@ class TurnLog:
 
         def copy() -> None:
             os.lseek(self._file, 0, os.SEEK_SET)
-            with open(self._file, "rb", closefd=False) as source, open(part, "wb") as target:
+            with os.fdopen(self._file, "rb", closefd=False) as source, open_file(part, "wb") as target:
                 shutil.copyfileobj(source, target, _CHUNK)
-            os.replace(part, self._path)
+            move(part, self._path)
 
         in_folder(self._path.parent, copy)
 
@@ -214,14 +214,15 @@ def _compressed(path: Path) -> Path:
         return path
     target = path.with_name(f"{path.name}.gz")
     part = path.with_name(f".{path.name}.gzipping.tmp")  # as bridge.files names its own, for those who sweep
-    with open(path, "rb") as source, gzip.open(part, "wb", compresslevel=6) as packed:
-        shutil.copyfileobj(source, packed, _CHUNK)
-    os.utime(part, (path.stat().st_atime, path.stat().st_mtime))
-    os.replace(part, target)
-    path.unlink()
+    with open_file(path) as source, open_file(part, "wb") as target_file:
+        with gzip.GzipFile("", "wb", 6, target_file) as packed:
+            shutil.copyfileobj(source, packed, _CHUNK)
+        copy_times(source, target_file)
+    move(part, target)
+    delete(path, missing=False)
     return target
 
 
 def _deleted(path: Path) -> Path:
-    path.unlink(missing_ok=True)
+    delete(path)
     return path

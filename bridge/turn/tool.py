@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from bridge.files import open_file
 from bridge.process.leftovers import MARK
 from bridge.process.program import Graces
 from bridge.turn.logs import TURN_LOG_BYTES
@@ -300,7 +301,7 @@ def first_line(error: BaseException) -> str:
 def stderr_tail(path: Path | None) -> bytes:
     """Return the end of what a turn wrote to stderr; the agent may have tidied it away."""
     if path is not None:
-        with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb") as file:
+        with suppress(FileNotFoundError, NotADirectoryError), open_file(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _STDERR_TAIL))
             return file.read()
     return b""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.files import ANYWHERE
 from bridge.loop.plan import parse_plan
 from bridge.records import read_text
 from bridge.setups.dot_ralph.signs import BMALPH, RC, frankbria, other_system, there
@@ -110,5 +111,5 @@ def fix_plan(folder: Folder) -> Path | None:
 def read_plan(folder: Folder) -> Plan | None:
     """Read the fix plan; None without one."""
     path = fix_plan(folder)
-    text = read_text(path) if path else None
+    text = read_text(path, root=ANYWHERE) if path else None
     return None if text is None else parse_plan(text)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectUnusable
+from bridge.files import read_bytes
 from bridge.setups.bmalph.keys import FILE_KEYS, KEYS
 from bridge.setups.dot_ralph.keys import RcEntry
 
@@ -93,7 +94,7 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
         try:
             if path.exists() and not path.is_file() and not path.is_dir():
                 raise ProjectUnusable(f"{shown} is no regular file\n  next: put a file of KEY=VALUE lines there")
-            text = path.read_bytes().decode("utf-8", "surrogateescape")
+            text = read_bytes(path).decode("utf-8", "surrogateescape")
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             continue
         except ProjectUnusable:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge import records
+from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
 from bridge.loop.policy import Verdict
 from bridge.setups.bmalph.layout import fix_plan
@@ -78,10 +80,10 @@ class BmalphRecorder(FolderRecorder):
         if not outcome.denied:
             small.delete_findings(folder)
         if outcome.ticked > 0 and (path := fix_plan(folder)) is not None:
-            text = records.read_text(path) or ""
-            if (collapsed := collapse_plan(text)) != text:
-                with records.usable(path):
-                    write_atomic(path, collapsed)
+            with suppress(ProjectUnusable):  # a plan that somebody has linked from outside is theirs
+                text = records.read_text(path) or ""
+                if (collapsed := collapse_plan(text)) != text:
+                    records.write_text(path, collapsed)
 
     def metrics(self, event: IterationEnded, now: float) -> dict[str, object]:
         """Give the record of a run for ``metrics.jsonl``."""
@@ -120,7 +122,7 @@ class BmalphRecorder(FolderRecorder):
         folder = self._folder
         path = folder.logs / f"review_loop_{event.iteration}.log"
         with records.usable(path):
-            path.write_bytes(event.output)
+            write_atomic(path, event.output)
         small.write_line(folder, ".review_last_sha", event.head)
         if event.findings:
             small.write_findings(folder, json.loads(event.findings))

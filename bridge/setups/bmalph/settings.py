@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from bridge.errors import ProjectUnusable
+from bridge.files import read_bytes
 from bridge.setups.bmalph.keys import KEYS
 from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
 from bridge.setups.dot_ralph.keys import ValueSource, as_text, look_up, read_value, read_values
@@ -148,7 +150,9 @@ def _review_mode(mode: str, enabled: bool, sources: Mapping[str, ValueSource]) -
 
 def _platform_of_config(folder: Folder) -> str:
     try:
-        config = json.loads((folder.project / "bmalph" / "config.json").read_bytes())
+        config = json.loads(read_bytes(folder.project / "bmalph" / "config.json"))
+    except ProjectUnusable:
+        raise
     except (OSError, ValueError, RecursionError):
         return ""
     platform = config.get("platform") if isinstance(config, dict) else None

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError
+from bridge.files import confine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,6 +97,7 @@ def locate(project: str | os.PathLike[str] = ".", env: Mapping[str, str] | None 
             (a relative one would depend on where each script stands).
     """
     base = Path(os.path.abspath(project))
+    confine(base)
     given = (os.environ if env is None else env).get("RALPH_DIR", "")
     if given in ("", ".ralph"):
         return Folder(base, base / ".ralph")
@@ -104,7 +106,10 @@ def locate(project: str | os.PathLike[str] = ".", env: Mapping[str, str] | None 
             f"RALPH_DIR is {given!r} in the environment: expected .ralph, or an absolute path without '..'\n"
             "  next: unset RALPH_DIR, or give the folder's absolute path"
         )
-    return Folder(base, Path(os.path.normpath(given)), given)
+    path = Path(os.path.normpath(given))
+    if not path.is_relative_to(base):
+        confine(path)
+    return Folder(base, path, given)
 
 
 STATE_FILES = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from contextlib import suppress
@@ -10,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge import records
-from bridge.files import write_atomic
+from bridge.files import link, make_folder, move, open_file, write_atomic
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -85,7 +84,7 @@ class FolderStore(Store[S, O], Generic[S, O]):
     def open(self, active: ActiveRun) -> Iterable[str]:
         """Sort what a crashed run left, start the session."""
         with records.usable(self.folder.logs):
-            self.folder.logs.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder.logs)
         now = self.now()
         sorted_out = self.sort_out(active.before, now)
         sessions.start_session(self.folder, now)
@@ -213,10 +212,11 @@ def keep_stream(result: TurnResult, files: TurnLogs) -> None:
         return
     with suppress(FileNotFoundError):  # the agent has tidied up
         if result.result is not None:
-            os.replace(files.output, files.stream)
+            move(files.output, files.stream)
             write_atomic(files.output, result.result)
             return
         try:
-            os.link(files.output, files.stream)
+            link(files.output, files.stream)
         except OSError:  # a file system without links
-            shutil.copyfile(files.output, files.stream)
+            with open_file(files.output) as source, open_file(files.stream, "wb") as target:
+                shutil.copyfileobj(source, target)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from bridge.errors import ConfigurationError
-from bridge.files import usable, write_atomic
+from bridge.files import delete_folder, make_folder, usable, write_atomic
 from bridge.process.secrets import without_secrets
 from bridge.setups import standin
 from bridge.setups.model import Adopted, Setup
@@ -178,14 +178,14 @@ def _mark(project: Path) -> None:
     with suppress(FileExistsError):
         entry.symlink_to(os.path.realpath(project))
     marker = project / MARKER
-    marker.mkdir(exist_ok=True)
+    make_folder(marker)
     if not (marker / ".gitignore").is_file():
         write_atomic(marker / ".gitignore", _IGNORED)
 
 
 def _unmark(project: Path) -> None:
     if is_adopted(project):
-        shutil.rmtree(project / MARKER)
+        delete_folder(project / MARKER, contents=True)
     _entry(project).unlink(missing_ok=True)
 
 

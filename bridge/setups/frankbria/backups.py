@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.files import delete, make_folder, read_bytes, write_atomic
 from bridge.git.repository import Repository, check_argument
 from bridge.setups.dot_ralph.folder import own_files
 
@@ -91,17 +92,21 @@ class Backups:
         git = self._git
         tracked = list(filter(self._is_own, self._differing("HEAD")))
         there = {*tracked, *filter(self._is_own, self._differing("HEAD", branch))}
-        kept = {path: path.read_bytes() for path in (git.top / name for name in there) if path.is_file()}
+        kept = {
+            path: read_bytes(path)
+            for path in (git.top / name for name in there)
+            if path.is_file() and not path.is_symlink()
+        }
         for path in kept:
-            path.unlink()
+            delete(path, missing=False)
         for name in tracked:
             git.run("-C", str(git.top), "--literal-pathspecs", "checkout", "--quiet", "HEAD", "--", name)
         try:
             yield
         finally:
             for path, data in kept.items():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+                make_folder(path.parent)
+                write_atomic(path, data)
 
     def _is_own(self, name: str) -> bool:
         git = self._git

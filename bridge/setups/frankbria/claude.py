@@ -12,7 +12,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.files import usable
+from bridge.files import ANYWHERE, read_bytes, usable
 from bridge.process.argv import MAX_ARGUMENT
 from bridge.session_id import extract_session_id, lines_of, validate_session_id
 from bridge.setups.frankbria.reading import allowed_tools
@@ -107,7 +107,7 @@ class ClaudeCommands:
         """
         settings = self._settings
         with usable(f"the prompt {prompt_file}"):
-            data = (self._project / prompt_file).read_bytes()
+            data = read_bytes(self._project / prompt_file, root=ANYWHERE)
         prompt = data.replace(b"\0", b"").decode("utf-8", "surrogateescape").rstrip("\n")
         tools = allowed_tools(settings.allowed_tools)
         argv = [*self.words]

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
+from bridge.files import ANYWHERE
 from bridge.records import read_text
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
 from bridge.setups.dot_ralph.doctor import MACHINE, STATE
@@ -87,7 +88,7 @@ def _differences(case: FrankbriaCase) -> Examined:
 def _prompt(case: FrankbriaCase) -> Examined:
     """There is something to say to the agent; a long prompt goes by stdin (trap F18)."""
     name = case.settings.prompt_file
-    text = read_text(case.project / name)
+    text = read_text(case.project / name, root=ANYWHERE)
     if text is None or not text.strip():
         return failed(f"{name} {'is empty' if text is not None else 'is not there'}", "say in it what to do")
     return passed(f"{name}, {(case.project / name).stat().st_size} bytes")

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.files import ANYWHERE
 from bridge.loop.plan import Plan, parse_plan
 from bridge.records import read_text
 from bridge.setups.dot_ralph import folder as folders
@@ -86,5 +87,5 @@ def read_plan(project: Path, optional: str) -> Plan | None:
         project: its folder.
         optional: OPTIONAL_SECTIONS, headings separated by commas.
     """
-    text = read_text(project / PLAN)
+    text = read_text(project / PLAN, root=ANYWHERE)
     return None if text is None else read_sections(text, optional.split(","))

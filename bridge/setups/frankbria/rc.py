@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.files import usable
+from bridge.files import read_bytes, usable
 from bridge.setups.dot_ralph.keys import RcEntry
 from bridge.setups.dot_ralph.signs import RC as FILE
 
@@ -67,7 +67,7 @@ def read(project: Path, env: Mapping[str, str]) -> RcScript:
     if not path.is_file():
         raise ConfigurationError(f"{FILE} is no regular file\n  next: put a file of NAME=VALUE lines there")
     with usable(FILE):
-        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        text = read_bytes(path).decode("utf-8", "surrogateescape")
     return parse(text, env)
 
 

@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.files import ANYWHERE, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ def provider_scripts(project: Path, env: Mapping[str, str]) -> list[Path]:
 
 
 def _planned(path: Path) -> bool:
-    text = path.read_text("utf-8", "replace")
+    text = read_bytes(path, root=ANYWHERE).decode("utf-8", "replace")
     return all(f"{path.stem}_{name}" in text for name in ("build_command", "normalize", "capabilities"))
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge import records
+from bridge.files import delete, make_folder
 from bridge.loop.context import CONTEXT_LIMIT, whole_characters
 from bridge.loop.outcome import left_session
 from bridge.setups.dot_ralph.files import crash, small
@@ -129,7 +130,7 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
             keep_stream(turn.result, files)
         with suppress(FileNotFoundError):
             if files.stderr is not None and not files.stderr.stat().st_size:
-                files.stderr.unlink()
+                delete(files.stderr, missing=False)
         if turn.sessions:
             outcome = replace(outcome, session_id=left_session(outcome, turn.tool, turn.request))
         return outcome
@@ -159,7 +160,7 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
 
     def _restore_folder(self) -> None:
         with records.usable(self.folder.logs):
-            self.folder.logs.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder.logs)
 
 
 def context_of(state: FrankbriaState, plan: Plan | None) -> str:

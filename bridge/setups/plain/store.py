@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectUnusable
-from bridge.files import usable, write_atomic
+from bridge.files import ANYWHERE, confine, delete, make_folder, read_bytes, usable, write_atomic
 from bridge.loop.context import context_for
 from bridge.loop.events import (
     IterationEnded,
@@ -53,6 +53,7 @@ class PlainFiles:
     """
 
     def __init__(self, project: Path) -> None:
+        confine(project)
         self.project = project
         self.folder = project / ".ralph"
         self.logs = self.folder / "logs"
@@ -63,14 +64,14 @@ class PlainFiles:
         """Read the fix plan: in ``.ralph/``, else in the project's folder, else None."""
         for folder in (self.folder, self.project):
             with usable("the fix plan"), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                return parse_plan((folder / "@fix_plan.md").read_text("utf-8", "replace"))
+                return parse_plan(read_bytes(folder / "@fix_plan.md", root=ANYWHERE).decode("utf-8", "replace"))
         return None
 
     def read_session(self) -> tuple[str | None, bool]:
         """Return the saved session id, and whether the file holds something that is none."""
         text = ""
         with usable("the session file"), suppress(FileNotFoundError, NotADirectoryError):
-            text = self.session_file.read_text("utf-8", "replace").strip()
+            text = read_bytes(self.session_file).decode("utf-8", "replace").strip()
         if text.startswith("{"):  # what older installations wrote
             with suppress(ValueError, RecursionError):
                 record = json.loads(text)
@@ -104,7 +105,7 @@ class PlainStore(Store[LoopState, Outcome]):
     def open(self, active: ActiveRun) -> Iterable[str]:
         """Sweep up what a killed loop has left."""
         with usable("the folder for logs"):
-            self.logs.mkdir(parents=True, exist_ok=True)
+            make_folder(self.logs)
         sweep(self.files.folder, self.logs)
         for line in active.notices:
             self.log("WARN", line)
@@ -219,7 +220,7 @@ class PlainStore(Store[LoopState, Outcome]):
         """Save the session for the next run, or forget it."""
         with usable("the session file"):
             if session_id is None:
-                self.files.session_file.unlink(missing_ok=True)
+                delete(self.files.session_file)
             else:
                 write_atomic(self.files.session_file, session_id + "\n")
 
@@ -243,5 +244,5 @@ def agent_prompt(settings: LoopSettings, context: str) -> bytes:
         bridge.errors.ProjectUnusable: the prompt can't be read.
     """
     with usable("the prompt"):
-        written = (settings.project / settings.prompt).read_bytes()
+        written = read_bytes(settings.project / settings.prompt, root=ANYWHERE)
     return context.encode("utf-8", "surrogateescape") + b"\n\n" + written

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import SessionRefused
-from bridge.files import usable
+from bridge.files import ANYWHERE, read_bytes, usable
 from bridge.process.secrets import without_secrets
 from bridge.setups import standin
 from bridge.setups.ralph_loop.arguments import MODES
@@ -61,7 +61,7 @@ def _texts(home: Path) -> dict[str, str]:
     found = {}
     with suppress(OSError):
         for path in (home / "lib" / "help").glob("*.txt"):
-            found[path.stem] = path.read_bytes().decode("utf-8", "surrogateescape")
+            found[path.stem] = read_bytes(path).decode("utf-8", "surrogateescape")
     return found
 
 
@@ -86,14 +86,14 @@ def run_original(setup: Setup, words: Sequence[str], *, in_place: bool) -> tuple
     if not in_place:
         return _run(original, setup, words), ""
     with usable("the controller"):
-        stand_in, mode = controller.read_bytes(), controller.stat().st_mode
-        data = original.read_bytes()
+        stand_in, mode = read_bytes(controller, root=ANYWHERE), controller.stat().st_mode
+        data = read_bytes(original, root=ANYWHERE)
         standin.put(controller, data, original.stat().st_mode)
     try:
         status = _run(controller, setup, words)
     finally:
         with usable("the controller"):
-            updated = not controller.is_file() or controller.read_bytes() != data
+            updated = not controller.is_file() or read_bytes(controller, root=ANYWHERE) != data
             if not updated:
                 standin.put(controller, stand_in, mode)
     if not updated:
@@ -108,7 +108,7 @@ def original_text(controller: Path) -> bytes:
     """The text of the setup's own controller, adopted or not; empty when it can't be read."""
     original = standin.kept(controller)
     with suppress(OSError):
-        return (original if original.is_file() else controller).read_bytes()
+        return read_bytes(original if original.is_file() else controller, root=ANYWHERE)
     return b""
 
 

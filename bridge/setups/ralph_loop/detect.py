@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.files import read_bytes
 from bridge.setups.model import Setup
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _agents(home: Path) -> Iterator[Path]:
 
 def _read(path: Path) -> bytes:
     with suppress(OSError):
-        return path.read_bytes()
+        return read_bytes(path)
     return b""
 
 

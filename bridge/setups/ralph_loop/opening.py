@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
-from bridge.files import usable
+from bridge.files import make_folder, usable
 from bridge.loop.caps import read_caps
 from bridge.loop.events import HookText, LoopEnded
 from bridge.loop.night import night
@@ -109,7 +109,7 @@ def hold(agent: Agent, session: RalphSession) -> Iterator[OpenedSession]:
     """
     store, folder = SessionStore(agent, session), session.loop.project
     with usable("the folder for logs"):
-        store.logs.mkdir(parents=True, exist_ok=True)
+        make_folder(store.logs)
     with active_run(store.logs, folder, f"agent {session.config.agent}") as active:
         yield OpenedSession(agent, session, active, store)
 

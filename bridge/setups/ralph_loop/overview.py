@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.files import open_file
 from bridge.loop.standing import standing
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse
 from bridge.setups.ralph_loop.preflight import read
@@ -93,6 +94,6 @@ def _plan(path: Path) -> dict[str, Any] | None:
 
 
 def _tail(path: Path) -> bytes:
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
         return file.read()

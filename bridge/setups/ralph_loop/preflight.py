@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.contract.scripts import line_ends
 from bridge.errors import SessionRefused
-from bridge.files import usable
+from bridge.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.setups.ralph_loop.arguments import LOOP_MODES
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
 from bridge.setups.ralph_loop.policy import COMPLETE
@@ -49,7 +49,7 @@ def repository(folder: Path, *, strict: bool) -> None:
 
 def _is_git(path: Path) -> bool:
     if path.is_file():
-        with usable(".git"), open(path, "rb") as file:
+        with usable(".git"), open_file(path) as file:
             return file.read(8) == b"gitdir: "
     return path.is_dir()
 
@@ -144,4 +144,4 @@ def read(path: Path) -> str:
         bridge.errors.ProjectUnusable: it can't be read.
     """
     with usable(os.fspath(path.name)):
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return read_bytes(path, root=ANYWHERE).decode("utf-8", "surrogateescape")

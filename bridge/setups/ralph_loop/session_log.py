@@ -7,7 +7,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bridge.files import usable
+from bridge.files import beside, descriptor, usable
 from bridge.turn.logs import Cut, bound_logs, logs_of_turns, unused
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ class SessionLog:
 
     def __init__(self, folder: Path, mode: str, now: datetime, *, max_bytes: int = 0) -> None:
         self._line_open = False
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND
         with usable("the session's log"):
             while True:
                 self.path = folder / f"session-{now:%Y%m%d-%H%M%S}-{mode}.log"
                 try:
                     if unused(self.path):
-                        self._file = os.open(self.path, flags, 0o666)
-                        self._cut = Cut(os.open(self.path, os.O_RDWR), max_bytes, _left_out)
+                        self._file = descriptor(self.path, flags)
+                        self._cut = Cut(beside(self._file), max_bytes, _left_out)
                         return
                 except FileExistsError:
                     pass

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, HookError, HookExited
+from bridge.files import delete
 from bridge.git.repository import Files
 from bridge.loop.events import (
     IterationEnded,
@@ -285,7 +286,7 @@ class SessionStore(Store[SessionState, Attempt]):
 
     def _remove_prompt(self) -> None:
         with suppress(OSError):
-            self._prompt.unlink()
+            delete(self._prompt, missing=False)
 
 
 def own_files(home: Path, folder: Path) -> Files:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectBusy
-from bridge.files import write_atomic
+from bridge.files import make_folder, write_atomic
 from bridge.git.repository import find_repository
 from bridge.loop.lock import FILE as LOCK
 from bridge.loop.standing import holder_pid
@@ -89,7 +89,7 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
     pid = holder_pid(layout.folder)
     if pid is not None:
         with files.usable():
-            layout.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(layout.folder)
             write_atomic(layout.cancel, f"{timestamp(now)}\n")
         # The record lies where the agent writes: only who has the lock open is the loop.
         if at_once and pid and has_open(pid, layout.folder / LOCK):

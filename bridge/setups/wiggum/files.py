@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BridgeError, ProjectBusy, ProjectUnusable
-from bridge.files import write_atomic
+from bridge.files import (
+    ANYWHERE,
+    append_durably,
+    confine,
+    delete,
+    make_folder,
+    move,
+    open_file,
+    read_bytes,
+    write_atomic,
+)
 from bridge.git.repository import Files
 from bridge.loop.logs import append_line
 from bridge.setups.wiggum.breaker import timestamp
@@ -50,6 +59,7 @@ class Layout:
     """
 
     def __init__(self, project: Path) -> None:
+        confine(project)
         self.project = project
         self.state = project / ".claude" / "ralph-state.json"
         self.plugin = project / ".claude" / "ralph-loop.local.md"
@@ -82,23 +92,25 @@ def usable() -> Iterator[None]:
     """Turn an OSError of the block into a ProjectUnusable that names the file."""
     try:
         yield
+    except ProjectUnusable:
+        raise
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise ProjectUnusable(f"{where}{error.strerror or error}\n  next: look at its permissions") from error
 
 
-def read_text(path: Path) -> str | None:
-    """Read a text file, whatever its bytes; None when there is none."""
+def read_text(path: Path, *, root: str | None = None) -> str | None:
+    """Read a text file, whatever its bytes; None when there is none. See :func:`bridge.files.descriptor`."""
     with usable():
         try:
-            return path.read_text("utf-8", "surrogateescape")
+            return read_bytes(path, root=root).decode("utf-8", "surrogateescape")
         except (FileNotFoundError, NotADirectoryError):
             return None
 
 
 def read_plan(layout: Layout) -> Items:
     """Read the fix plan; without one there are no items."""
-    return read_items(read_text(layout.plan) or "")
+    return read_items(read_text(layout.plan, root=ANYWHERE) or "")
 
 
 def append_progress(layout: Layout, block: str) -> None:
@@ -106,11 +118,7 @@ def append_progress(layout: Layout, block: str) -> None:
     text = read_text(layout.progress)
     gap = "" if not text else "\n" * (2 - (text.endswith("\n") + text.endswith("\n\n")))
     with usable():
-        descriptor = os.open(layout.progress, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            os.write(descriptor, (gap + block).encode("utf-8", "surrogateescape"))
-        finally:
-            os.close(descriptor)
+        append_durably(layout.progress, (gap + block).encode("utf-8", "surrogateescape"))
 
 
 def log(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "INFO") -> None:
@@ -140,7 +148,7 @@ def load(layout: Layout, *, defaults: WiggumState | None = None) -> WiggumState 
 def save(layout: Layout, state: WiggumState) -> None:
     """Write the state, so that readers see the old or the new one."""
     with usable():
-        layout.state.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(layout.state.parent)
         write_atomic(layout.state, write_state(state))
 
 
@@ -151,11 +159,11 @@ def finish(layout: Layout, state: WiggumState) -> None:
     """
     save(layout, state)
     with usable():
-        layout.archive.mkdir(parents=True, exist_ok=True)
+        make_folder(layout.archive)
         ended = _compact(state.ended_at or state.updated_at or "unknown")
         name = f"{ended}-{state.run_id or 'run'}-{state.outcome or 'left'}.json"
         write_atomic(layout.archive / name, write_state(state))
-        layout.state.unlink(missing_ok=True)
+        delete(layout.state)
 
 
 def latest_state(layout: Layout) -> WiggumState | None:
@@ -182,14 +190,14 @@ def latest_state(layout: Layout) -> WiggumState | None:
 def set_aside(layout: Layout, path: Path, at: str) -> Path:
     """Move a file into the archive; return where it went. An earlier one is never overwritten."""
     with usable():
-        layout.archive.mkdir(parents=True, exist_ok=True)
+        make_folder(layout.archive)
         name = f"{_compact(at)}-{path.name}"
         target = layout.archive / name
         number = 1
         while target.exists():
             number += 1
             target = layout.archive / f"{name}.{number}"
-        os.replace(path, target)
+        move(path, target)
         return target
 
 
@@ -205,7 +213,7 @@ def is_cancelled(layout: Layout) -> bool:
 def clear_cancel(layout: Layout) -> None:
     """Take the marker away: it has been heeded."""
     with suppress(FileNotFoundError):
-        layout.cancel.unlink()
+        delete(layout.cancel, missing=False)
 
 
 @contextmanager
@@ -216,8 +224,8 @@ def locked(layout: Layout) -> Iterator[None]:
         ProjectBusy: somebody else has held it for five seconds.
     """
     with usable():
-        layout.folder.mkdir(parents=True, exist_ok=True)
-        file = open(layout.folder / ".state.lock", "ab")  # noqa: SIM115
+        make_folder(layout.folder)
+        file = open_file(layout.folder / ".state.lock", "ab")
     with file:
         try:
             import fcntl

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
+from bridge.files import ANYWHERE
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.hook_protocol import HookResponse, allow, candidate_projects, fail_open, read_call
@@ -192,7 +193,7 @@ class _Hook:
                 f"the loop rests at iteration {state.iteration}: the CLI lets a hook prevent {call.cap} stops in a"
                 " row and no more. Say anything to go on; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 lifts that limit"
             )
-        prompt = files.read_text(layout.prompt)
+        prompt = files.read_text(layout.prompt, root=ANYWHERE)
         if prompt is None or not prompt.strip():
             files.save(layout, state)
             what = "is empty" if prompt is not None else "is not there"

@@ -12,7 +12,7 @@ from importlib.resources import files as packaged
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
-from bridge.files import write_atomic
+from bridge.files import delete, make_folder, read_bytes, write_atomic
 from bridge.setups.wiggum import files, json_text
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def uninstall(project: Path, *, local: bool) -> list[InstalledFile]:
         changes.append(InstalledFile(target, "kept" if there is not None else "unchanged", why))
     else:
         with files.usable():
-            target.unlink()
+            delete(target, missing=False)
         changes.append(InstalledFile(target, "removed"))
     return changes
 
@@ -211,7 +211,7 @@ def _read(path: Path) -> str | None:
     """Read settings exactly: newlines as they are, and nothing that isn't UTF-8 guessed at."""
     with files.usable():
         try:
-            return path.read_bytes().decode("utf-8")
+            return read_bytes(path).decode("utf-8")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except UnicodeDecodeError as error:
@@ -224,7 +224,7 @@ def _written(path: Path, old: str | None, new: str) -> InstalledFile:
     if old == new:
         return InstalledFile(path, "unchanged")
     with files.usable():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_atomic(path, new)
     return InstalledFile(path, "created" if old is None else "changed")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bridge.driver import Driver
 from bridge.errors import ConfigurationError, HookError, StateUnreadable
+from bridge.files import make_folder
 from bridge.git.work import WorkDetector
 from bridge.loop.caps import read_caps
 from bridge.loop.night import night
@@ -115,7 +116,7 @@ def open_outer(
     if runs_a_turn(layout, probe, request, datetime.now(UTC)):
         _check_program(layout, request, settings, asked)
     with usable():
-        layout.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(layout.folder)
     with ExitStack() as stack:
         active = stack.enter_context(active_run(layout.folder, layout.project, request.tool or ""))
         for notice in active.notices:

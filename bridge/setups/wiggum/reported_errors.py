@@ -10,6 +10,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.files import open_file
 from bridge.setups.wiggum.signs import error_in
 from bridge.stream.analysis.fingerprint import fingerprint, is_error_line
 
@@ -145,7 +146,7 @@ def standing_errors(entries: Iterable[dict[str, Any]]) -> tuple[str, ...]:
 
 def logged_errors(path: Path) -> tuple[str, ...]:
     """Read the errors out of the log of a turn: events, one a line, or an array of them; else there are none."""
-    with suppress(OSError), open(path, "rb") as log:
+    with suppress(OSError), open_file(path) as log:
         return standing_errors(_entries(log.read(_MAX_LOG)))
     return ()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
-from bridge.files import write_atomic
+from bridge.files import ANYWHERE, make_folder, write_atomic
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.breaker import WiggumBreakerSettings, cooled_at, timestamp
@@ -148,7 +148,7 @@ class _Start:
 
     def _check_task(self) -> None:
         prompt = self.layout.prompt
-        if self.request.description is None and not (files.read_text(prompt) or "").strip():
+        if self.request.description is None and not (files.read_text(prompt, root=ANYWHERE) or "").strip():
             raise ConfigurationError(
                 f"there is no task: {prompt} is missing or empty\n"
                 '  next: ralph-bridge wiggum start "what is to be done"'
@@ -173,7 +173,7 @@ class _Start:
         # What older writers leave out can't tell tasks apart.
         description = self.request.description
         if description is None:
-            return before.prompt_hash in ("", digest(files.read_text(self.layout.prompt) or ""))
+            return before.prompt_hash in ("", digest(files.read_text(self.layout.prompt, root=ANYWHERE) or ""))
         if before.task_hash:
             return before.task_hash == digest(description)
         return before.task_name in ("", name_of(description))
@@ -236,7 +236,7 @@ class _Start:
     def _make_folders(self) -> None:
         """Make the folders, and keep git from taking the loop's own files for work."""
         with files.usable():
-            self.layout.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.layout.folder)
             write_atomic(self.layout.folder / ".gitignore", "*\n")
         if self.probe.git is not None:
             self.probe.git.exclude(*_OWN)

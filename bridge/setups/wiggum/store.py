@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
-from bridge.files import write_atomic
+from bridge.files import ANYWHERE, make_folder, write_atomic
 from bridge.loop.events import LeftoversEnded, LoopEnded, LoopEvent, LoopInterrupted, Notice
 from bridge.loop.logs import rotate
 from bridge.loop.outcome import build_outcome
@@ -77,12 +77,12 @@ class OuterStore(Store[OuterState, OuterOutcome]):
         self._number = number
         if not state.limits:
             files.log(layout, f"iteration {number} begins")
-        text = files.read_text(layout.prompt)
+        text = files.read_text(layout.prompt, root=ANYWHERE)
         if text is None or not text.strip():
             what = "missing" if text is None else "empty"
             raise ConfigurationError(f"{layout.prompt} is {what}\n  next: write it anew")
         with files.usable():
-            layout.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(layout.folder)
             write_atomic(layout.turn_prompt, turn_prompt(text, state.saved, number))
         files.save(layout, state.saved)
         self._under_way = state
@@ -98,7 +98,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
         """Return names that no earlier turn has used, and keep all logs of turns within their bound."""
         logs = self.logs
         with files.usable():
-            logs.mkdir(parents=True, exist_ok=True)
+            make_folder(logs)
         bound_logs(
             logs_of_turns(logs, _TURN_LOG),
             max_bytes=self._logs_bytes,

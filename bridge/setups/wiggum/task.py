@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import LoopRefused
-from bridge.files import write_atomic
+from bridge.files import ANYWHERE, make_folder, write_atomic
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.prompt import (
     TEMPLATES,
@@ -88,7 +88,7 @@ def settle(
     Raises:
         LoopRefused: PROMPT.md is that of another task, and people have written in it.
     """
-    text = files.read_text(layout.prompt) or ""
+    text = files.read_text(layout.prompt, root=ANYWHERE) or ""
     made = filled_by(text)
     if made is not None and not _untouched(text, made, before):
         made = None
@@ -130,7 +130,7 @@ def write(layout: Layout, task: TaskFiles, stamp: str) -> list[str]:
     notices = []
     for name in TEMPLATES:
         path = layout.project / name
-        old = files.read_text(path)
+        old = files.read_text(path, root=ANYWHERE)
         text = task.prompt if name == "PROMPT.md" else filled(template(name), task.values)
         if old is not None and (text != old if name == "PROMPT.md" else name in task.anew):
             notices.append(f"{name} is written anew; the old one is {files.set_aside(layout, path, stamp)}")
@@ -139,7 +139,7 @@ def write(layout: Layout, task: TaskFiles, stamp: str) -> list[str]:
             with files.usable():
                 write_atomic(path, text)
     with files.usable():
-        (layout.project / "specs").mkdir(exist_ok=True)
+        make_folder(layout.project / "specs")
     return [*notices, *task.notices]
 
 
@@ -198,7 +198,7 @@ def _anew(
 ) -> Iterator[str]:
     """Name the plan and the progress file where they are another task's, or an earlier loop's."""
     for path in (layout.plan, layout.progress):
-        text = files.read_text(path)
+        text = files.read_text(path, root=ANYWHERE)
         other = task_of(text or "") not in ("", values["task_name"])
         ours = bool(values["objective"]) and (request.description is not None or written)
         if (request.force and request.description is not None) or (

@@ -12,6 +12,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.files import open_file
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
@@ -102,7 +104,7 @@ def printed(path: Path) -> str | None:
     if _size(path) is None:
         return None
     with suppress(OSError):
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             data = file.read(_MOST)
         found = _results(data)
         if found is None:
@@ -167,7 +169,7 @@ def _backwards(path: Path) -> Iterator[bytes]:
     if position is None:
         return
     begun: list[bytes] = []  # pieces, the last one first, of a line that begins before `position`
-    with suppress(OSError), open(path, "rb") as file:
+    with suppress(OSError), open_file(path) as file:
         while position:
             step = min(_CHUNK, position)
             position -= step

@@ -245,9 +245,8 @@ def test_a_gate_with_a_byte_that_is_no_text_is_written_as_json(project: Project)
     assert json.loads(path.read_bytes())["custom_gates"][0]["command"] == "grep ? x"
 
 
-def test_a_fifo_in_the_place_of_the_live_log_is_replaced(project: Project) -> None:
+def test_a_fifo_in_the_place_of_the_live_log_is_refused(project: Project) -> None:
     os.mkfifo(project.folder / "live.log")
-    live = LiveLog(project.folder / "live.log")
-    live.begin("Loop #3")
-    live.close()
-    assert (project.folder / "live.log").read_text().startswith("\n\n=== Loop #3 - ")
+    with pytest.raises(ProjectUnusable, match=r"live\.log is a FIFO"):
+        LiveLog(project.folder / "live.log").begin("Loop #3")
+    assert (project.folder / "live.log").is_fifo()

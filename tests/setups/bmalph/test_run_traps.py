@@ -357,7 +357,11 @@ def test_a_full_disk_ends_the_loop_with_a_message(looping: Project) -> None:
     folder = looping.path / ".ralph/logs"
     full = logs.RunLogs(Path("/dev/full"), folder / "s", folder / "e")
     refused = pytest.raises(ProjectUnusable, match="the log /dev/full can't be used: No space left on device")
-    with refused, patch.object(logs, "new_run_logs", lambda *_: full):
+    opens, names = (
+        patch("bridge.turn.logs.descriptor", os.open),
+        patch.object(logs, "new_run_logs", lambda *_: full),
+    )
+    with refused, opens, names:
         inside.run(looping)
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
+from bridge.files import ANYWHERE
 from bridge.loop.plan import parse_plan
 from bridge.records import read_text
 from bridge.setups.bmalph import layout
@@ -58,7 +59,7 @@ def plan(case: BmalphCase) -> Examined:
             f"no {case.folder.shown}/@fix_plan.md: the loop can't count tasks", "write `- [ ] task` lines"
         )
     name = case.folder.name_of(path)
-    found = parse_plan(read_text(path) or "")
+    found = parse_plan(read_text(path, root=ANYWHERE) or "")
     if not found.total:
         return warned(f"{name} has no `- [ ] task` line", "write one for each task")
     if found.complete:

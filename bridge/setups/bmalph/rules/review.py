@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
+from bridge.files import read_bytes
 from bridge.loop.context import whole_characters
 from bridge.loop.events import LoopEvent, Notice
 from bridge.process.argv import os_arguments
@@ -250,4 +251,4 @@ def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[byt
             turn.request.on_start(program.pid)
             printed, status = program.printed(_KEPT)
         turn.request.on_start(None)
-        return printed + errors.read_bytes()[:_KEPT], status
+        return printed + read_bytes(errors)[:_KEPT], status

@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from bridge.files import usable
+from bridge.files import make_folder, usable
 from bridge.process.argv import MAX_ARGUMENT
 from bridge.records import read_text
 from bridge.setups.diagnosis import Examined, Skipped, ask, checks, failed, passed, warned
@@ -94,5 +94,5 @@ def make_folders(case: FolderCase[Any]) -> str:
     if not case.folder.path.is_dir() or os.path.lexists(logs):
         return ""
     with usable("the folder for logs"):
-        logs.mkdir()
+        make_folder(logs)
     return f"made {case.folder.name_of(logs)}/"

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import timestamps
+from bridge.files import delete, descriptor, make_folder
 from bridge.loop.logs import Level, append_line, log_line
 from bridge.records import to_json, usable
 from bridge.turn.logs import bound_logs, logs_of_turns, unused
@@ -44,7 +45,7 @@ def new_run_logs(folder: Folder, now: float) -> RunLogs:
     The documented name has the second only; the second run of a second gets ``-2`` behind it, and so on.
     """
     with usable(folder.logs):
-        folder.logs.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.logs)
         stamp = timestamps.file_name(now)
         number = 1
         while True:
@@ -54,7 +55,7 @@ def new_run_logs(folder: Folder, now: float) -> RunLogs:
                 number += 1
                 continue
             try:
-                os.close(os.open(output, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                os.close(descriptor(output, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             except FileExistsError:
                 number += 1
                 continue
@@ -75,7 +76,7 @@ def prune_run_logs(folder: Folder, keep: int) -> int:
     gone = [path for run in sorted(runs)[:-keep] for path in runs[run]]
     for path in gone:
         with usable(path):
-            path.unlink(missing_ok=True)
+            delete(path)
     return len(gone)
 
 
