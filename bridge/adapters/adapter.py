@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.registry import find_entry
 from bridge.errors import ConfigurationError
+from bridge.log import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,6 +80,7 @@ class Adapter:
             ConfigurationError: the adapter has no such command, or a placeholder has no value.
         """
         from bridge.adapters.problems import did_you_mean
+        from bridge.adapters.schema import vocabulary
 
         known = vocabulary(self.definition)
         if name not in known:
@@ -137,6 +139,9 @@ class Adapter:
         """
         from bridge.adapters.session import Session, StartOptions
 
+        for problem in self.problems:
+            if problem.at_run_time:
+                logger().warning("%s", problem.text())
         options = StartOptions(
             cwd=cwd,
             env=env,
@@ -149,17 +154,3 @@ class Adapter:
             probe=probe,
         )
         return Session(self.definition, self._entry.script, options)
-
-
-def vocabulary(adapter: AdapterFile) -> dict[str, str]:
-    """Every command that the adapter names, to its template; what a debugger can't do is absent."""
-    from bridge.adapters.model import Debugger
-    from bridge.adapters.schema import keys_of
-
-    found = {each.name: each.syntax or f"{adapter.commands.prefix}{each.name}" for each in adapter.commands.builtin}
-    for name, key in keys_of(Debugger).items():
-        if (template := getattr(adapter.commands.debugger, key.field)) is not None:
-            found[name] = template
-    if adapter.commands.discovery:
-        found.setdefault("discovery", adapter.commands.discovery)
-    return found

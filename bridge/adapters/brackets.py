@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.payload import first_line
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.adapters.model import AdapterFile, BalancedParens
+
+
+_PREFIX = re.compile(r"['`,@#]+")
+"""What may stand before a datum and belongs to it."""
 
 
 class Balance(NamedTuple):
@@ -38,7 +43,8 @@ def balance_of(text: str, syntax: BalancedParens) -> Balance:
 
     The first rule that fits at a position wins, in this order: character literal, datum comment, line comment,
     block comment, string, bracket, atom. Kinds of brackets aren't told apart. A datum comment takes the
-    next datum away, which may be a list, a string or an atom; several of them may follow each other.
+    next datum of its own list away, which may be a list (with datum comments of its own), a string, a character or
+    an atom; several of them may follow each other. What quotes a datum (``'``, ``#``, ``,@``) is none.
     """
     return _Scan(text, syntax).run()
 
@@ -48,18 +54,18 @@ class _Scan:
 
     def __init__(self, text: str, syntax: BalancedParens) -> None:
         self.text, self.syntax = text, syntax
-        self.at = self.depth = self.pending = 0
-        self.anchors: list[int] = []
-        """Depths at which a list began that a datum comment takes away."""
+        self.at = self.depth = 0
+        self.pending = [0]
+        """Datum comments that wait for their datum, in each list that is open."""
 
     def run(self) -> Balance:
         while self.at < len(self.text):
             if broken := self._comment_or_literal() if self._at_prefix() else self._code():
                 return broken
-        if self.pending:
-            return Balance(False, self.depth, f"{self.pending} pending datum comment(s): the datum is missing")
         if self.depth:
             return Balance(False, self.depth, f"expected {self.depth} more closing bracket(s)")
+        if self.pending[0]:
+            return self._no_datum()
         return Balance(True)
 
     def _at_prefix(self) -> bool:
@@ -77,10 +83,14 @@ class _Scan:
         text, syntax, at = self.text, self.syntax, self.at
         if self._is(syntax.char_literal_prefix):
             # The prefix, one character of any kind, and the rest of a name such as ``#\space``.
-            self.at += len(syntax.char_literal_prefix or "") + 1
-            self._skip_until(self._ends_name)
+            self.at += len(syntax.char_literal_prefix or "")
+            named = text[self.at : self.at + 1].isalnum()
+            self.at += 1
+            if named:
+                self._skip_until(lambda char: not (char.isalnum() or char in "-_+"))
+            self._take_datum()
         elif self._is(syntax.datum_comment_prefix):
-            self.pending += 1
+            self.pending[-1] += 1
             self.at += len(syntax.datum_comment_prefix or "")
         elif self._is(syntax.line_comment):
             self._skip_until(lambda char: char in "\r\n")
@@ -97,9 +107,7 @@ class _Scan:
         if char in syntax.string_delims:
             return self._string()
         if char in syntax.open:
-            if self.pending:
-                self.anchors.append(self.depth)
-                self.pending -= 1
+            self.pending.append(0)
             self.depth += 1
             self.at += 1
         elif char in syntax.close:
@@ -107,14 +115,25 @@ class _Scan:
             self.at += 1
             if self.depth < 0:
                 return Balance(False, self.depth, f"unexpected {char!r} at {self.at - 1}")
-            if self.anchors and self.anchors[-1] == self.depth:
-                self.anchors.pop()
-        elif self.pending and not self.anchors and not char.isspace():
+            if self.pending[-1]:
+                return self._no_datum()
+            self.pending.pop()
+            self._take_datum()
+        elif self.pending[-1] and not char.isspace():
+            start = self.at
             self._skip_until(lambda each: self._ends_name(each) or each in syntax.string_delims)
-            self.pending -= 1
+            if not _PREFIX.fullmatch(self.text[start : self.at]):
+                self._take_datum()
         else:
             self.at += 1
         return None
+
+    def _take_datum(self) -> None:
+        """A datum is complete: a datum comment before it has what it waits for."""
+        self.pending[-1] -= bool(self.pending[-1])
+
+    def _no_datum(self) -> Balance:
+        return Balance(False, self.depth, f"{self.pending[-1]} pending datum comment(s): the datum is missing")
 
     def _ends_name(self, char: str) -> bool:
         return char.isspace() or char in self.syntax.open or char in self.syntax.close
@@ -125,7 +144,7 @@ class _Scan:
 
     def _string(self) -> Balance | None:
         start, delimiter = self.at, self.text[self.at]
-        self.pending -= bool(self.pending)
+        self._take_datum()
         self.at += 1
         while self.at < len(self.text):
             if self._is(self.syntax.escape):

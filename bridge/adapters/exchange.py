@@ -87,6 +87,8 @@ class Exchange:
                 return self._results.result(command, ending)
             if command.lines:
                 self._results.keep_segment(command, ending)
+                if ending.by == "osc" and not ending.continued:
+                    self.channel.settle()  # typed before the prompt is drawn, it would be echoed twice
                 self._type_next(command)
             elif ending.continued:
                 result = self._continued(command, ending, grace)

@@ -27,6 +27,7 @@ _BY_EXTENSION = {
     ".lsp": "integration.lisp",
     ".cl": "integration.lisp",
     ".ps1": "integration.ps1",
+    ".fsx": "integration.fsx",
 }
 _BY_PROGRAM = {
     "bash": "integration.bash",

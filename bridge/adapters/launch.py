@@ -63,17 +63,32 @@ def split(template: str) -> list[str]:
 def find_program(adapter: AdapterFile, env: Mapping[str, str]) -> str:
     """Path of the first candidate that exists; else of the executable, the adapter's name, its aliases.
 
+    Without ``{shell_path}`` in its command line an adapter means the program that this begins with.
+
     Raises:
         ProgramNotFound: none of them is there; the message lists what was tried.
     """
-    candidates = list(_candidates(adapter))
+    first = first_word(adapter)
+    candidates = [first] if first else list(_candidates(adapter))
     for each in candidates:
         if path := _resolved(each, env):
             return path
     raise ProgramNotFound(
-        f"adapter {adapter.name}: no program was found; tried: {', '.join(candidates)}\n"
-        "  next: install it, or name it under process.executable_candidates"
+        f"adapter {adapter.name}: no program was found; tried: {', '.join(candidates)}\n  next: install it, or "
+        + (
+            "correct process.command_template, which begins with it and has no {shell_path}"
+            if first
+            else "name it under process.executable_candidates"
+        )
     )
+
+
+def first_word(adapter: AdapterFile) -> str:
+    """What the command line begins with if it has no ``{shell_path}``; else nothing."""
+    template = adapter.process.command_template
+    if "{shell_path}" in template + (adapter.init.init_invocation_template or ""):
+        return ""
+    return next(iter(split(template)), "")
 
 
 def _candidates(adapter: AdapterFile) -> Iterable[str]:
@@ -281,10 +296,10 @@ def prepare(
     if adapter.input.tempfile.cleanup_on_start:
         remove_stale_folders(adapter.input.tempfile.stale_ttl_hours)
     variables = {**parent, **adapter.process.env}
-    nonce = secrets.token_hex(8) if script is not None and script.ours else ""
+    nonce = secrets.token_hex(8) if script is not None and script.ours and "{nonce}" in script.body else ""
     path = folder.script_path(adapter, script)
     values = {
-        "shell_path": find_program(adapter, variables),
+        "shell_path": (program := find_program(adapter, variables)),
         "tempfile_path": path,
         "path": path,
         "pid": str(os.getpid()),
@@ -307,4 +322,6 @@ def prepare(
             if rc.dir_env_var in parent:
                 extra["RALPH_BRIDGE_RC_DIR"] = parent[rc.dir_env_var]
     argv = arguments(adapter.process, values, variables)
+    if first_word(adapter):
+        argv[0] = program
     return Launch(argv, environment(adapter.process, parent, extra=extra), nonce, injection(adapter, script, path))

@@ -269,9 +269,9 @@ class Input:
         "How an unfinished block is noticed.",
         choices=("prompt_based", "wrapper", "balanced_parens", "indent_based", "none"),
     )
-    multiline_delivery: str = key(
-        "direct",
-        "How a block travels.",
+    multiline_delivery: str | None = key(
+        None,
+        "How a block travels; direct by default, tempfile in shells that detect nothing.",
         choices=("direct", "tempfile", "heredoc", "wrapper", "encoded_scriptblock"),
     )
     multiline_wrapper: Wrapper = part(Wrapper, "Lines around a block.")

@@ -93,7 +93,10 @@ def compiled(pattern: str, *, dotall: bool = False) -> re.Pattern[str]:
     Raises:
         re.error: it is not a valid regular expression.
     """
-    return re.compile(translated(pattern), re.MULTILINE | (re.DOTALL if dotall else 0))
+    try:
+        return re.compile(translated(pattern), re.MULTILINE | (re.DOTALL if dotall else 0))
+    except (OverflowError, RecursionError) as error:
+        raise re.error(f"it is too large ({error})") from None
 
 
 def marker_pattern(marker: str) -> str:

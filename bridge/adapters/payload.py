@@ -71,20 +71,25 @@ def _route(adapter: AdapterFile, lines: str, *, several: bool) -> Route:
     if not several:
         return "direct"
     given = adapter.input
-    wanted = given.multiline_delivery
+    shell = _shell_kind(adapter)
+    # Typed without a detection, each line of a block would be a command of its own.
+    default = "tempfile" if shell == "posix" and given.multiline_detect == "none" else "direct"
+    wanted = given.multiline_delivery or default
     wraps = "wrapper" in (wanted, given.multiline_detect) and given.multiline_wrapper.trigger != "never"
     if wraps and given.multiline_wrapper.open:
         return "wrapper"
-    shell = _shell_kind(adapter)
     if wanted == "heredoc" and shell == "posix":
         return "heredoc"
     if wanted == "encoded_scriptblock" and shell:
         short = len(base64.b64encode(lines.encode("utf-8", "surrogateescape"))) <= _LONGEST_ENCODED
         return "encoded" if short else "tempfile"
-    # Shells run a block from a file whatever they declare: pasted, each of its lines would be a command.
-    if (wanted == "tempfile" or shell == "posix") and _can_file(adapter):
-        return "tempfile"
-    return "direct"
+    if (
+        wanted == "direct"
+    ):  # with no way to see whether a block is complete it goes through its file, if there is one
+        by_file = given.multiline_detect == "none" and bool(given.tempfile.invocation_template)
+    else:
+        by_file = wanted == "tempfile" or shell == "posix"
+    return "tempfile" if by_file and _can_file(adapter) else "direct"
 
 
 def _needs_file(line: str, limit: int | None) -> bool:

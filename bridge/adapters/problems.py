@@ -44,6 +44,11 @@ class AdapterProblem(NamedTuple):
             return "error"
         return "note" if self.kind == "note" else "warning"
 
+    @property
+    def at_run_time(self) -> bool:
+        """Whether every session tells of it: something that is given is ignored, as the schema demands."""
+        return self.key in ("prompt.continuation", "prompt.continuation_escape")
+
     def text(self, *, strict: bool = False) -> str:
         """The problem on one line: ``FILE:LINE: error: KEY: message``."""
         key = f"{self.key}: " if self.key else ""

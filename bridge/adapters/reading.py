@@ -27,6 +27,8 @@ _INT = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|0o[0-7_]+|[0-9][0-9_]*)")
 _LARGEST, _LONGEST_INT = 2**31 - 1, 40
 _ABSENT = object()
 _DEEPEST = 20
+_MOST_VALUES = 50_000
+"""Values of one file, those included that an alias repeats: a few lines can stand for billions."""
 _ADVICE = (
     ("mapping values are not allowed", "put the value in quotes: it holds a colon and a blank"),
     ("unknown escape", "use single quotes, in which a backslash is one, or write two"),
@@ -83,6 +85,13 @@ class _AdapterReader:
         self.source = source
         self.problems: list[AdapterProblem] = []
         self.lines: dict[str, int] = {}
+        self._values = 0
+
+    def _is_too_large(self) -> bool:
+        self._values += 1
+        if self._values == _MOST_VALUES:
+            self.report("yaml", "", f"it has more than {_MOST_VALUES} values; write them without so many aliases")
+        return self._values >= _MOST_VALUES
 
     def report(self, kind: Kind, path: str, message: str, *, line: int = 0, fatal: bool = False) -> None:
         self.problems.append(AdapterProblem(self.source, line or self._line(path), path, kind, message, fatal))
@@ -130,11 +139,12 @@ class _AdapterReader:
             if value is not _ABSENT:
                 self._check(value, known[name].rule, where)
                 values[known[name].field] = value
-        given = {str(name.value) for name, _ in node.value}
+        given = {str(name.value): each for name, each in node.value}
         for name, key in known.items():
-            if key.rule.required and name not in given:
+            if key.rule.required and not (name in given and _says_something(given[name], key.hint)):
                 where = f"{path}.{name}" if path else name
-                self.report("missing", where, f"schema 1 requires {name!r}; it is missing")
+                state = "it is empty" if name in given else "it is missing"
+                self.report("missing", where, f"schema 1 requires {name!r}; {state}")
         return kind(**values)
 
     def _pairs(self, node: Any, path: str, depth: int) -> list[tuple[str, Any]]:
@@ -142,6 +152,8 @@ class _AdapterReader:
         found: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for name_node, child in node.value:
+            if self._is_too_large():
+                break
             name, line = name_node.value, name_node.start_mark.line + 1
             if not isinstance(name, str):
                 self.report("type", path, "a key must be a plain word", line=line)
@@ -162,7 +174,7 @@ class _AdapterReader:
     def value(self, hint: Any, node: Any, path: str, depth: int) -> Any:
         """The value of `node` as `hint` wants it, or _ABSENT with the problem reported."""
         hint, optional = without_none(hint)
-        if _is_null(node) or depth < 0:
+        if _is_null(node) or depth < 0 or self._is_too_large():
             return None if optional else _ABSENT
         if is_dataclass(hint):
             if node.id == "mapping":
@@ -172,7 +184,7 @@ class _AdapterReader:
             return self._list(get_args(hint)[0], node, path, depth)
         if get_origin(hint) is Mapping:
             return self._mapping(get_args(hint)[1], node, path, depth)
-        return _untyped(node, depth) if hint is object else self._scalar(hint, node, path)
+        return self._untyped(node, depth) if hint is object else self._scalar(hint, node, path)
 
     def _scalar(self, hint: Any, node: Any, path: str) -> Any:
         if node.id != "scalar":
@@ -209,6 +221,20 @@ class _AdapterReader:
         pairs = self._pairs(node, path, depth)
         values = ((name, self.value(hint, each, f"{path}.{name}", depth - 1)) for name, each in pairs)
         return {name: "" if value is _ABSENT else value for name, value in values}
+
+    def _untyped(self, node: Any, depth: int) -> object:
+        """A value of no given type."""
+        if depth < 0 or _is_null(node) or self._is_too_large():
+            return None
+        if node.id == "mapping":
+            return {str(name.value): self._untyped(each, depth - 1) for name, each in node.value}
+        if node.id == "sequence":
+            return [self._untyped(each, depth - 1) for each in node.value]
+        if not node.style and node.value in _BOOLS:
+            return _BOOLS[node.value]
+        if not node.style and _INT.fullmatch(node.value):
+            return _integer(node.value)
+        return node.value
 
     def _wrong(self, path: str, wanted: str, node: Any) -> Any:
         shown = repr(node.value) if node.id == "scalar" else {"sequence": "a list", "mapping": "a mapping"}[node.id]
@@ -273,21 +299,11 @@ def _is_null(node: Any) -> bool:
     return node.id == "scalar" and not node.style and node.value in _NULLS
 
 
+def _says_something(node: Any, hint: Any) -> bool:
+    """Whether a required key has a value; a section without one has all its defaults."""
+    return is_dataclass(hint) or (bool(node.value) and not _is_null(node))
+
+
 def _integer(text: str) -> int:
     plain = text.replace("_", "")
     return int(plain, 0 if plain.lstrip("+-")[:2] in ("0x", "0o") else 10)
-
-
-def _untyped(node: Any, depth: int) -> object:
-    """A value of no given type."""
-    if depth < 0 or _is_null(node):
-        return None
-    if node.id == "mapping":
-        return {str(name.value): _untyped(each, depth - 1) for name, each in node.value}
-    if node.id == "sequence":
-        return [_untyped(each, depth - 1) for each in node.value]
-    if not node.style and node.value in _BOOLS:
-        return _BOOLS[node.value]
-    if not node.style and _INT.fullmatch(node.value):
-        return _integer(node.value)
-    return node.value

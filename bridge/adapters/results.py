@@ -200,6 +200,9 @@ class Results:
             self._finish(command, ending, mode)
         groups, shown = (ending.prompt.groups, plain(ending.prompt.text)) if ending.prompt else ({}, "")
         captures = captures_of(adapter, groups, shown, mode)
+        mode = ModeState(captures.mode or mode.name, captures.level if mode.level is None else mode.level)
+        if channel.pending is None:
+            channel.mode = mode
         interleave = adapter.output.async_interleave
         if interleave.strategy == "quiesce":
             output = without_prompts(output, channel.rules.primary)
@@ -209,8 +212,8 @@ class Results:
             output=output,
             exit_code=channel.terminal.status if ending.by == "exit" else ending.status,
             cwd=detector.cwd if detector is not None else None,
-            mode=captures.mode or mode.name,
-            level=captures.level if mode.level is None else mode.level,
+            mode=mode.name,
+            level=mode.level,
             duration=duration,
             ended_by=by or ending.by,
             truncated=command.truncated,

@@ -11,15 +11,43 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bridge.adapters.escapes import protocol_number
+from bridge.adapters.launch import first_word
+from bridge.adapters.model import Debugger
 from bridge.adapters.payload import takes_shell_delivery
 from bridge.adapters.problems import did_you_mean
+from bridge.adapters.schema import keys_of, vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.model import AdapterFile, DeclaredTest
 
 _SEMVER = re.compile(r"\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?")
+
+_URL = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
+_SPDX = re.compile(
+    r"LicenseRef-[\w.-]+|0BSD|Beerware|blessing|ClArtistic|curl|Fair|FSFAP|FTL|HPND|ICU|IJG|Info-ZIP|ISC|JSON|Libpng"
+    r"|MIT(-\w+)*|MirOS|MS-[PR]L|NCSA|NTP|OpenSSL|PostgreSQL|Ruby|Sleepycat|SMLNJ|StandardML-NJ|SWL|TCL|Unlicense|Vim"
+    r"|W3C|WTFPL|X11|Zlib|(AFL|[AL]?GPL|GFDL|Apache|APSL|Artistic|BlueOak|BSD|BSL|BUSL|bzip2|CC0?|CDDL|CECILL|CNRI"
+    r"|CPL|ECL|EFL|Elastic|EPL|EUPL|IPL|LPL|LPPL|MPL|MulanPSL|NPL|OFL|OLDAP|OSL|PHP|PSF|Python|QPL|RPL|SGI|SISSL"
+    r"|SSPL|Unicode|UPL|W3C|Zend|ZPL)(-[A-Za-z]+)*-\d[\w.-]*\+?",
+    re.IGNORECASE,
+)
+"""The families of the list's licences, those of interpreters among them: the list itself grows by the month."""
+
+
+def _is_spdx(text: str) -> bool:
+    """Whether `text` is an expression of SPDX: identifiers, and AND, OR, WITH between them."""
+    words = text.replace("(", " ").replace(")", " ").split()
+    joined = list(zip(words[1::2], words[2::2], strict=False))
+    if len(words) % 2 == 0 or text.count("(") != text.count(")"):
+        return False
+    return all(
+        re.fullmatch(r"[\w.-]+", word)
+        if operator == "WITH"
+        else operator in ("AND", "OR") and _SPDX.fullmatch(word)
+        for operator, word in [("AND", words[0]), *joined]
+    )
 
 
 def _top(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -27,6 +55,16 @@ def _top(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
         yield "version", f"{adapter.version!r} is not a semantic version such as 0.1.0"
     if not adapter.process.command_template.strip():
         yield "process.command_template", "it starts nothing; expected something like '\"{shell_path}\" -i'"
+    if first := first_word(adapter):
+        unused = "whatever executable, executable_candidates and name say"
+        yield "process.command_template", f"it has no {{shell_path}}: it starts {first!r}, {unused}"
+    if adapter.homepage and not _URL.fullmatch(adapter.homepage):
+        yield "homepage", f"{adapter.homepage!r} is not a URL such as https://www.example.org/"
+    if adapter.license and not _is_spdx(adapter.license):
+        yield (
+            "license",
+            f"{adapter.license!r} is no SPDX licence expression such as MIT or GPL-2.0-or-later OR BSD-2-Clause",
+        )
 
 
 _PLACEHOLDERS = frozenset(
@@ -41,9 +79,24 @@ def _templates(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     ):
         if text.count('"') % 2:
             yield path, "unclosed double quote: everything after it becomes one word"
-        for name in re.findall(r"\{([a-z_]+)\}", text):
-            if name not in _PLACEHOLDERS:
-                yield path, f"{{{name}}} is not a placeholder and stays as it is{did_you_mean(name, _PLACEHOLDERS)}"
+        yield from _unknown(path, text, _PLACEHOLDERS)
+    tempfile = adapter.input.tempfile
+    for path, given, known in (
+        ("input.tempfile.path_template", tempfile.path_template, ("temp_dir", "pid", "guid")),
+        ("input.tempfile.invocation_template", tempfile.invocation_template, ("path",)),
+        ("capabilities.cd_command", adapter.capabilities.cd_command, ("path",)),
+    ):
+        yield from _unknown(path, given, known)
+    for name, key in keys_of(Debugger).items():
+        template = getattr(adapter.commands.debugger, key.field)
+        yield from _unknown(f"commands.debugger.{name}", template, ("expr", "target", "line", "file"))
+
+
+def _unknown(path: str, text: str | None, known: Collection[str]) -> Iterator[tuple[str, str]]:
+    for name in re.findall(r"\{([A-Za-z_]+)\}", text or ""):
+        if name not in known:
+            listed = did_you_mean(name, known) or f"; known: {', '.join(sorted(known))}"
+            yield path, f"{{{name}}} is not a placeholder and stays as it is{listed}"
 
 
 def _times(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -164,6 +217,8 @@ def _capabilities(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
         yield "capabilities.cwd_format", "cwd_tracking is true, so this must be posix or windows_native"
     if can.user_busy_detection_params and can.user_busy_detection != "process_polling":
         yield "capabilities.user_busy_detection_params", "only process_polling has parameters"
+    if can.meta_commands and not vocabulary(adapter):
+        yield "capabilities.meta_commands", "it is true, but commands names none"
     if adapter.prompt.strategy == "shell_integration" and can.shell_integration is None:
         yield "capabilities.shell_integration", "prompt.strategy is shell_integration: write osc633"
 
@@ -176,8 +231,8 @@ def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
             yield "tests", f"{times} tests are called {name!r}"
     for number, test in enumerate(adapter.tests):
         where = f"tests[{number}]"
-        if not (test.eval or test.setup or test.setup_sequence):
-            yield where, f"test {test.name!r} runs nothing: no eval, setup or setup_sequence"
+        if missing := _untested(test):
+            yield where, f"test {test.name!r} {missing}"
         if test.then_eval and not test.eval:
             yield f"{where}.then_eval", "there is no eval before it"
         for step, mode in [("", test.expect_mode)] + [
@@ -188,6 +243,17 @@ def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     for mode in adapter.commands.scope:
         if mode not in names:
             yield "commands.scope", f"there is no mode {mode!r}; modes: {listed}"
+
+
+def _untested(test: DeclaredTest) -> str:
+    """Why nothing is tested by it, or nothing."""
+    if not (test.eval or test.setup or test.setup_sequence):
+        return "runs nothing: no eval, setup or setup_sequence"
+    for part in (test, *test.setup_sequence):
+        names = (key.field for key in keys_of(type(part)).values() if key.field.startswith("expect"))
+        if any(getattr(part, name) is not None for name in names):
+            return ""
+    return "expects nothing: it passes whatever is printed"
 
 
 def broken_rules(adapter: AdapterFile) -> Iterator[tuple[str, str]]:

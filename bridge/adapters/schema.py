@@ -8,7 +8,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from bridge.adapters.model import AdapterFile, FieldRule
+from bridge.adapters.model import AdapterFile, Debugger, FieldRule
 from bridge.adapters.problems import did_you_mean
 
 _SCALARS: dict[Any, list[str]] = {
@@ -70,6 +70,17 @@ def _sections() -> dict[str, frozenset[str]]:
                 walk(inner, f"{path}.{name}" if path else name)
 
     walk(AdapterFile, "")
+    return found
+
+
+def vocabulary(adapter: AdapterFile) -> dict[str, str]:
+    """Every command that the adapter names, to its template; what a debugger can't do is absent."""
+    found = {each.name: each.syntax or f"{adapter.commands.prefix}{each.name}" for each in adapter.commands.builtin}
+    for name, key in keys_of(Debugger).items():
+        if (template := getattr(adapter.commands.debugger, key.field)) is not None:
+            found[name] = template
+    if adapter.commands.discovery:
+        found.setdefault("discovery", adapter.commands.discovery)
     return found
 
 

@@ -278,6 +278,11 @@ class Session:
         """The mode that the program was in at its last prompt; None for adapters without modes."""
         return self._channel.mode.name
 
+    @property
+    def level(self) -> int | None:
+        """How deep that mode was nested; None where that has no meaning."""
+        return self._channel.mode.level
+
     def enter(self, mode: str, *, timeout: float = _GRACE) -> bool:
         """Press the key that enters a mode; whether its prompt is there within `timeout` seconds.
 

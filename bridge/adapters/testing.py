@@ -173,6 +173,8 @@ class _TestRun:
         return result.output
 
     def _test(self, test: DeclaredTest) -> str:
+        if not (test.eval is not None or test.setup is not None or test.setup_sequence):
+            raise ExpectationNotMet("it runs nothing: no eval, setup or setup_sequence")
         folder = self._working_folder(test)
         for step in test.setup_sequence:
             self._step(step)

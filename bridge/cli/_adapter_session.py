@@ -14,18 +14,30 @@ from bridge.cli._terminal import Style, guarded, say, write
 from bridge.errors import BridgeError, SessionEnded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bridge.adapters import Result
+    from bridge.adapters.problems import AdapterProblem
 
 _LONGEST, _HEAD, _TAIL = 15_000, 1_000, 2_000
 """The longest output, in characters, that a terminal gets whole; else how much of its start and end."""
 _SLACK = 200
 
 
+def warn(problems: Iterable[AdapterProblem]) -> None:
+    """Tell on stderr what of an adapter's file is ignored in each session."""
+    for each in problems:
+        if each.at_run_time:
+            say(each.text())
+
+
 def repl_on_terminal(name: str, cwd: str) -> int:
     """Hand the terminal to the program until it ends."""
     size = os.get_terminal_size(sys.stdout.fileno())
     env = {**os.environ, "RALPH_BRIDGE_PERSON": "1"}  # who wants start-up files and history
-    with Adapter.load(name).start(
+    adapter = Adapter.load(name)
+    warn(adapter.problems)
+    with adapter.start(
         cwd=os.path.abspath(cwd), env=env, columns=size.columns, rows=size.lines, probe=False
     ) as session:
         sys.stdout.flush()
@@ -36,7 +48,9 @@ def repl_on_terminal(name: str, cwd: str) -> int:
 def repl_on_lines(name: str, cwd: str) -> int:
     """Run each line of stdin as one command; goes on after errors. 1 when some command failed."""
     good = True
-    with guarded(), Adapter.load(name).start(cwd=os.path.abspath(cwd)) as session:
+    adapter = Adapter.load(name)
+    warn(adapter.problems)
+    with guarded(), adapter.start(cwd=os.path.abspath(cwd)) as session:
         for line in sys.stdin:
             try:
                 result = session.run(line.rstrip("\r\n"))

@@ -82,7 +82,8 @@ def list_(as_json: bool) -> int:
 
 
 def _row(entry: LoadedAdapter) -> dict[str, object]:
-    from bridge.adapters.adapter import Adapter, vocabulary
+    from bridge.adapters.adapter import Adapter
+    from bridge.adapters.schema import vocabulary
 
     found = entry.adapter
     try:
@@ -262,9 +263,10 @@ def test(
 ) -> int:
     """Run the probe and the tests of adapters; without ADAPTER, of all that are known by name.
 
-    Where the program isn't installed, the tests are skipped, and the reason is shown.
+    Where the program isn't installed, the tests are skipped, and the reason is shown; that alone is no success.
 
-    Exit codes: 0 all passed or were skipped, 1 a test failed or a file can't be loaded, 2 a file can't be read.
+    Exit codes: 0 all that ran passed, 1 a test failed, or a file can't be loaded or has neither probe nor tests,
+    2 a file can't be read, 4 nothing ran because no program is installed.
     """
     from bridge.adapters.reports import FORMATS, summary, text_of
     from bridge.adapters.testing import run_tests
@@ -293,7 +295,15 @@ def test(
         write(FORMATS[form](done))
     for kind, path in targets:
         write_atomic(path, FORMATS[kind](done), root=ANYWHERE)
-    return broken or int(any(report.failed for report in done))
+    for entry in entries:
+        if entry.adapter.probe is None and not entry.adapter.tests:
+            say_all(f"{entry.path}: nothing was tested\n  next: give it a probe, and tests")
+            broken = max(broken, 1)
+    if broken or any(report.failed for report in done):
+        return broken or 1
+    if all(report.skipped for report in done):
+        raise ProgramNotFound("nothing was tested: no program is installed\n  next: install one of those above")
+    return 0
 
 
 def _target(text: str) -> tuple[str, str]:
@@ -308,6 +318,7 @@ def _target(text: str) -> tuple[str, str]:
 def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
     """The adapters to test, and the exit code; files that can't be loaded are told on stderr."""
     from bridge.adapters.registry import Registry
+    from bridge.cli._adapter_session import warn
 
     if not files:
         registry = Registry.read()
@@ -323,6 +334,7 @@ def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
                 if each.is_error():
                     say_all(each.text())
         else:
+            warn(problems)
             entries.append(entry)
     return entries, broken
 
@@ -345,12 +357,14 @@ def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: flo
     import os
 
     from bridge.adapters.adapter import Adapter
-    from bridge.cli._adapter_session import show_result
+    from bridge.cli._adapter_session import show_result, warn
 
     if not commands:
         commands = [sys.stdin.read()]
     results = []
-    with guarded(), Adapter.load(name).start(cwd=os.path.abspath(cwd), ready_timeout=ready_timeout) as session:
+    adapter = Adapter.load(name)
+    warn(adapter.problems)
+    with guarded(), adapter.start(cwd=os.path.abspath(cwd), ready_timeout=ready_timeout) as session:
         for command in commands:
             result = session.run(os_text(command), timeout=timeout)
             results.append(result)

@@ -134,7 +134,7 @@ def test_traps_and_options_of_the_shell(start: Start, name: str) -> None:
 
 def test_another_program_in_the_shells_place_is_told_and_stays_usable(start: Start) -> None:
     session = start("bash")
-    session.run("true")
+    session.run("sleep 0.2")  # shows that its line editor is off while a command runs
     assert session.run("exec bash --norc", timeout=10).ended_by == "input"
     assert "42" in session.run("echo $((6 * 7))", timeout=10).output
 

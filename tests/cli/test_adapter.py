@@ -135,7 +135,7 @@ def test_test_reports_in_every_format_and_never_hangs(small: Path, tmp_path: Pat
 def test_a_missing_program_is_a_skip_with_its_reason(small: Path) -> None:
     small.write_text(SMALL.replace("executable: bash", "executable: no-such-program"))
     done = run("test", str(small))
-    assert done.returncode == 0
+    assert done.returncode == 4  # nothing was tested
     assert "no program was found; tried: no-such-program" in done.stdout
     assert "# SKIP" in run("test", "--format", "tap", str(small)).stdout
     assert run("exec", str(small), "x").returncode == 4
