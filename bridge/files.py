@@ -26,7 +26,8 @@ AnyPath = str | os.PathLike[str]
 
 _TRIES = 20
 _HOPS = 40
-_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# macOS has no O_PATH.
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITES = os.O_WRONLY | os.O_RDWR
 
 ANYWHERE = "/"
@@ -36,19 +37,31 @@ LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 """Names of what :func:`write_atomic` leaves when it is killed."""
 
 _roots: dict[str, str] = {}
+_bounds: dict[str, str] = {}
 
 
 def confine(folder: AnyPath) -> None:
     """Make a folder a root: a path below it, as the functions here take it, leads out of it by no link.
 
-    The innermost root of a path counts; the root of any other path is the folder that it lies in.
+    The innermost root of a path counts; the root of any other path is the folder that it lies in. In a git work
+    tree links may lead to all of that: a part of a large repository may share a folder with the others.
 
     Args:
         folder: a project, or a work tree. Links that lead to it are followed now, once.
     """
     given = os.path.abspath(folder)
     real = os.path.realpath(given)
-    _roots[given] = _roots[real] = real
+    if _roots.get(given) != real:
+        _roots[given] = _roots[real] = real
+        _bounds[real] = _work_tree(real)
+
+
+def _work_tree(folder: str) -> str:
+    """The top of the git work tree around a folder, but for one that holds the user's home; else the folder."""
+    home, top = f"{os.path.realpath(os.path.expanduser('~'))}/", folder
+    while not os.path.lexists(os.path.join(top, ".git")) and top != os.path.dirname(top):
+        top = os.path.dirname(top)
+    return folder if home.startswith(f"{top.rstrip('/')}/") else top
 
 
 def _root_of(path: str) -> str:
@@ -75,14 +88,15 @@ def _located(
     given = os.path.abspath(path)
     top = os.path.abspath(root) if root is not None else _root_of(given)
     real = _roots.get(top) or os.path.realpath(top)
+    bound = _bounds.get(real, real)
     parts = [part for part in given[len(top) :].split("/") if part]
     folder = -1
     try:
         for _ in range(_HOPS):
-            folder, left = _walk(real, parts, given, follow=follow, make=make)
+            folder, left = _walk(real, parts, given, bound, follow=follow, make=make)
             if not left:
                 break
-            parts = left
+            real, parts = bound, left
         else:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         yield folder, parts[-1]
@@ -96,8 +110,10 @@ def _located(
             os.close(folder)
 
 
-def _walk(real: str, parts: list[str], given: str, *, follow: bool, make: bool) -> tuple[int, list[str]]:
-    """Go as far as there is no link: a descriptor, and no parts; or -1, and the parts that lead round a link."""
+def _walk(
+    real: str, parts: list[str], given: str, bound: str, *, follow: bool, make: bool
+) -> tuple[int, list[str]]:
+    """Go as far as there is no link: a descriptor, and no parts; or -1, and the way round it from `bound` on."""
     folder = os.open(real, _FOLDER & ~os.O_NOFOLLOW)
     try:
         for number, name in enumerate(parts):
@@ -115,16 +131,16 @@ def _walk(real: str, parts: list[str], given: str, *, follow: bool, make: bool) 
             if target:
                 link = os.path.join(real, *parts[: number + 1])
                 leads = os.path.realpath(os.path.join(os.path.dirname(link), target))
-                inside = real.rstrip("/") + "/"
+                inside = bound.rstrip("/") + "/"
                 if not f"{leads}/".startswith(inside):
                     raise ProjectUnusable(
-                        f"{given} is not used: {link} is a symbolic link that leads out of {real}, to {leads}"
+                        f"{given} is not used: {link} is a symbolic link that leads out of {bound}, to {leads}"
                         f"\n  next: remove the link (rm {link}), or put what it leads to in its place"
                     )
                 os.close(folder)
                 folder = -1
                 return -1, [part for part in leads[len(inside) :].split("/") if part] + (
-                    parts[number + 1 :] or ["."] * (leads == real)
+                    parts[number + 1 :] or ["."] * (leads == bound)
                 )
             if not last:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
@@ -233,7 +249,9 @@ def open_file(path: AnyPath, mode: str = "rb", *, buffering: int = -1, root: Any
 
 def beside(opened: int) -> int:
     """Open an open regular file once more, to read and to write anywhere in it, whatever its name is by now."""
-    return os.open(f"/proc/self/fd/{opened}", os.O_RDWR | os.O_CLOEXEC)
+    name = f"/proc/self/fd/{opened}"
+    # On macOS an offset counts for a descriptor that appends, too.
+    return os.open(name, os.O_RDWR | os.O_CLOEXEC) if os.path.exists(name) else os.dup(opened)
 
 
 def read_bytes(path: AnyPath, most: int = -1, *, root: AnyPath | None = None) -> bytes:

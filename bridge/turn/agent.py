@@ -227,7 +227,8 @@ def _opened_for_bash(path: Path | None) -> Iterator[Path | None]:
     with usable(f"the log {path}"):
         opened = descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
-        yield Path(f"/proc/{os.getpid()}/fd/{opened}")
+        name = Path(f"/proc/{os.getpid()}/fd/{opened}")
+        yield name if name.exists() else path  # macOS: the path, as it was a moment ago
     finally:
         os.close(opened)
 

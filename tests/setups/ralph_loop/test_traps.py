@@ -306,7 +306,7 @@ def test_a4_work_trees_and_sub_directories_are_repositories(ralph: Ralph) -> Non
     subprocess.run([*git, "commit", "-qm", "all"], check=True)
     subprocess.run([*git, "worktree", "add", "-q", "tree"], check=True, capture_output=True)
     sub = ralph.write("sub/specs/one.md", "x").parents[1]
-    (sub / "ralph").symlink_to(ralph.home / "ralph")
+    (sub / ".ralph").symlink_to(ralph.home)
     for folder in (ralph.folder / "tree", sub):
         done = ralph.run("run", "plan", "1", "--project", str(folder))
         assert done.returncode == 0, done.stderr
