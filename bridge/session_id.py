@@ -1,8 +1,8 @@
 """Session ids: found in an output, checked, and recovered through a driver's three steps.
 
 The chain is the contract's: the driver's own extractor, the generic one here, the driver's fallback.
-The first that gives a usable id wins. An id ends up on a command line and in state files, so what
-isn't one plain token is rejected, and the chain goes on.
+The first that gives a usable id wins; when none does, the next turn starts a new session. An id ends up on a
+command line and in state files, so what isn't one plain token is rejected, and the chain goes on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from bridge.errors import OutputNotFound, OutputUnreadable
+from bridge.errors import HookError, HookInterrupted, OutputNotFound, OutputUnreadable
 from bridge.stream.documents import HELD_LIMIT
 from bridge.stream.events import Reader
 
@@ -82,26 +82,34 @@ def extract_session_id(lines: Iterable[bytes]) -> str | None:
 
 
 def recover(hooks: SessionHooks, output_file: str) -> Recovery:
-    """Go through the three steps until one gives a usable id.
+    """Go through the three steps until one gives a usable id. A hook that breaks gives none.
 
     Args:
         hooks: the driver.
         output_file: the log of one run of its CLI.
 
     Raises:
+        HookError: no step gave anything, and this hook broke (it hung, or killed its shell).
         OutputNotFound: the generic step was reached and there is no such file.
         OutputUnreadable: it may not be read.
     """
     rejected: list[str] = []
+    broken: HookError | None = None
     steps: tuple[Step, ...] = ("driver", "generic", "fallback")
     for step in steps:
-        match step:
-            case "driver":
-                found = hooks.extract_session_id(output_file)
-            case "generic":
-                found = extract_session_id(lines_of(output_file))
-            case "fallback":
-                found = hooks.fallback_session_id(output_file)
+        try:
+            match step:
+                case "driver":
+                    found = hooks.extract_session_id(output_file)
+                case "generic":
+                    found = extract_session_id(lines_of(output_file))
+                case "fallback":
+                    found = hooks.fallback_session_id(output_file)
+        except HookInterrupted:
+            raise
+        except HookError as error:
+            broken = broken or error
+            continue
         # As `$(...)` and `tr -d '\r'` would have it.
         token = (found or "").replace("\r", "").strip()
         if not token:
@@ -109,6 +117,8 @@ def recover(hooks: SessionHooks, output_file: str) -> Recovery:
         if validate_session_id(token):
             return Recovery(token, step, tuple(rejected))
         rejected.append(token)
+    if broken is not None and not rejected:
+        raise broken
     return Recovery(rejected=tuple(rejected))
 
 

@@ -9,12 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.errors import ConfigurationError, OutputNotFound, OutputUnreadable
+from bridge.driver import Driver
+from bridge.errors import ConfigurationError, OutputNotFound, OutputUnreadable, ShellDied
 from bridge.session_id import Recovery, extract_session_id, recover, validate_session_id
 from tests.stream import samples
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MINIMAL = """
+driver_name() { echo broken; }
+driver_display_name() { echo Broken; }
+driver_cli_binary() { echo broken; }
+driver_valid_tools() { VALID_TOOL_PATTERNS=(Read); }
+driver_build_command() { CLAUDE_CMD_ARGS=(broken "$1"); }
+"""
 
 
 def found(*documents: object) -> str | None:
@@ -233,3 +242,24 @@ def test_an_unreadable_file(output: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("bridge.session_id.open", refuse, raising=False)
     with pytest.raises(OutputUnreadable, match=r"output\.log"):
         recover(Hooks(), output)
+
+
+@pytest.mark.parametrize("broken", ["kill -9 $$", "exit 3", "builtin exit 3", "return 3"])
+def test_a_hook_that_breaks_gives_none_and_the_chain_goes_on(
+    broken: str, output: str, silent: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "broken.sh"
+    script.write_text(
+        MINIMAL
+        + f"driver_extract_session_id_from_output() {{ {broken}; }}\ndriver_fallback_session_id() {{ echo last; }}"
+    )
+    with Driver.load(str(script)) as driver:
+        assert recover(driver, output) == Recovery("c-1", "generic")
+        assert recover(driver, silent) == Recovery("last", "fallback")
+
+
+def test_a_hook_that_breaks_is_an_error_when_no_step_gives_anything(silent: str, tmp_path: Path) -> None:
+    script = tmp_path / "broken.sh"
+    script.write_text(MINIMAL + "driver_fallback_session_id() { kill -9 $$; }\n")
+    with Driver.load(str(script)) as driver, pytest.raises(ShellDied):
+        recover(driver, silent)

@@ -260,9 +260,14 @@ def plan_done(plan: Plan | None) -> Decision | None:
 
 
 def _session(state: LoopState, outcome: Outcome) -> str | None:
-    """Give the session to go on with: also after a turn that failed or left none, unless it is seen to be dead."""
+    """Give the session to go on with: the one that the turn left, and no older one.
+
+    A turn that failed or was cut off is repeated with the session that it was given, unless that is dead.
+    """
     if outcome.dead_session:
         return None
+    if outcome.failure is None and not outcome.timed_out:
+        return outcome.session_id
     # A failure that nobody understands may be that of a dead session all the same, but hardly twice.
     if outcome.failure and outcome.resumed and state.failures and not outcome.limit and not outcome.idle:
         return outcome.session_id if outcome.session_id != state.session_id else None

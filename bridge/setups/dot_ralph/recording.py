@@ -84,7 +84,8 @@ class FolderRecorder(ABC):
     def keep_session(self, event: IterationEnded, now: float) -> None:
         """Keep or drop the agent's session."""
         if sessions.keep_agent_session(self._folder, event, self._session, now):
-            self._log("WARN", f"Session {self._session} is dropped: {event.decision.detail}")
+            why = event.decision.detail if event.outcome.failure else "the turn gave no session id"
+            self._log("WARN", f"Session {self._session} is dropped: {why}")
 
     @abstractmethod
     def metrics(self, event: IterationEnded, now: float) -> dict[str, object]:

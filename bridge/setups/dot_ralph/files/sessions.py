@@ -167,7 +167,7 @@ def keep_agent_session(folder: Folder, event: IterationEnded, before: str, now: 
 
 
 def drop_agent_session(folder: Folder) -> None:
-    """Forget the agent's id: the CLI doesn't know it any more (trap T20). The loop's session goes on."""
+    """Forget the agent's id: the CLI doesn't know it any more (trap T20), or gave none. The loop's own stays."""
     delete(folder / _AGENT)
 
 
