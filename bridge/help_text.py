@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bridge.clis import find_cli
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -120,14 +122,6 @@ def _option(value: str, block: str) -> Option:
     if kinds := _YARGS_TYPE.findall(block):
         return Option(_YARGS.get(kinds[0], "nothing"), choices)
     return Option("nothing", choices)
-
-
-HIDDEN: Mapping[str, frozenset[str]] = {
-    "cline": frozenset({"-y", "--yolo"}),
-    "amp": frozenset({"--dangerously-allow-all"}),
-    "claude": frozenset({"--max-turns"}),
-}
-"""Options that a CLI accepts and doesn't list; each was tried."""
 
 
 _FREE = Option()
@@ -247,7 +241,7 @@ def _take_values(option: Option, words: list[str]) -> list[str]:
 
 
 def _unknown(name: str, path: tuple[str, ...], help_: Help) -> list[OptionError]:
-    if name in HIDDEN.get(path[0], ()):
+    if (cli := find_cli(path[0])) is not None and name in cli.unlisted:
         return []
     if command := help_.commands.get(name.lstrip("-")):
         return [OptionError(name, " ".join(path), _NO_OPTION, f"it is a command: {path[0]} ... {command}")]

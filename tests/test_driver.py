@@ -102,7 +102,7 @@ def test_an_unknown_name_comes_with_the_likely_one_and_all_known_ones() -> None:
     with pytest.raises(UnknownDriver) as caught:
         find("claudecode")
     assert "Did you mean claude-code?" in str(caught.value)
-    assert "Known: claude-code, codex, copilot, cursor, gemini, opencode, qwen" in str(caught.value)
+    assert "Known: " + ", ".join(sorted(NAMES)) in str(caught.value)
     with pytest.raises(UnknownDriver) as far:
         find("zzz")
     assert "Did you mean" not in str(far.value)

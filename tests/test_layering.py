@@ -31,6 +31,7 @@ ROOMS: dict[str, str] = {
     "records": "small JSON files: leniently read, atomically written",
     "resources": "where shipped files lie",
     "options": "options as a Python caller gives them: named and typed, or an error that says so",
+    "clis": "the coding CLIs that we know: a file each, as data",
     "help_text": "options and commands as `--help` lists them, and how a CLI reads a command line by that",
     "process": "child processes: started, given a deadline, ended with all that they started; the process table",
     "shell": "the living bash",

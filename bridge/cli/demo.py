@@ -15,6 +15,7 @@ import click
 from bridge.cli._help import completes
 from bridge.cli._summary import used
 from bridge.cli._terminal import Style, guarded, say, show
+from bridge.clis import DEFAULT_DRIVER, shipped_drivers
 from bridge.resources import shown_script
 from bridge.wording import duration, plural
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent
 
 
-# Written out, because importing the demo for `--help` would be slow; a test compares it with DRIVERS.
-_NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor", "gemini", "qwen")
+_NAMES = tuple(shipped_drivers())
 
 
 @click.command()
@@ -32,7 +32,7 @@ _NAMES = ("claude-code", "codex", "opencode", "copilot", "cursor", "gemini", "qw
     "--driver",
     type=click.Choice(_NAMES),
     metavar="NAME",
-    default="claude-code",
+    default=DEFAULT_DRIVER,
     show_default=True,
     help=f"The driver to use: {', '.join(_NAMES)}.",
 )
@@ -77,7 +77,7 @@ def demo(*, driver: str, keep: bool, folder: str | None, iterations: int, swarm:
 
 def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     from bridge.cli._render import Renderer, drive
-    from bridge.demo.project import DRIVERS, make_project
+    from bridge.demo.project import make_project
     from bridge.driver import Driver
     from bridge.loop.events import IterationEnded, IterationStarted
     from bridge.loop.policy import Limits, Verdict
@@ -87,7 +87,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
 
     delay = 0.03 if sys.stdout.isatty() else 0.0
     project = make_project(base, driver, iterations=iterations, delay=delay)
-    say(f"{plural(iterations, 'open task')}, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
+    say(f"{plural(iterations, 'open task')}, and a scripted stand-in for {project.cli}, in {project.folder}")
     limits = Limits(max_iterations=iterations + 2)
     renderer = Renderer(max_iterations=limits.max_iterations)
     told: list[LoopEvent] = []
@@ -112,13 +112,13 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
 def _swarm(base: Path, driver: str) -> int:
     """Show a swarm; 0 when it came to what it was to show."""
     from bridge.cli.swarm import drive_swarm
-    from bridge.demo.project import DRIVERS, SWARM_CHECK, SWARM_TASKS, make_project
+    from bridge.demo.project import SWARM_CHECK, SWARM_TASKS, make_project
     from bridge.swarm.opening import Swarm
 
     project = make_project(base, driver, iterations=len(SWARM_TASKS), wanted=SWARM_TASKS)
     os.environ.update(project.env)  # for the workers, which are processes of their own
     tasks = plural(len(SWARM_TASKS), "open task")
-    say(f"{tasks}, three workers, and a scripted stand-in for {DRIVERS[driver]}, in {project.folder}")
+    say(f"{tasks}, three workers, and a scripted stand-in for {project.cli}, in {project.folder}")
     swarm = Swarm(
         project.folder,
         jobs=3,

@@ -10,6 +10,8 @@ from bridge.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.clis import DriverCapabilities
+
 HookClass = Literal["required", "default", "capability", "metadata", "optional"]
 Answer = Literal["stdout", "status", "globals"]
 GlobalType = Literal["string", "boolean", "array"]
@@ -117,32 +119,6 @@ class RecoveryStep(NamedTuple):
 
     hook: str | None = None
     keys: tuple[str, ...] = ()
-
-
-class DriverCapabilities(NamedTuple):
-    """One column of the capability matrix.
-
-    Attributes:
-        in_contract: loops count on what the matrix says. False of drivers that we ship beside: another script
-            of that name may have other capabilities.
-    """
-
-    name: str
-    display_name: str
-    file: str
-    cli: tuple[str, ...]
-    binary: Literal["static", "dynamic"]
-    min_version: str
-    allowlist: bool
-    sessions: bool
-    live_output: bool
-    live: Literal["transform", "passthrough", "absent"]
-    filter: Literal["complex", "select", "passthrough"]
-    extracts_session_id: bool
-    falls_back: bool
-    helpers: tuple[str, ...] = ()
-    helper_files: tuple[str, ...] = ()
-    in_contract: bool = True
 
 
 class Contract(NamedTuple):

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from bridge.clis import shipped_drivers
 from bridge.contract.model import (
     Absent,
     Argument,
     Contract,
-    DriverCapabilities,
     Global,
     Hook,
     HostFunction,
@@ -56,7 +56,7 @@ def contract_of(data: Mapping[str, Any]) -> Contract:
     return Contract(
         hooks=records(_hook, "hooks"),
         globals=records(Global, "globals"),
-        drivers=records(DriverCapabilities, "drivers"),
+        drivers=MappingProxyType(shipped_drivers()) if "driver_name" in data["hooks"] else MappingProxyType({}),
         session_id_recovery=tuple(_record(RecoveryStep, step) for step in data.get("session_id_recovery", ())),
         functions=records(HostFunction, "functions"),
     )

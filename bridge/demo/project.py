@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from bridge.clis import shipped_drivers
 from bridge.demo.standin import CLIS, TASKS
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.git.fresh import begin_repository
@@ -18,18 +19,6 @@ from bridge.setups.plain.settings import IGNORED
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-
-DRIVERS: Mapping[str, str] = {
-    "claude-code": "claude",
-    "codex": "codex",
-    "opencode": "opencode",
-    "copilot": "copilot",
-    "cursor": "cursor-agent",
-    "gemini": "gemini",
-    "qwen": "qwen",
-}
-"""Which program each shipped driver runs."""
 
 _PROMPT = """\
 # Greeter
@@ -44,10 +33,11 @@ You are working on a small shell project in an autonomous loop.
 
 @dataclass(frozen=True, slots=True)
 class DemoProject:
-    """Where things are, and the environment in which the stand-in is found before any real CLI."""
+    """Where things are, which CLI is stood in for, and the environment in which it is found before any real one."""
 
     folder: Path
     bin: Path
+    cli: str
     tasks: tuple[str, ...]
     env: Mapping[str, str]
 
@@ -67,7 +57,7 @@ SWARM_CHECK = 'for script in *.sh; do [ ! -e "$script" ] || bash -n "$script" ||
 def make_project(
     base: Path, driver: str, *, iterations: int, delay: float = 0.0, wanted: tuple[str, ...] = ()
 ) -> DemoProject:
-    """Make the project in the empty folder `base`, for one of `DRIVERS`.
+    """Make the project in the empty folder `base`, for a driver that ships.
 
     The plan gets a task per iteration, or those that are `wanted`; `delay` is in seconds, between two events of the
     stand-in.
@@ -106,11 +96,12 @@ def make_project(
             "core.hooksPath": os.devnull,
         },
     )
-    _stand_in(programs, DRIVERS[driver])
+    cli = shipped_drivers()[driver].cli[0]
+    _stand_in(programs, cli)
     env["PATH"] = f"{programs}{os.pathsep}{env.get('PATH', os.defpath)}"
     env["RALPH_DEMO_DELAY"] = str(delay)
     env["IS_SANDBOX"] = "1"  # claude refuses to work as root without it
-    return DemoProject(folder, programs, tasks, env)
+    return DemoProject(folder, programs, cli, tasks, env)
 
 
 def _stand_in(programs: Path, name: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agent import Agent
+from bridge.clis import find_cli
 from bridge.drift.model import DriftFinding, DriftStatus, failed, limit, passed
 from bridge.drift.recorded import compare_events
 from bridge.drift.runs import (
@@ -104,7 +105,8 @@ def _ordinary(trial: AgentTrial) -> Iterator[DriftFinding]:
         return
     yield passed("starts", "the CLI takes its command line")
     yield passed("prompt", "it arrives as it is") if trial.reached_model(PROMPT) else failed("prompt", "changed")
-    yield work_finding("D2" if os.path.basename(trial.agent.cli) == "claude" else "")
+    known = find_cli(trial.agent.cli)
+    yield work_finding("D2" if known and "D2" in {each.number for each in known.drifts} else "")
     yield from compare_events(trial.agent.cli, (trial.home / "last_agent_output").read_bytes().splitlines())
     response = trial.agent.extract_response(trial.home / "last_agent_output")
     if DONE in response and SECRET in response:

@@ -7,6 +7,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.clis import program_of_package
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -40,28 +42,6 @@ _LAUNCHERS = {
     "time": _Launcher(),
     "timeout": _Launcher(frozenset({"-k", "--kill-after", "-s", "--signal"}), 1),
 }
-_PACKAGES = {
-    "@anthropic-ai/claude-code": "claude",
-    "@github/copilot": "copilot",
-    "@google/gemini-cli": "gemini",
-    "@openai/codex": "codex",
-    "@qwen-code/qwen-code": "qwen",
-    "@ampcode/cli": "amp",
-    "@sourcegraph/amp": "amp",
-    "opencode-ai": "opencode",
-}
-"""What npm calls the CLIs that have another name there."""
-
-
-def program_of_package(name: str) -> str:
-    """Give the program that an npm package brings.
-
-    >>> program_of_package("@openai/codex"), program_of_package("cline")
-    ('codex', 'cline')
-    """
-    return _PACKAGES.get(name, name)
-
-
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -81,8 +61,8 @@ def program_in(argv: Sequence[str], cli: str) -> list[str] | None:
     words = list(argv)
     while words and is_launcher(words[0]):
         words = _started_by(words)
-    if words and words[0] in _PACKAGES:
-        words[0] = _PACKAGES[words[0]]
+    if words:
+        words[0] = program_of_package(words[0])
     if not cli:
         return words or None
     name = os.path.basename(cli)

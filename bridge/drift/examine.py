@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.clis import find_cli
 from bridge.contract.scripts import kind_of_file
 from bridge.drift.command_lines import is_launcher, program_in
 from bridge.drift.commands import commands_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from bridge.drift.commands import ScriptCommands
 
-_BYPASS = ("bypassPermissions", "--dangerously-skip-permissions")
 _PROVES = {
     "starts": ("new session", "output json", "without context"),
     "live": ("new session, live", "output json, live"),
@@ -176,10 +176,11 @@ def _option_finding(error: OptionError, specials: Sequence[str], *, accepted: bo
 
 def _as_root(script: ScriptCommands, env: Mapping[str, str]) -> Iterator[DriftFinding]:
     """Claude refuses root its most permissive mode."""
-    bypass = any(word in argv for argv in script.commands.values() for word in _BYPASS)
-    if os.path.basename(script.cli) == "claude" and bypass and os.geteuid() == 0 and env.get("IS_SANDBOX") != "1":
+    known = find_cli(script.cli)
+    words = {word for argv in script.commands.values() for word in argv}
+    if known and words & {*known.refuses_root} and os.geteuid() == 0 and env.get("IS_SANDBOX") != "1":
         hint = "run the loop as another user, or with IS_SANDBOX=1 in a container"
-        yield limit("as root", "claude refuses root the mode bypassPermissions", hint, "D1")
+        yield limit("as root", f"{known.name} refuses root the mode bypassPermissions", hint, "D1")
 
 
 def _not_loaded(error: BridgeError) -> DriftFinding:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bridge.help_text import Help, plain, read_help
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
-from bridge.rehearsal.homes import environment
+from bridge.rehearsal.homes import copilot_cache, environment, lend_unpacked
 from bridge.rehearsal.sandbox import PORT
 
 if TYPE_CHECKING:
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 _TIMEOUT = 20.0
 _MOST = 1 << 20
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
-
-
-def copilot_cache(env: Mapping[str, str]) -> Path:
-    """Where copilot has unpacked itself for this user."""
-    return Path(env.get("HOME") or os.path.expanduser("~")) / ".cache" / "copilot"
 
 
 class Machine:
@@ -43,9 +38,7 @@ class Machine:
         with tempfile.TemporaryDirectory(prefix="ralph-bridge-drift-", ignore_cleanup_errors=True) as folder:
             home = Path(folder)
             (home / "tmp").mkdir()
-            if copilot_cache(env).is_dir():
-                (home / ".cache").mkdir()
-                (home / ".cache" / "copilot").symlink_to(copilot_cache(env))
+            lend_unpacked(home, copilot_cache(env))
             yield cls(env, home)
 
     def folder(self) -> Path:

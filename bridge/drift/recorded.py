@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.drift.command_lines import program_of_package
+from bridge.clis import find_cli, program_of_package
 from bridge.drift.model import DriftFinding, DriftStatus, RecordedFact, passed, warning
 from bridge.resources import shipped
 from bridge.wording import plural
@@ -31,15 +31,15 @@ _RUN = "ralph-bridge drift --run"
 
 
 class _Fact(NamedTuple):
-    """Something that scripts and hosts rely on, the checks that look at it again, and whose: '' is everybody's."""
+    """Something that scripts and hosts rely on of every CLI, and the checks that look at it again."""
 
     text: str
     checks: str = ""
-    clis: str = ""
     kind: str = ""
+    live: bool = False
+    """Of CLIs whose driver has a live form, and resumes sessions, only."""
 
 
-_LIVE = "claude codex opencode gemini qwen"
 _FACTS = (
     _Fact("the options that the script passes, in their places", "options"),
     _Fact("its command line is accepted", "starts"),
@@ -47,20 +47,12 @@ _FACTS = (
     _Fact("tools run without a question", "tools work"),
     _Fact("the kinds of events that it prints", EVENTS),
     _Fact("how its answer is read", "answer, response"),
-    _Fact("what the display shows of it", "display", kind="agent"),
-    _Fact("its live form, and what the filter shows of it", "live, live from text, display", _LIVE, "driver"),
-    _Fact("the names of its tools", "tool names", kind="driver"),
-    _Fact("ids of sessions, and resuming", "session id, resume", _LIVE, "driver"),
-    _Fact("its words about a session that is gone", "unknown session", _LIVE, "driver"),
+    _Fact("what the display shows of it", "display", "agent"),
+    _Fact("its live form, and what the filter shows of it", "live, live from text, display", "driver", live=True),
+    _Fact("the names of its tools", "tool names", "driver"),
+    _Fact("ids of sessions, and resuming", "session id, resume", "driver", live=True),
+    _Fact("its words about a session that is gone", "unknown session", "driver", live=True),
     _Fact("prompts that begin with a dash, or exceed 128 KiB", "dash, large prompt"),
-    _Fact("it refuses root its most permissive mode", clis="claude"),
-    _Fact("its words at a limit, and when that ends", clis="claude codex"),
-    _Fact("its words when a tool is refused", clis="claude"),
-    _Fact("it wants a git repository, and can't commit in its sandbox", clis="codex"),
-    _Fact("it tries again and again, silently, when the provider fails", clis="opencode qwen"),
-    _Fact("it goes on until task_complete is called, and is silent when the provider fails", clis="copilot"),
-    _Fact("it goes on until submit_and_exit is called", clis="cline"),
-    _Fact("its guard against loops ends a turn; its shell runs no command with $(...)", clis="gemini"),
 )
 
 
@@ -93,13 +85,15 @@ def is_newer(version: str, pin: str) -> bool:
 
 def recorded_facts(cli: str, kind: str, findings: Sequence[DriftFinding]) -> Iterator[RecordedFact]:
     """Tell of each fact about a CLI whether these findings, of a newer version, show that it holds."""
-    name = os.path.basename(cli)
+    known = find_cli(cli)
+    live = known is not None and known.driver is not None and known.driver.live_output
+    facts = (*_FACTS, *(_Fact(text) for text in (known.facts if known else ())))
     seen: dict[str, list[DriftStatus]] = {}
     for finding in findings:
         seen.setdefault(finding.check, []).append(finding.status)
     ran = "starts" in seen
-    for fact in _FACTS:
-        if name not in (fact.clis or name).split() or kind != (fact.kind or kind):
+    for fact in facts:
+        if kind != (fact.kind or kind) or (fact.live and not live):
             continue
         statuses = {each for check in fact.checks.split(", ") for each in seen.get(check, ())}
         if not statuses - {DriftStatus.SKIPPED}:

@@ -12,12 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.drift.machine import copilot_cache
+from bridge.clis import find_cli
 from bridge.drift.model import DriftFinding, DriftStatus, failed, passed, skipped, warning
 from bridge.drift.runs import ScriptedModel
 from bridge.errors import BridgeError
 from bridge.git.fresh import begin_repository
-from bridge.rehearsal.homes import CLIS, environment, furnish
+from bridge.rehearsal.homes import CLIS, copilot_cache, environment, furnish
 from bridge.rehearsal.sandbox import PORT, rehearse
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _TIMEOUT = 1200.0
 _MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.trial import main; main(*sys.argv[2:])"
-_ELSEWHERE = {"cursor-agent": "cursor-agent", "agent": "cursor-agent", "amp": "amp"}
-"""Programs whose agent loop runs on their makers' servers."""
 
 
 def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list[DriftFinding]:
@@ -39,8 +37,8 @@ def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list
         SandboxUnavailable: there are no namespaces here.
     """
     name = os.path.basename(commands.cli)
-    if elsewhere := _ELSEWHERE.get(name.removesuffix(".cmd")):
-        return [skipped("run", f"the agent loop of {elsewhere} runs on its maker's servers")]
+    if (known := find_cli(name)) and known.runs_elsewhere:
+        return [skipped("run", f"the agent loop of {known.name} runs on its maker's servers")]
     findings = _rehearsed(script, commands.kind, machine)
     if name in CLIS or any(each.check == "starts" and each.status is DriftStatus.PASSED for each in findings):
         return findings
@@ -52,7 +50,7 @@ def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list
 def _rehearsed(script: Path, kind: str, machine: Machine) -> list[DriftFinding]:
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-trial-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
-        furnish(folder / "home", PORT, copilot_cache=copilot_cache(machine.env))
+        furnish(folder / "home", PORT, unpacked=copilot_cache(machine.env))
         env = dict(environment(folder / "home", PORT, path=machine.env.get("PATH", os.defpath)))
         project = folder / "project"
         project.mkdir()

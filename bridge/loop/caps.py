@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import timestamps
+from bridge.clis import cli_of_script
 from bridge.errors import ConfigurationError
 from bridge.loop.night import numbers
 from bridge.loop.policy import Decision, Verdict
@@ -31,9 +32,6 @@ REASONS = ("max_cost", "max_tokens", "cost_unknown", "tokens_unknown")
 
 WARN_AT = 0.8
 """The part of a cap at which people are warned."""
-
-_TELL_NO_MONEY = frozenset({"codex", "copilot", "cursor", "gemini", "qwen"})
-_TELL_NO_TOKENS = frozenset({"copilot"})
 
 
 class Spent(NamedTuple):
@@ -119,12 +117,15 @@ class Caps:
                 f"a price for tokens {given} and none for tokens {missing}\n  next: give --price-{missing}, too"
             )
         name = tool.rpartition(" ")[2]
-        if name in _TELL_NO_TOKENS and (self.max_tokens or self.tokens_per_hour or self.max_cost):
+        cli = cli_of_script(name)
+        if cli is None:
+            return
+        if not cli.reports_tokens and (self.max_tokens or self.tokens_per_hour or self.max_cost):
             raise ConfigurationError(
                 f"{name} never tells how many tokens it uses: no cap on tokens or cost can be held\n"
                 "  next: leave the cap out, and use --max-iterations or --max-minutes"
             )
-        if self.max_cost is not None and self.price_in is None and name in _TELL_NO_MONEY:
+        if self.max_cost is not None and self.price_in is None and not cli.reports_cost:
             raise ConfigurationError(
                 f"{name} never tells what it costs: --max-cost can't be held\n"
                 "  next: give the prices with --price-in and --price-out, or cap with --max-tokens"

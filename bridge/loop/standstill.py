@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bridge.clis import login_step
 from bridge.loop.policy import Decision, Verdict
-from bridge.process.argv import login_step
 from bridge.stream.analysis.permanent import PermanentReason
 from bridge.turn.progress import last_sentence
 from bridge.wording import one_line, plural

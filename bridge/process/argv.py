@@ -10,6 +10,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from bridge.clis import find_cli
 from bridge.errors import ArgumentTooLong, ConfigurationError, ProgramNotFound, ProgramNotStarted
 
 if TYPE_CHECKING:
@@ -17,36 +18,6 @@ if TYPE_CHECKING:
 
 MAX_ARGUMENT = 131_072
 """MAX_ARG_STRLEN of Linux: one argument with its closing NUL. No setting raises it."""
-
-_INSTALL = {
-    "amp": "npm install -g @ampcode/cli",
-    "claude": "npm install -g @anthropic-ai/claude-code",
-    "codex": "npm install -g @openai/codex",
-    "opencode": "npm install -g opencode-ai",
-    "copilot": "npm install -g @github/copilot",
-    "gemini": "npm install -g @google/gemini-cli",
-    "qwen": "npm install -g @qwen-code/qwen-code",
-    "cursor-agent": "curl https://cursor.com/install -fsS | bash",
-}
-
-
-_LOGIN = {
-    "claude": "`claude`, then `/login` (or `export ANTHROPIC_API_KEY=…`)",
-    "codex": "`codex login`",
-    "opencode": "`opencode auth login`",
-    "copilot": "`copilot`, then `/login`",
-    "cursor-agent": "`cursor-agent login`",
-    "gemini": "`export GEMINI_API_KEY=…`, or log in with `gemini`",
-    "qwen": "`qwen`, then `/auth`",
-    "amp": "`amp login`",
-    "cline": "`cline auth`",
-}
-
-
-def login_step(program: str) -> str:
-    """Say how people log in to a CLI; `program` is its name or path."""
-    name = os.path.basename(program)
-    return _LOGIN.get(name, f"log in with {name}, or give it its key")
 
 
 def os_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -99,10 +70,10 @@ def _find(name: str, *, cwd: str, env: Mapping[str, str]) -> str:
 
 def _advice(name: str) -> str:
     command = os.path.basename(name)
-    how = _INSTALL.get(command)
-    if how is None:
+    cli = find_cli(command)
+    if cli is None:
         return f"install {command}, or put the folder that holds it on PATH"
-    return f"install it ({how}), or put the folder that holds it on PATH; `ralph-bridge demo` needs no CLI"
+    return f"install it ({cli.install}), or put the folder that holds it on PATH; `ralph-bridge demo` needs no CLI"
 
 
 def _interpreter(path: str) -> str | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 CLIS = ("claude", "codex", "opencode", "copilot", "cline", "gemini", "qwen")
 """The CLIs that can be rehearsed. cursor-agent and amp can't: their agent loop runs on their makers' servers."""
@@ -37,10 +37,15 @@ stream_max_retries = 1
 _GIT = "[user]\n\tname = Rehearsal\n\temail = rehearsal@localhost\n[init]\n\tdefaultBranch = main\n"
 
 
-def furnish(home: Path, port: int, *, copilot_cache: Path | None = None) -> None:
+def copilot_cache(env: Mapping[str, str]) -> Path:
+    """Where copilot has unpacked itself for this user."""
+    return Path(env.get("HOME") or os.path.expanduser("~")) / ".cache" / "copilot"
+
+
+def furnish(home: Path, port: int, *, unpacked: Path | None = None) -> None:
     """Write the configuration files of all CLIs into `home`, where there are none yet.
 
-    `copilot_cache` is a folder where copilot has unpacked itself already, which saves it 235 MB.
+    `unpacked` is a folder where copilot has unpacked itself already, which saves it 235 MB.
     """
     url = f"http://127.0.0.1:{port}/v1"
     (home / "tmp").mkdir(parents=True, exist_ok=True)
@@ -50,10 +55,16 @@ def furnish(home: Path, port: int, *, copilot_cache: Path | None = None) -> None
     _write(home / ".cline" / "data" / "settings" / "providers.json", json.dumps(_cline(url)))
     _write(home / ".gemini" / "settings.json", json.dumps(_gemini()))
     _write(home / ".qwen" / "settings.json", json.dumps(_qwen(url)))
+    if unpacked is not None:
+        lend_unpacked(home, unpacked)
+
+
+def lend_unpacked(home: Path, unpacked: Path) -> None:
+    """Let copilot in `home` use what it has unpacked elsewhere, if it has."""
     link = home / ".cache" / "copilot"
-    if copilot_cache is not None and copilot_cache.is_dir() and not link.exists():
+    if unpacked.is_dir() and not link.exists():
         link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(copilot_cache)
+        link.symlink_to(unpacked)
 
 
 def environment(home: Path, port: int, *, path: str, subscription: bool = False) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
+from bridge.clis import DEFAULT_DRIVER
 from bridge.errors import BridgeError
 from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, warned
 
@@ -38,7 +39,7 @@ def _git(case: FirstCase) -> Examined:
 def _way(case: FirstCase) -> Examined:
     """Nothing is wrong, but no loop can run either; the CLI that is there decides what to type."""
     there = _installed(case)
-    name = there[0] if there else "codex"
+    name = there[0] if there else DEFAULT_DRIVER
     lines = (
         "echo 'What the agent shall do.' > PROMPT.md",
         f"ralph-bridge run --driver {name} --max-iterations 5",
@@ -60,7 +61,7 @@ def _installed(case: FirstCase) -> list[str]:
                     found.append(name)
         except BridgeError:
             continue
-    return sorted(found, key=lambda name: (name != "claude-code", name))
+    return sorted(found, key=lambda name: (name != DEFAULT_DRIVER, name))
 
 
 CHECKS: Mapping[str, DoctorCheck[FirstCase]] = {

@@ -11,6 +11,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.clis import find_cli
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -33,25 +35,6 @@ _OF_A_SESSION = re.compile(
     r"res(?:um|tor)|sess|continu|thread|conv|chat|task|hist|checkpoint|attach|uuid|run-?id|(?:^|[-_])id\b",
     re.IGNORECASE,
 )
-_SEVERAL = {
-    "claude": (
-        *("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools", "--tools", "--add-dir"),
-        *("--mcp-config", "--betas", "--plugin-dir", "--file"),
-    ),
-    "codex": ("-i", "--image"),
-    "copilot": (
-        "--allow-tool",
-        "--deny-tool",
-        "--available-tools",
-        "--excluded-tools",
-        "--allow-url",
-        "--deny-url",
-    ),
-    "gemini": ("--allowed-tools", "--extensions", "-e", "--include-directories", "--allowed-mcp-server-names"),
-    "opencode": ("-f", "--file"),
-    "qwen": ("--allowed-tools", "--extensions", "-e", "--include-directories", "--allowed-mcp-server-names"),
-}
-"""Options of known CLIs that take all words up to the next option for their values."""
 
 
 class Swallowed(NamedTuple):
@@ -194,7 +177,8 @@ def swallowed(words: Sequence[str], texts: Collection[str], items: Collection[st
     An option that is followed by two of `items`, the entries of a list, takes all words up to the next option;
     of known CLIs' options that is known.
     """
-    several = _SEVERAL.get(os.path.basename(words[0]), ())
+    cli = find_cli(words[0])
+    several = cli.several if cli else ()
     for at, option in enumerate(words):
         if not is_option(option):
             continue

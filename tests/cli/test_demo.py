@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.cli.demo import _NAMES
-from bridge.demo.project import DRIVERS, make_project
+from bridge.clis import shipped_drivers
+from bridge.demo.project import make_project
 from bridge.demo.standin import CLIS
 from tests.machine import mostly_slow
 
@@ -28,7 +28,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("driver", mostly_slow(DRIVERS, 2))
+@pytest.mark.parametrize("driver", mostly_slow(shipped_drivers(), 2))
 def test_a_whole_loop(project: Project, driver: str) -> None:
     done = project.run("demo", "--driver", driver, "--dir", "demo")
     assert done.returncode == 0, done.stderr
@@ -106,15 +106,14 @@ def test_a_folder_that_holds_something(project: Project) -> None:
     assert (project.folder / ".ralph/PROMPT.md").exists()
 
 
-def test_the_names_offered() -> None:
-    assert tuple(DRIVERS) == _NAMES
-    assert set(DRIVERS.values()) == set(CLIS)
+def test_each_driver_that_ships_has_a_stand_in() -> None:
+    assert {driver.cli[0] for driver in shipped_drivers().values()} == set(CLIS)
 
 
 @pytest.fixture
 def stand_in(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, dict[str, str], str]:
     made = make_project(tmp_path / "demo", request.param, iterations=3)
-    return made.folder, dict(made.env), DRIVERS[request.param]
+    return made.folder, dict(made.env), made.cli
 
 
 def call(stand_in: tuple[Path, dict[str, str], str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -124,7 +123,7 @@ def call(stand_in: tuple[Path, dict[str, str], str], *arguments: str) -> subproc
     return subprocess.run([program, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("stand_in", mostly_slow(DRIVERS, 2), indirect=True)
+@pytest.mark.parametrize("stand_in", mostly_slow(shipped_drivers(), 2), indirect=True)
 def test_an_unknown_option_is_refused(stand_in: tuple[Path, dict[str, str], str]) -> None:
     command = {"codex": ["exec"], "opencode": ["run"]}.get(stand_in[2], [])
     done = call(stand_in, *command, "--no-such-option", "prompt")

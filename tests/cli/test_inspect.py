@@ -10,7 +10,7 @@ import pytest
 from bridge.contract import driver_contract
 
 if TYPE_CHECKING:
-    from bridge.contract import DriverCapabilities
+    from bridge.clis import DriverCapabilities
     from tests.cli.conftest import Project
 
 DRIVERS = list(driver_contract().drivers.values())

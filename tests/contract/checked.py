@@ -5,21 +5,22 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from bridge.contract import Absent, Argument, Contract, DriverCapabilities, Global, Hook, HostFunction, RecoveryStep
+from bridge.clis import Cli, DriverCapabilities, KnownDrift, OwnSandbox
+from bridge.contract import Absent, Argument, Contract, Global, Hook, HostFunction, RecoveryStep
 from bridge.contract.reading import contract_of
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_SECTIONS = {"hooks": dict, "globals": dict, "drivers": dict, "session_id_recovery": list, "functions": dict}
+_SECTIONS = {"hooks": dict, "globals": dict, "session_id_recovery": list, "functions": dict}
 
 
 def checked(data: Any, where: str) -> Contract:
     """The contract of `data`; `where` names it in messages."""
     hooks = data.get("hooks") if isinstance(data, dict) else None
     of_agents = isinstance(hooks, dict) and any(str(name).startswith("agent_") for name in hooks)
-    optional = ("drivers", "session_id_recovery") if of_agents else ("functions",)
+    optional = ("session_id_recovery",) if of_agents else ("functions",)
     missing = [
         key
         for key, kind in _SECTIONS.items()
@@ -39,7 +40,6 @@ def _misfits(data: Mapping[str, Any]) -> Iterator[str]:
     for section, kind in (
         ("hooks", Hook),
         ("globals", Global),
-        ("drivers", DriverCapabilities),
         ("functions", HostFunction),
     ):
         for name, fields in data.get(section, {}).items():
@@ -129,6 +129,28 @@ def _disagreements(contract: Contract) -> Iterator[str]:
     for step in contract.session_id_recovery:
         if (step.hook is None) != bool(step.keys) or (step.hook is not None and step.hook not in hooks):
             yield f"session_id_recovery: {step.hook or step.keys} is neither a hook nor keys"
-    for driver in drivers.values():
-        if driver.file != f"{driver.name}.sh":
-            yield f"drivers.{driver.name}: the file of a driver is called {driver.name}.sh"
+
+
+def checked_clis(data: Mapping[str, Any]) -> None:
+    """Hold the files of CLIs against the types, and against each other."""
+    problems = [problem for name, fields in data.items() for problem in _misfit_cli(f"{name}.yaml", name, fields)]
+    names = [program for fields in data.values() for program in fields.get("programs", ())]
+    problems += [f"two files name the program {name}" for name in sorted(set(names)) if names.count(name) > 1]
+    if problems:
+        raise ConfigurationError(f"{len(problems)} problem(s) in bridge/clis\n  " + "\n  ".join(problems))
+
+
+def _misfit_cli(where: str, name: str, fields: Any) -> Iterator[str]:
+    if not isinstance(fields, dict):
+        yield f"{where}: {fields!r} is no mapping"
+        return
+    yield from _misfit(Cli, where, {"name": name, **fields}, without=("driver", "own_sandbox", "drifts"))
+    if name not in (fields.get("programs") or ()):
+        yield f"{where}: programs doesn't hold {name}, the name of the file"
+    if driver := fields.get("driver"):
+        of_the_cli = {"display_name": fields.get("title"), "file": "", "cli": fields.get("programs")}
+        yield from _misfit(DriverCapabilities, f"{where}: driver", {**driver, **of_the_cli})
+    if sandbox := fields.get("own_sandbox"):
+        yield from _misfit(OwnSandbox, f"{where}: own_sandbox", sandbox)
+    for each in fields.get("drifts", ()):
+        yield from _misfit(KnownDrift, f"{where}: drifts", each)

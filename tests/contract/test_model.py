@@ -158,7 +158,6 @@ def test_all_problems_are_reported_at_once(data: Any) -> None:
     data["hooks"]["driver_name"]["class"] = "requird"
     data["hooks"]["driver_valid_tools"]["colour"] = "red"
     del data["globals"]["PATH"]["meaning"]
-    data["drivers"]["codex"] = 7
     with pytest.raises(ConfigurationError) as caught:
         checked(data, "x.yaml")
     told = str(caught.value)
@@ -167,7 +166,6 @@ def test_all_problems_are_reported_at_once(data: Any) -> None:
         "hooks.driver_name.class: 'requird' is not one of required,",
         "'colour'",
         "globals.PATH: meaning",
-        "drivers.codex",
     ):
         assert part in told
 
@@ -182,8 +180,7 @@ def test_disagreements_are_reported(data: Any) -> None:
     data["globals"]["CLAUDE_OUTPUT_FORMAT"]["drivers"] = ["nobody"]
     data["globals"]["DRIVER_DISPLAY_NAME"]["from_hook"] = "driver_gone"
     data["session_id_recovery"].append({"hook": "driver_gone"})
-    data["drivers"]["codex"]["file"] = "other.sh"
-    with pytest.raises(ConfigurationError, match=r"10 problem") as caught:
+    with pytest.raises(ConfigurationError, match=r"9 problem") as caught:
         checked(data, "x.yaml")
     for part in (
         "NOWHERE",
@@ -193,14 +190,13 @@ def test_disagreements_are_reported(data: Any) -> None:
         "xml",
         "nobody",
         "driver_gone",
-        "codex.sh",
     ):
         assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [None, [], {}, {"hooks": {}}, {"hooks": 1, "globals": [], "drivers": "", "session_id_recovery": {}}],
+    [None, [], {}, {"hooks": {}}, {"hooks": 1, "globals": [], "session_id_recovery": {}}],
 )
 def test_data_of_another_shape(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="missing or of the wrong shape"):

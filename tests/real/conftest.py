@@ -101,7 +101,7 @@ class Stage:
         self.project = folder / "project"
         self.home = folder / "home"
         self.bin, _ = clis()
-        furnish(self.home, PORT, copilot_cache=self.bin.parent.parent / "home" / ".cache" / "copilot")
+        furnish(self.home, PORT, unpacked=self.bin.parent.parent / "home" / ".cache" / "copilot")
         self.write("PROMPT.md", 'Do the next "task" of the plan, and say `done`.\n')
         self.write("@fix_plan.md", PLAN)
         self.write(".gitignore", ".ralph/logs/\n.ralph/*.json\n.ralph/.*\n")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from bridge.clis import shipped_drivers
 from bridge.errors import ProjectUnusable
 from bridge.files import read_bytes
 from bridge.setups.bmalph.keys import KEYS
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.keys import GivenOption, SettingKey
     from bridge.setups.dot_ralph.values import Value
-
-# config.json also names editors
-_WITH_DRIVERS = ("claude-code", "codex", "opencode", "copilot", "cursor", "gemini", "qwen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +154,7 @@ def _platform_of_config(folder: Folder) -> str:
     except (OSError, ValueError, RecursionError):
         return ""
     platform = config.get("platform") if isinstance(config, dict) else None
-    return platform if platform in _WITH_DRIVERS else ""
+    return str(platform) if platform in shipped_drivers() else ""  # it also names editors
 
 
 def _own(key: SettingKey) -> bool:

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.clis import find_cli
 from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
 from bridge.git import ignore as ignoring
 from bridge.loop import runs
@@ -22,6 +23,8 @@ from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from bridge.clis import OwnSandbox
 
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
 _MOST = 5
@@ -185,12 +188,13 @@ def installed(binary: str, case: Case) -> Examined:
     found = find(binary, case)
     if found is None:
         return failed(f"{binary} is not on PATH", _install(binary, case))
-    return (os.path.basename(binary) == "codex" and _codex_box(case)) or passed(found)
+    cli = find_cli(binary)
+    return (cli and cli.own_sandbox and _own_sandbox(cli.name, cli.own_sandbox, case)) or passed(found)
 
 
-def _codex_box(case: Case) -> Examined | None:
-    """What keeps codex's own sandbox from running commands, while its turns end with 0; None: nothing is known."""
-    sockets = Path(f"/tmp/codex-daemon-{os.getuid()}")  # noqa: S108 (codex has it there, whatever TMPDIR is)
+def _own_sandbox(name: str, own: OwnSandbox, case: Case) -> Examined | None:
+    """What keeps a CLI's own sandbox from running commands, while its turns end with 0; None: nothing is known."""
+    sockets = Path(own.sockets.format(uid=os.getuid()))
     with contextlib.suppress(OSError):
         status = sockets.lstat()
         if (status.st_uid, stat.S_IMODE(status.st_mode), stat.S_ISDIR(status.st_mode)) != (
@@ -198,16 +202,16 @@ def _codex_box(case: Case) -> Examined | None:
             0o700,
             True,
         ):
-            detail = f"{sockets} has to be a folder of yours with mode 0700: codex can run no command without it"
+            detail = f"{sockets} has to be a folder of yours with mode 0700: {name} can run no command without it"
             return failed(detail, f"remove {sockets}, or have its owner do it")
     env = case.env
-    home = Path(env.get("CODEX_HOME") or Path(env.get("HOME") or Path.home(), ".codex")).resolve()
+    home = Path(env.get(own.variable) or Path(env.get("HOME") or Path.home(), own.folder)).resolve()
     for folder in dict.fromkeys((env.get("TMPDIR") or tempfile.gettempdir(), "/tmp")):  # noqa: S108
         if home.is_relative_to(Path(folder).resolve()):
-            name = "CODEX_HOME" if env.get("CODEX_HOME") else "HOME"
-            detail = f"{home} lies in the temporary folder {folder}: there codex makes no helper programs, and its "
-            detail += "tools may fail while its turns end with 0"
-            return warned(detail, f"let {name} be a folder elsewhere")
+            variable = own.variable if env.get(own.variable) else "HOME"
+            detail = f"{home} lies in the temporary folder {folder}: there {name} makes no helper programs"
+            detail += ", and its tools may fail while its turns end with 0"
+            return warned(detail, f"let {variable} be a folder elsewhere")
     return None
 
 

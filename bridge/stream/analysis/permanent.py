@@ -11,8 +11,10 @@ import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from bridge.clis import known_clis
 from bridge.stream.events.base import mapping, word
 from bridge.wording import one_line
 
@@ -128,12 +130,10 @@ _ANYWHERE = tuple((reason, re.compile(rf"(?<![\w-])(?:{words})", re.IGNORECASE))
 _PREFIX = (
     r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
     r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning|(?:request )?failed(?: with)?"
-    r"|claude(?: ai| code)?|codex|cursor(?:-agent)?"
-    r"|gemini|qwen|copilot|opencode|amp|cline)\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
+    r"|claude ai|cursor|{names})\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
     r"|(?:40[123]\W+)(?!unauth|forbid))*"
 )
 _END = r"(?=\s*(?:$|[^\w\s]|(?:status code|please|run|to|for|or|and run|does|because)\b))"
-_OWN_LINE = tuple((reason, re.compile(f"{_PREFIX}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
 _STATUS = re.compile(
     r"(?:^\W{0,3}|\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|error|code)\W{1,3})(40[123])\b", re.IGNORECASE
 )
@@ -156,6 +156,14 @@ _LAST_LINES, _FURTHER = 3, 15
 _LINE = 400
 _NESTED = 3
 _REQUESTS = (408, 409, 425, 429)
+
+
+@cache
+def _own_line() -> tuple[tuple[PermanentReason, re.Pattern[str]], ...]:
+    """What a line begins with that a CLI prints of itself, its name in front or not."""
+    names = [re.escape(name) for cli in known_clis().values() for name in (cli.title, *cli.programs)]
+    prefix = _PREFIX.replace("{names}", "|".join(sorted(names, key=len, reverse=True)))
+    return tuple((reason, re.compile(f"{prefix}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
 
 
 def find_permanent(
@@ -211,7 +219,7 @@ def _of_line(line: str) -> PermanentFailure | None:
         said, status, kinds = _unwrapped(line)
         if status is not None or any(kind in _KINDS for kind in kinds):
             return _judged(said, status, kinds, _ANYWHERE)
-    return _judged(line, None, (), _OWN_LINE, anchored=True)
+    return _judged(line, None, (), _own_line(), anchored=True)
 
 
 def _last(text: str) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from bridge.clis import find_cli
 from bridge.verify.command_line import is_switch, may_be_option
 from bridge.verify.harms import (
     ENDS_THE_LOOP,
@@ -80,7 +81,9 @@ def prompt_reaches(subject: Subject) -> Iterator[Problem]:
         }
         # Programs that nobody knows may take it in no other way; of cline that is known, when it prints JSON.
         # But a path without an option is a word like any other.
-        certain = (probe.knows_cli() and probe.cli() != "cline") or _is_only_a_word(run.argv)
+        cli = find_cli(probe.cli() or "")
+        only_way = cli is not None and cli.prompt_only_as_argument
+        certain = (probe.knows_cli() and not only_way) or _is_only_a_word(run.argv)
         yield Problem(how[run.prompt], expected="on stdin", severity=WARNING if certain else INFO)
     if run.status is None:
         yield Problem("it does not end after the CLI has ended")

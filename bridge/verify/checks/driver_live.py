@@ -13,7 +13,7 @@ from bridge.verify.registry import DRIVER, Problem, behaviour, said
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.contract import DriverCapabilities
+    from bridge.clis import DriverCapabilities
     from bridge.verify.subject import Subject
 
 HOOK = "driver_prepare_live_command"

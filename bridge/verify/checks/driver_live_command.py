@@ -7,6 +7,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from bridge.clis import known_clis
 from bridge.contract import driver_contract
 from bridge.verify.checks.driver_command import prompt_text
 from bridge.verify.command_line import beyond, is_option, is_switch, lost_value, may_be_option
@@ -188,8 +189,13 @@ def _is_output(word: str, line: Sequence[str]) -> bool:
 
 _FORMAT = re.compile(r"(--(?:output-)?format|--output|-o)(?:=(.*))?", re.DOTALL)
 _EVENTS = re.compile(r"stream|event|ndjson|jsonl|delta", re.IGNORECASE)
-_WHOLE = re.compile(r"(?:claude|cursor-agent|gemini|qwen|droid|goose)(?:-|$)")
-"""CLIs whose ``json`` is one document at the end, and which have another word for events."""
+_WITHOUT_DRIVER = ("droid", "goose")
+
+
+def _prints_one_document(name: str) -> bool:
+    """Whether the CLI's ``json`` is one document at the end, and events have another word."""
+    known = (program for cli in known_clis().values() if cli.json_is_one_document for program in cli.programs)
+    return any(re.match(rf"{re.escape(each)}(?:-|$)", name) for each in (*known, *_WITHOUT_DRIVER))
 
 
 @behaviour("RB139", "The live command prints events", DRIVER, hook=HOOK, harm=WRONG_DISPLAY)
@@ -222,7 +228,7 @@ def live_prints_events(subject: Subject) -> Iterator[Problem]:
         if any(name in known.cli for known in named if known.live == "passthrough"):
             return
         means_to = _EVENTS.search(probe.functions().get(HOOK, "")) is not None
-        if _WHOLE.match(name) or means_to or ("--output-format" in line and _reads_as_claude(probe)):
+        if _prints_one_document(name) or means_to or ("--output-format" in line and _reads_as_claude(probe)):
             yield Problem("it asks for json, as the ordinary command does", expected="events, such as stream-json")
         else:
             raise CannotTell(f"{name} isn't known", f"whether {name} prints events when it is asked for json")

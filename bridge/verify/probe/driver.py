@@ -18,7 +18,7 @@ from bridge.verify.recordings import recordings_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.contract import DriverCapabilities
+    from bridge.clis import DriverCapabilities
     from bridge.shell import Shell
     from bridge.stream.jq import Filter
     from bridge.verify.budget import Budget
