@@ -218,6 +218,10 @@ class ProjectUnusable(BridgeError, OSError):
 
     exit_code = 4
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.strerror = message  # for whoever quotes the reason of any OSError
+
 
 class ProjectBusy(BridgeError, OSError):
     """Another loop is at work in this project."""

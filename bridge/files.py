@@ -56,12 +56,34 @@ def confine(folder: AnyPath) -> None:
         _bounds[real] = _work_tree(real)
 
 
+def script_root(path: AnyPath) -> tuple[str, str | None]:
+    """Return the path of a script that a person names, and the root that no link at its end leads out of.
+
+    That is the project's, where it is known (None); else the git work tree around the script; without one the folder
+    above its own, where ``drivers/`` lies with the rest, but for one that holds the user's home.
+    """
+    given = os.path.abspath(path)
+    if _root_of(given) in _roots:
+        return given, None
+    folder, name = os.path.realpath(os.path.dirname(given)), os.path.basename(given)
+    tree = _work_tree(folder)
+    alone = tree == folder and not os.path.lexists(os.path.join(folder, ".git"))
+    if alone and not _holds_home(above := os.path.dirname(folder)):
+        tree = above
+    return os.path.join(folder, name), tree
+
+
 def _work_tree(folder: str) -> str:
     """The top of the git work tree around a folder, but for one that holds the user's home; else the folder."""
-    home, top = f"{os.path.realpath(os.path.expanduser('~'))}/", folder
+    top = folder
     while not os.path.lexists(os.path.join(top, ".git")) and top != os.path.dirname(top):
         top = os.path.dirname(top)
-    return folder if home.startswith(f"{top.rstrip('/')}/") else top
+    return folder if _holds_home(top) else top
+
+
+def _holds_home(folder: str) -> bool:
+    home = os.path.realpath(os.path.expanduser("~"))
+    return f"{home}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def _root_of(path: str) -> str:

@@ -91,7 +91,11 @@ def test_b8_the_first_and_the_last_line_say_the_same_things(setup: Setup) -> Non
     lines = done.stderr.splitlines()
     (first,) = [line for line in lines if " · prompt " in line]
     minutes = {"bmalph": 15, "frankbria": 15, "ralph-loop": 240}.get(setup.kind, 60)
-    tool = "claude" if setup.kind == "frankbria" else r"\S.* · (driver|agent) /\S+\.sh"
+    tool = {
+        "bmalph": r"Claude Code · driver \.ralph/drivers/claude-code\.sh",  # in the project, from there
+        "frankbria": "claude",
+        "ralph-loop": r"claude · agent \.ralph/agents/amp\.sh",
+    }.get(setup.kind, "Claude Code · driver claude-code")  # the name says it all of one that ships
     end = rf" · at most 2 iterations, any time in all, {minutes} min per turn"
     assert re.fullmatch(rf"{tool} · prompt \S+\.md{end}", first), first
     expected = (

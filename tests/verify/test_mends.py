@@ -107,6 +107,38 @@ def test_mode_and_link_stay(tmp_path: Path) -> None:
     assert real.read_text() != LEAK
 
 
+@pytest.mark.parametrize("git", [False, True])
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path, git: bool) -> None:
+    drivers = tmp_path / "project" / "drivers"
+    drivers.mkdir(parents=True)
+    if git:
+        (drivers.parent / ".git").mkdir()
+    real = written(tmp_path, LEAK, ".profile")
+    path = drivers / "my-platform.sh"
+    path.symlink_to(real)
+    mend = finished(path).mend
+    assert mend is not None
+    refused = trial.write(path, mend)
+    assert not refused.written
+    assert f"{path} is a symbolic link that leads out of {drivers.parent}, to {real}" in refused.refused
+    assert "None" not in refused.refused
+    assert real.read_text() == LEAK
+
+
+def test_a_link_to_a_file_of_the_home_beside_the_folder_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    real = written(tmp_path, LEAK, ".profile")
+    (tmp_path / "drivers").mkdir()
+    path = tmp_path / "drivers" / "my-platform.sh"
+    path.symlink_to(real)
+    mend = finished(path).mend
+    assert mend is not None
+    assert "symbolic link" in trial.write(path, mend).refused
+    assert real.read_text() == LEAK
+
+
 def test_a_file_that_has_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     path = written(tmp_path, LEAK)
     mend = finished(path).mend

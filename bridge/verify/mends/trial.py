@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.files import write_atomic
+from bridge.files import script_root, write_atomic
 from bridge.verify.model import CheckOutcome, Mend, Severity
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ def write(path: Path, mend: Mend) -> Mend:
             return mend._replace(refused="the file has changed meanwhile; verify it again")
         if not os.access(path, os.W_OK):
             return mend._replace(refused="the file may not be written")
-        write_atomic(path, mend.after)
+        named, root = script_root(path)
+        write_atomic(named, mend.after, root=root)
     except OSError as error:
         return mend._replace(refused=f"the file can't be written: {error.strerror}")
     return mend._replace(written=True)
