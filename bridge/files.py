@@ -59,8 +59,8 @@ def confine(folder: AnyPath) -> None:
 def script_root(path: AnyPath) -> tuple[str, str | None]:
     """Return the path of a script that a person names, and the root that no link at its end leads out of.
 
-    That is the project's, where it is known (None); else the git work tree around the script; without one the folder
-    above its own, where ``drivers/`` lies with the rest, but for one that holds the user's home.
+    That is the project's, where it is known (None); else the git work tree around the script; without one the
+    folder above its own, where ``drivers/`` lies with the rest, but for one that holds the user's home.
     """
     given = os.path.abspath(path)
     if _root_of(given) in _roots:
