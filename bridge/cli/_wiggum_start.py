@@ -101,15 +101,18 @@ def _request(given: dict[str, Any]) -> StartRequest:
 
 def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
     """Make everything ready for the Stop hook."""
+    from bridge.files import make_folder
     from bridge.git.work import WorkDetector
     from bridge.setups.projects import project_lock
     from bridge.setups.wiggum.files import FILES, usable
-    from bridge.setups.wiggum.start import prepare
+    from bridge.setups.wiggum.start import check, prepare
 
+    probe = WorkDetector(layout.project, FILES)
+    check(layout, probe, request, datetime.now(UTC))
     with usable():
-        layout.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(layout.folder)
     with project_lock(layout.folder, layout.project):
-        prepared = prepare(layout, WorkDetector(layout.project, FILES), request, datetime.now(UTC))
+        prepared = prepare(layout, probe, request, datetime.now(UTC))
     state = prepared.state
     for notice in prepared.notices:
         say(f"note: {notice}")

@@ -157,11 +157,23 @@ def test_the_loop_at_work_is_shown_and_else_the_last_one(tmp_path: Path) -> None
     assert loops.run("status", "--setup", "other").returncode == 2
 
 
-def test_a_start_that_is_refused_is_no_crash(tmp_path: Path) -> None:
+def test_a_start_that_is_refused_is_no_crash_and_no_loop(tmp_path: Path) -> None:
     loops = made("wiggum", tmp_path)
     (loops.path / "PROMPT.md").unlink()
     with loops.loop() as loop:
+        _, told = loop.communicate(timeout=60)
+    assert (loop.returncode, "there is no task" in told) == (2, True)
+    assert (loops.status()["state"], loops.status()["ended"]) == ("none", None)
+    assert not (loops.path / ".claude").exists()
+
+
+def test_a_start_that_is_refused_changes_nothing_of_the_last_loop(tmp_path: Path) -> None:
+    loops = made("wiggum", tmp_path)
+    with loops.loop() as loop:
         loop.communicate(timeout=60)
-    assert loop.returncode == 2
-    seen = loops.status()
-    assert (seen["state"], seen["ended"]["reason"].startswith("error: ")) == ("ended", True)
+    before = loops.status()
+    assert (before["state"], before["ended"]["reason"]) == ("ended", "complete")
+    (loops.path / "PROMPT.md").unlink()
+    with loops.loop() as loop:
+        loop.communicate(timeout=60)
+    assert (loop.returncode, loops.status()) == (2, before)

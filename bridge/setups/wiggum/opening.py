@@ -24,7 +24,7 @@ from bridge.resources import os_text
 from bridge.setups.projects import active_run
 from bridge.setups.wiggum.files import FILES, latest_state, usable
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
-from bridge.setups.wiggum.start import prepare, runs_a_turn
+from bridge.setups.wiggum.start import check, prepare
 from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, read_environment
 from bridge.setups.wiggum.store import OuterStore
 from bridge.turn.agent import AgentTool
@@ -113,7 +113,7 @@ def open_outer(
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,
     )
-    if runs_a_turn(layout, probe, request, datetime.now(UTC)):
+    if check(layout, probe, request, datetime.now(UTC)):
         _check_program(layout, request, settings, asked)
     with usable():
         make_folder(layout.folder)

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
 from bridge.files import ANYWHERE, make_folder, write_atomic
+from bridge.setups.projects import project_lock
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.breaker import WiggumBreakerSettings, cooled_at, timestamp
 from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
 from bridge.setups.wiggum.state import Checkpointing, EnvironmentDefaults, Mode, WiggumState, is_promise
 from bridge.setups.wiggum.task import TaskFiles, digest, name_of, settle, write
+from bridge.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import Layout
 
+_T = TypeVar("_T")
 _OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
@@ -73,22 +78,51 @@ def prepare(layout: Layout, probe: WorkDetector, request: StartRequest, now: dat
         LoopRefused: the state is another task's or session's, or its circuit is open.
         ProjectUnusable: a file can't be written.
     """
+    return _refusals_logged(layout, _Start(layout, probe, request, now).prepare)
+
+
+def check(layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> bool:
+    """Whether a start would come to a turn; False: its plan is done. Whatever refuses a start does so here.
+
+    Nothing is written but a line of the log, where there is one: a start that is refused changes nothing.
+
+    Raises:
+        ConfigurationError, LoopRefused: see :func:`prepare`.
+        StateUnreadable: of the loop to go on with.
+        ProjectBusy: another loop is at work.
+    """
+    decided = partial(_refusals_logged, layout, _Start(layout, probe, request, now).decide)
+    if not layout.folder.is_dir():
+        return not decided().over
+    with project_lock(layout.folder, layout.project):
+        return not decided().over
+
+
+def _refusals_logged(layout: Layout, do: Callable[[], _T]) -> _T:
     try:
-        return _Start(layout, probe, request, now).prepare()
+        return do()
     except LoopRefused as error:
         if layout.folder.is_dir():
             files.log(layout, f"start is refused: {error}", "WARN")
         raise
 
 
-def runs_a_turn(layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> bool:
-    """Whether a start would come to a turn; False: its plan is done. Nothing is written.
+class _Decided(NamedTuple):
+    """What a start comes to; nothing is written yet.
 
-    Raises:
-        ConfigurationError: there is no task, or the promise is none.
-        StateUnreadable: of the loop to go on with.
+    Attributes:
+        before: the state of the active or the last loop.
+        unreadable: why that can't be read, or ''.
+        over: why the loop to go on with is over, though nobody has written that down; then nothing else is decided.
+        state: what the loop goes on with; None: it begins anew.
+        task: what the files will be.
     """
-    return _Start(layout, probe, request, now).runs_a_turn()
+
+    before: WiggumState | None
+    unreadable: str
+    over: str = ""
+    state: WiggumState | None = None
+    task: TaskFiles | None = None
 
 
 class _Start:
@@ -101,26 +135,29 @@ class _Start:
         self.now = now
         self.notices: list[str] = []
 
-    def runs_a_turn(self) -> bool:
-        """See :func:`runs_a_turn`."""
-        self._check_options()
-        before, _ = self._before()
-        if before is not None and self._over(before):
-            return False
-        self._check_task()
-        return True
-
-    def prepare(self) -> Prepared:
-        """See :func:`prepare`."""
+    def decide(self) -> _Decided:
+        """Decide what the start comes to, or refuse it."""
         layout, request = self.layout, self.request
         self._check_options()
         before, unreadable = self._before()
         if before is not None and (over := self._over(before)):
-            return self._saved(closed(before, "plan_complete", over, self.now))
+            return _Decided(before, unreadable, over)
         self._check_task()
         state = None if before is None or request.fresh else self._continued(before)
         promise = self._use_environment(state)
-        task = settle(layout, replace(self.request, promise=promise), before, state)
+        return _Decided(
+            before,
+            unreadable,
+            state=state,
+            task=settle(layout, replace(self.request, promise=promise), before, state),
+        )
+
+    def prepare(self) -> Prepared:
+        """See :func:`prepare`."""
+        layout, (before, unreadable, over, state, task) = self.layout, self.decide()
+        if task is None:
+            assert before is not None
+            return self._saved(closed(before, "plan_complete", over, self.now))
         if state is None and layout.state.exists():
             kept = files.set_aside(layout, layout.state, timestamp(self.now))
             if unreadable:
@@ -130,7 +167,7 @@ class _Start:
         self.notices += write(layout, task, timestamp(self.now))
         if state is None or before is None:
             return self._saved(self._new(task))
-        state = _with_task(request.environment.applied_to(state), before, task)
+        state = _with_task(state, before, task)
         recovered = ""
         if before.mode == "outer":
             # A turn of the outer loop was killed. A session's may be under way: only its stop counts it.
@@ -213,7 +250,12 @@ class _Start:
                 EXIT_CODES.get(before.outcome or breaker.trip, 1),
             )
         active = replace(before, breaker=breaker, outcome=None, reason="", exit_code=None, ended_at=None, blocks=0)
-        return _with_request(active, request)
+        state = request.environment.applied_to(_with_request(active, request))
+        # One that has reached its own limit, which nobody has written down, is closed instead.
+        closes = before.outcome is None and state.max_iterations == before.max_iterations
+        if _used_up(state) and not closes:
+            raise _limit_refusal(state)
+        return state
 
     def _is_another_session_s(self, before: WiggumState) -> bool:
         """Say whether another session may be running the loop just now."""
@@ -267,14 +309,10 @@ class _Start:
             self._log_notices()
             files.log(layout, f"iteration {state.iteration}: the loop ends, {state.outcome}: {state.reason}")
             return Prepared(state, tuple(self.notices))
-        if 0 < state.max_iterations <= state.iteration:
+        if _used_up(state):
             used_up = f"maximum iterations ({state.max_iterations}) reached"
             files.finish(layout, closed(state, "max_iterations", used_up, self.now))
-            raise LoopRefused(
-                f"all {state.max_iterations} iterations of this loop are used up\n"
-                "  next: --max-iterations with a larger number, or --fresh to begin anew",
-                EXIT_CODES["max_iterations"],
-            )
+            raise _limit_refusal(state)
         if self.probe.git is None:
             self.notices.append(
                 "no git repository here: no checkpoints; work is seen by the files' sizes and times"
@@ -295,6 +333,18 @@ class _Start:
     def _log_notices(self) -> None:
         for notice in self.notices:
             files.log(self.layout, notice, "WARN")
+
+
+def _used_up(state: WiggumState) -> bool:
+    return 0 < state.max_iterations <= state.iteration
+
+
+def _limit_refusal(state: WiggumState) -> LoopRefused:
+    return LoopRefused(
+        f"the loop is behind iteration {state.iteration}: a limit of {plural(state.max_iterations, 'iteration')} is"
+        " used up\n  next: --max-iterations with a larger number, or --fresh to begin anew",
+        EXIT_CODES["max_iterations"],
+    )
 
 
 def _with_task(state: WiggumState, before: WiggumState, task: TaskFiles) -> WiggumState:

@@ -22,8 +22,8 @@ def hook(project: Project, *arguments: str, **env: str) -> str:
     return done.stderr
 
 
-def refused(project: Project, *arguments: str, code: int = 2) -> str:
-    done = project.wiggum("start", *arguments)
+def refused(project: Project, *arguments: str, code: int = 2, **env: str) -> str:
+    done = project.wiggum("start", *arguments, **env)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     return done.stderr
 
@@ -327,3 +327,64 @@ def test_output_of_start_as_json(project: Project) -> None:
     project.claude("echo noise; work; promise")
     done = project.wiggum("start", "--json", "--fresh")
     assert json.loads(done.stdout)["outcome"] == "complete"
+
+
+# -- a start that is refused changes nothing ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["outer", "hook"])
+def test_a_refused_start_makes_nothing_in_a_new_project(project: Project, mode: str) -> None:
+    (project.path / "PROMPT.md").unlink()
+    refused(project, "--mode", mode)
+    assert not (project.path / ".claude").exists()
+    assert "none has run here yet" in project.wiggum("status").stdout
+
+
+def everything(project: Project) -> dict[str, bytes]:
+    """All files but the loop's log and its lock."""
+    paths = (path for path in project.path.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path): path.read_bytes() for path in paths if path.suffix not in (".log", ".lock")}
+
+
+@pytest.mark.parametrize("mode", ["outer", "hook"])
+@pytest.mark.parametrize(
+    ("arguments", "env", "code"),
+    [
+        (("--max-iterations", "1"), {}, 1),
+        (("--max-iterations", "6"), {}, 1),
+        (("--resume", "--max-iterations", "1"), {}, 1),
+        ((), {"RALPH_MAX_ITERATIONS": "1"}, 1),
+        (("Another task",), {}, 2),
+        (("Another task", "--resume"), {}, 2),
+    ],
+)
+def test_a_refused_start_leaves_the_loop_as_it_was(
+    project: Project, mode: str, arguments: tuple[str, ...], env: dict[str, str], code: int
+) -> None:
+    project.claude("work")
+    project.keep(mode=mode, iteration=6, by_default=["max_iterations"], task_hash="of another", turn={"number": 7})
+    before, status = everything(project), project.status()
+    assert "next: " in refused(project, "--mode", mode, *arguments, code=code, **env)
+    assert (everything(project), project.status()) == (before, status)
+    assert "iteration:    6 of 50" in project.wiggum("status").stdout
+
+
+def test_a_refused_start_leaves_a_loop_that_a_breaker_has_ended_as_it_was(project: Project) -> None:
+    project.claude("echo nothing")
+    assert project.wiggum("start", "--no-live", "--max-iterations", "9").returncode == 6
+    assert project.wiggum("reset").returncode == 0
+    before, status = everything(project), project.status()
+    assert "limit of 2 iterations is used up" in refused(project, "--max-iterations", "2", code=1)
+    assert (everything(project), project.status()) == (before, status)
+    assert "iteration:    3 of 9" in project.wiggum("status").stdout
+
+
+def test_a_loop_that_has_used_up_its_own_limit_is_closed_by_the_next_start(project: Project) -> None:
+    project.claude("work")
+    project.keep(mode="outer", iteration=6, max_iterations=6)
+    refused(project, code=1)
+    assert (project.state["outcome"], project.state["iteration"]) == ("max_iterations", 6)
+    refused(project, "--resume", "--max-iterations", "2", code=1)
+    assert "iteration:    6 of 6" in project.wiggum("status").stdout
+    refused(project, "--resume", "--no-live", "--max-iterations", "7", code=1)
+    assert (project.state["outcome"], project.state["iteration"]) == ("max_iterations", 7)
