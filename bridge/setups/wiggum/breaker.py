@@ -37,7 +37,7 @@ class WiggumBreakerSettings:
 
     Attributes:
         no_change: turns in a row that changed no file.
-        same_error: turns in a row with the same error, or the same last message.
+        same_error: turns in a row with the same error, or with the same last message and no changed file.
         output_decline: percent that an output is shorter than the recent ones were on average.
         on_output_decline: what to do about that.
         on_stuck: what to do when the agent says that it is stuck.
@@ -64,7 +64,7 @@ class WiggumBreaker:
         same_error_count: turns in a row with the same error.
         error_hashes: what told the last errors apart, the newest last.
         error_streaks: each error of the last turn, and for how many turns in a row it has been there.
-        same_message_count: turns in a row with the same last message.
+        same_message_count: turns in a row without work, and with the same last message.
         message_hash: tells that message from others; '' without one.
         output_lengths: characters of the last outputs, the newest last.
         opens: how often it has opened.

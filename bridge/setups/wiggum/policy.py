@@ -86,7 +86,7 @@ def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumS
         stuck=is_stuck(facts.text),
         # A turn that ticks an item gets somewhere, whatever its words and whichever errors it met.
         tool_errors=() if facts.ticked else facts.tool_errors,
-        message="" if facts.ticked else facts.text,
+        message="" if facts.ticked or facts.changed else facts.text,
     )
     breaker, tripped = breakers.record(state.breaker, evidence, state.breaker_settings, now)
     over = all_done(state, facts.items, facts.ticked)

@@ -125,6 +125,14 @@ def test_as_a_command(project: Project) -> None:
     assert project.wiggum("uninstall-hook").returncode == 0
 
 
+def test_the_ralph_command_names_the_five_critical_rules(project: Project) -> None:
+    project.wiggum("install-hook")
+    rules = [line for line in project.read(".claude/commands/ralph.md").splitlines() if line[:1].isdigit()]
+    names = ["ONE item per loop", "Subagents for research", "Commit on success", "Tests gate progress"]
+    wanted = [f"{n}. **{name}**" for n, name in enumerate([*names, "500 research / 1 build"], 1)]
+    assert [rule.partition(":")[0] for rule in rules] == wanted
+
+
 def test_the_ralph_command_runs_the_program_that_the_hook_is(project: Project) -> None:
     project.wiggum("install-hook", "--command", "/venv/bin/ralph-bridge stop-hook")
     text = project.read(".claude/commands/ralph.md")

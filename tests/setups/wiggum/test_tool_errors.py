@@ -159,7 +159,6 @@ def says(project: Project, said: str, *, error: bool = False, more: str = "") ->
             False,
             "the same one",
         ),
-        ("Working on it.", False, "the same last message"),
     ],
 )
 @pytest.mark.parametrize("live", ["--live", "--no-live"])
@@ -170,6 +169,29 @@ def test_f2_five_turns_with_the_same_error_stop_the_loop(
     done = project.wiggum("start", live, "--max-iterations", "9")
     assert (done.returncode, project.state["outcome"], project.state["iteration"]) == (7, "repeated_error", 5)
     assert f"repeated error: {why}" in done.stderr
+
+
+def test_the_same_last_message_counts_where_no_file_changes(project: Project) -> None:
+    project.claude("echo Working on it.; [ $TURN != 3 ] || work")
+    done = project.wiggum("start", "--no-live", "--no-change", "0", "--max-iterations", "20")
+    assert (done.returncode, project.state["outcome"], project.state["iteration"]) == (7, "repeated_error", 8)
+    assert "repeated error: the same last message in 5 turns in a row" in done.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--no-checkpoints",), ("--no-change", "0", "--same-error", "2")])
+def test_the_same_last_message_is_no_repetition_where_files_change(
+    project: Project, options: tuple[str, ...]
+) -> None:
+    says(project, "Working on it.")
+    done = project.wiggum("start", "--no-live", "--max-iterations", "7", *options)
+    assert (done.returncode, project.state["outcome"], project.state["iteration"]) == (1, "max_iterations", 7)
+
+
+def test_the_same_last_message_is_no_repetition_where_files_change_in_a_session(project: Project) -> None:
+    project.wiggum("start", "--mode", "hook")
+    for number in range(7):
+        project.write("work.txt", f"{number}\n")
+        assert project.hook(last_assistant_message="Working on it.").document["decision"] == "block"
 
 
 def test_f2_an_item_that_was_ticked_is_worth_more_than_words_and_errors(project: Project) -> None:
