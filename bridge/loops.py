@@ -6,39 +6,21 @@ import os
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.events import EventStream, LoopEnded, Notice
 from bridge.options import check_options
-from bridge.resources import os_text
-from bridge.setups.asked import (
-    RunOptions,
-    bmalph_run,
-    frankbria_run,
-    plain_settings,
-    ralph_options,
-)
+from bridge.setups import PLAIN, kinds
+from bridge.setups.asked import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from bridge.loop.events import LoopEvent
-    from bridge.setups.model import Setup
-
-    Tell = Callable[[str], None]
-
-KINDS = ("plain", "bmalph", "ralph-loop", "frankbria", "wiggum")
-"""What `Loop.open` takes for ``setup``."""
-
-
-class _Opened(Protocol):
-    """What each kind of setup opens."""
-
-    def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it."""
+    from bridge.setups.model import Opened, Setup, SetupKind
 
 
 class LoopOptions(TypedDict, total=False):
@@ -68,23 +50,6 @@ class LoopOptions(TypedDict, total=False):
     settings: Mapping[str, str]
 
 
-_ONLY = {
-    "driver": ("plain", "bmalph", "frankbria", "wiggum"),
-    "agent": ("plain", "ralph-loop", "wiggum"),
-    "prompt": ("plain", "bmalph", "ralph-loop", "frankbria"),
-    "words": ("ralph-loop",),
-    "task": ("wiggum",),
-    "calls": ("bmalph", "frankbria"),
-    "max_failures": ("plain", "bmalph", "frankbria"),
-    "max_idle": ("plain", "ralph-loop"),
-    "promise": ("plain", "bmalph", "frankbria", "wiggum"),
-    "allowed_tools": ("plain", "bmalph", "frankbria"),
-    "live": ("plain", "bmalph", "frankbria", "wiggum"),
-    "resume": ("plain", "bmalph", "frankbria"),
-}
-"""Options that not every kind has, as on the command line."""
-
-
 class Loop(EventStream[LoopEnded]):
     """A loop at work: iterate over its events; the last one is a `LoopEnded`.
 
@@ -97,7 +62,7 @@ class Loop(EventStream[LoopEnded]):
 
     Attributes:
         project: the project's folder.
-        setup: its kind, one of `KINDS`.
+        setup: its kind, a kind of setup.
         ended: the last event, once it was there; else None.
     """
 
@@ -123,7 +88,7 @@ class Loop(EventStream[LoopEnded]):
 
         Args:
             project: its folder, or one below it.
-            setup: one of `KINDS`; None: told by the project's files, as ``run`` does. A wiggum loop is begun by
+            setup: a kind of setup; None: told by the project's files, as ``run`` does. A wiggum loop is begun by
                 ``setup="wiggum"`` or a task, and goes on by itself in a folder that is nothing else.
             driver: name or path of a driver; a path is seen from the working folder.
             agent: the same of an agent (not in bmalph and frankbria).
@@ -162,14 +127,14 @@ class Loop(EventStream[LoopEnded]):
         folder = _folder(project)
         kind, found = _kind(folder, setup, asked)
         _check_options(kind, asked)
-        return cls(folder, kind, _events(lambda tell: _open(kind, folder, found, asked, tell)))
+        return cls(folder, kind.name, _events(lambda tell: kind.open(folder, found, asked, tell)))
 
     def __repr__(self) -> str:
         return f"<Loop {self.setup}, {self.project}{', ended' if self.ended else ''}>"
 
 
 def _events(
-    opening: Callable[[Tell], AbstractContextManager[_Opened]],
+    opening: Callable[[Callable[[str], None]], AbstractContextManager[Opened]],
 ) -> Generator[LoopEvent, None, None]:
     notices: list[str] = []
     with opening(notices.append) as opened, closing(opened.events()) as events:
@@ -186,11 +151,11 @@ def kind_of(
     script: str | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> tuple[Path, str]:
-    """Say which project `Loop.open` would open, and of which of the `KINDS` it takes it to be.
+    """Say which project `Loop.open` would open, and of which kind it takes it to be.
 
     Args:
         project: its folder, or one below it.
-        setup: one of `KINDS`; None: told by the project's files.
+        setup: a kind of setup; None: told by the project's files.
         script: the driver or agent, for projects that ask for what another one would do.
         settings: globals for the script, likewise.
 
@@ -198,7 +163,7 @@ def kind_of(
         ConfigurationError: there is no such folder or setup, or there are several setups.
     """
     folder = _folder(project)
-    return folder, _kind(folder, setup, _asked({"driver": script, "settings": settings or {}}))[0]
+    return folder, _kind(folder, setup, _asked({"driver": script, "settings": settings or {}}))[0].name
 
 
 # -- which kind, and with what -----------------------------------------------------------------------
@@ -213,33 +178,37 @@ def _folder(project: str | os.PathLike[str]) -> Path:
     return project_above(folder)
 
 
-def _kind(folder: Path, setup: str | None, asked: RunOptions) -> tuple[str, Setup | None]:
-    from bridge.setups.projects import choose, has_prompt, is_bare
+def _kind(folder: Path, setup: str | None, asked: RunOptions) -> tuple[SetupKind, Setup | None]:
+    from bridge.setups.projects import choose, has_prompt
     from bridge.setups.unserved import refuse
-    from bridge.setups.wiggum.files import Layout
 
-    if setup is not None and setup not in KINDS:
-        raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(KINDS)}")
+    known = kinds()
+    if setup is not None and setup not in known:
+        raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(known)}")
     script = asked.driver or asked.agent
     refuse(folder, os.environ, given=asked.settings, driver=script)
-    if setup in ("plain", "wiggum"):
-        return setup, None
+    if setup is not None and known[setup].installation is None:
+        return known[setup], None
     if setup is None and asked.task is not None:
-        return "wiggum", None
+        return next(kind for kind in known.values() if kind.begun is not None and "task" in kind.options), None
     found = choose(folder, setup, asked.words)
-    if found is not None and (setup or found.name == "ralph-loop" or not is_bare(found)):
-        return found.name, found
-    begun = Layout(folder).state.is_file() and (found is None or not has_prompt(folder))
-    return ("wiggum" if begun else "plain"), None
+    if found is not None and (setup or not found.bare):
+        return known[found.name], found
+    if found is None or not has_prompt(folder):
+        for kind in known.values():
+            if kind.begun is not None and kind.begun(folder):
+                return kind, None
+    return known[PLAIN], None
 
 
-def _check_options(kind: str, asked: RunOptions) -> None:
-    nothing = RunOptions()
+def _check_options(kind: SetupKind, asked: RunOptions) -> None:
+    nothing, known = RunOptions(), kinds().values()
+    special = {name for each in known for name in each.options}
     for each in fields(asked):
-        homes = _ONLY.get(each.name, KINDS)
-        if kind not in homes and getattr(asked, each.name) != getattr(nothing, each.name):
+        if each.name in special - kind.options and getattr(asked, each.name) != getattr(nothing, each.name):
+            homes = ", ".join(each_kind.name for each_kind in known if each.name in each_kind.options)
             raise ConfigurationError(
-                f"{each.name} does not apply to a {kind} loop\n  next: leave it out; it is for {', '.join(homes)}"
+                f"{each.name} does not apply to a {kind.name} loop\n  next: leave it out; it is for {homes}"
             )
     if asked.driver is not None and asked.agent is not None:
         raise ConfigurationError("driver and agent exclude each other\n  next: give one of them")
@@ -271,67 +240,3 @@ def _asked(options: LoopOptions) -> RunOptions:
     if given.get("calls") is not None:
         given["calls"] = str(given["calls"])
     return RunOptions(**given, caps=caps)
-
-
-# -- one opening per kind ----------------------------------------------------------------------------
-
-
-def _open(
-    kind: str, folder: Path, found: Setup | None, asked: RunOptions, tell: Tell
-) -> AbstractContextManager[_Opened]:
-    if kind == "wiggum":
-        return _wiggum(folder, asked, tell)
-    if found is None:
-        return _plain(folder, asked, tell)
-    opening = {"bmalph": _bmalph, "ralph-loop": _ralph_loop, "frankbria": _frankbria}[kind]
-    return opening(found, asked, tell)
-
-
-def _plain(folder: Path, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.plain.opening import open_agent_loop, open_loop
-
-    given, agent = plain_settings(folder, asked), asked.script("agent")
-    if agent is None:
-        driver = asked.script("driver")
-        return open_loop(folder, given, driver, asked.globals, tell, allowed_tools=asked.allowed_tools)
-    if asked.allowed_tools is not None or not asked.resume:
-        raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
-    return open_agent_loop(folder, given, agent, asked.globals)
-
-
-def _bmalph(found: Setup, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.bmalph.opening import open_loop
-    from bridge.setups.dot_ralph.folder import locate
-
-    return open_loop(locate(found.project), bmalph_run(asked), tell)
-
-
-def _frankbria(found: Setup, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.frankbria.layout import folder_of
-    from bridge.setups.frankbria.opening import open_loop
-
-    return open_loop(folder_of(found.project), frankbria_run(asked), tell, env=os.environ)
-
-
-def _ralph_loop(found: Setup, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.ralph_loop.opening import open_loop, request_of
-
-    request = request_of(found, asked.words, prompt=asked.prompt, max_iterations=asked.max_iterations)
-    return open_loop(found, request, ralph_options(asked), tell)
-
-
-def _wiggum(folder: Path, asked: RunOptions, tell: Tell) -> AbstractContextManager[_Opened]:
-    from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.opening import environment_defaults, open_outer
-    from bridge.setups.wiggum.start import StartRequest
-
-    tools = {kind: asked.script(kind) for kind in ("driver", "agent")}
-    request = StartRequest(
-        description=None if asked.task is None else os_text(asked.task),
-        promise=None if asked.promise is None else os_text(asked.promise),
-        max_iterations=asked.max_iterations,
-        environment=environment_defaults(asked.max_iterations, asked.promise),
-        max_minutes=asked.max_minutes,
-        tool=next((f"{kind} {script}" for kind, script in tools.items() if script is not None), None),
-    )
-    return open_outer(Layout(folder), request, asked, tell)

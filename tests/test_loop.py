@@ -20,7 +20,7 @@ from bridge import ConfigurationError, Loop, ProjectBusy, SessionRefused
 from bridge.log import NAME
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, RunProgress, Waiting
 from bridge.loop.policy import Verdict
-from bridge.loops import KINDS
+from bridge.setups import KINDS
 from bridge.setups.wiggum.controls import stop
 from bridge.setups.wiggum.files import Layout
 from tests.machine import mostly_slow

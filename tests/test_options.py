@@ -9,8 +9,9 @@ import pytest
 
 from bridge import Loop, Shell, Swarm
 from bridge.errors import ConfigurationError, HookNotFound
-from bridge.loops import KINDS, LoopOptions
+from bridge.loops import LoopOptions
 from bridge.options import check_options
+from bridge.setups import KINDS
 
 WRONG: dict[str, tuple[object, ...]] = {
     "str": (3, b"x", ["x"]),

@@ -129,9 +129,9 @@ def _selected(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def _setups() -> Iterator[str]:
-    from bridge.setups import SETUPS
+    from bridge.setups import kinds
 
-    yield from ("plain", *SETUPS, "wiggum")
+    yield from kinds()
 
 
 def _adapters(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:

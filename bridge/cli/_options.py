@@ -11,7 +11,8 @@ import click
 from bridge.cli._help import completes
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
-from bridge.setups.projects import choose, is_bare, project_above
+from bridge.setups import PLAIN, kinds
+from bridge.setups.projects import choose, project_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -151,7 +152,7 @@ loop_option = click.option(
     "setup_name",
     metavar="NAME",
     shell_complete=completes("SETUP"),
-    help="plain, bmalph, ralph-loop, frankbria or wiggum.  [default: the running loop, else the one that ran last]",
+    help="A kind of setup.  [default: the running loop, else the one that ran last]",
 )
 
 
@@ -161,17 +162,18 @@ def choose_loop(folder: Path, name: str | None) -> LoopPlace:
     Raises:
         ConfigurationError: no such kind; or none has run, and there are several setups.
     """
-    from bridge.setups.overview import KINDS, find_loop, the_loop
+    from bridge.setups.overview import find_loop, the_loop
 
-    if name is not None and name not in KINDS:
-        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join(KINDS)}")
+    known = kinds()
+    if name is not None and name not in known:
+        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join(known)}")
     if name is None and (found := find_loop(folder)) is not None:
         return found
-    if name in ("plain", "wiggum"):
+    if name is not None and known[name].installation is None:
         return the_loop(folder, name)
     setup = choose(folder, name)
-    if setup is None or (name is None and setup.name == "bmalph" and is_bare(setup)):
-        return the_loop(folder, "plain")
+    if setup is None or (name is None and setup.bare):
+        return the_loop(folder, PLAIN)
     return the_loop(folder, setup.name, setup)
 
 

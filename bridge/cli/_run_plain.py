@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 from bridge.cli._ignored import note_unignored
+from bridge.cli._options import refuse_options
 from bridge.cli._terminal import say, shell_line, write
 from bridge.setups.asked import plain_settings
 
@@ -18,7 +21,34 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
     from bridge.setups.asked import RunOptions
+    from bridge.setups.model import Setup
     from bridge.setups.plain.opening import Opened
+
+
+_OF_BMALPH = ("calls",)
+_OF_RALPH_LOOP = ("process", "strict_compat")
+_OF_DRIVERS = ("no_continue", "allowed_tools")
+
+
+def run_setup(context: click.Context, folder: Path, _setup: Setup | None, asked: RunOptions) -> int:
+    """``ralph-bridge run`` in a folder without a setup, with the parameters of that command."""
+    refuse_options(context, _OF_BMALPH, f"here: {folder} holds no bmalph setup")
+    if asked.words:
+        raise click.UsageError(
+            f"{asked.words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context
+        )
+    refuse_options(context, _OF_RALPH_LOOP, f"here: {folder} holds no ralph-loop setup")
+    if asked.agent is not None:
+        if asked.driver is not None:
+            raise click.UsageError("--driver and --agent exclude each other", context)
+        refuse_options(context, _OF_DRIVERS, "to an agent: no hook of its script takes that")
+        return run_agent_script(folder, asked, **_shown(context), lift=not context.params["no_lift"])
+    refuse_options(context, ("no_lift",), "without --agent")
+    return run_plain(folder, asked, **_shown(context))
+
+
+def _shown(context: click.Context) -> dict[str, bool]:
+    return {name: context.params[name] for name in ("dry_run", "quiet")}
 
 
 def run_plain(folder: Path, asked: RunOptions, *, dry_run: bool, quiet: bool) -> int:

@@ -29,10 +29,10 @@ def adopt(*, project: str | None, setup_name: str | None) -> int:
     and exit codes. The original is kept beside it; `ralph-bridge eject` puts it back byte for byte. Where one
     controller serves all projects of a user (frankbria's `ralph`), that is so in this project only.
     """
-    from bridge.setups import module
+    from bridge.setups import installations
 
     setup = _setup(project, setup_name)
-    done = module(setup.name).adopt(setup)
+    done = installations()[setup.name].adopt(setup)
     if done.set_aside is not None:
         write(f"an older original was there: it is {done.set_aside} now\n")
     what = "is ralph-bridge's stand-in now" if done.changed else "is ralph-bridge's stand-in already"
@@ -49,10 +49,10 @@ def eject(*, project: str | None, setup_name: str | None) -> int:
     `ralph` of a user who has adopted several frankbria projects is put back with the last of them; in any folder,
     `--setup frankbria` forgets those that are gone.
     """
-    from bridge.setups import module
+    from bridge.setups import installations
 
     setup = _setup(project, setup_name, adopted=True)
-    done = module(setup.name).eject(setup)
+    done = installations()[setup.name].eject(setup)
     what = "is the original again" if done.changed else "is the original: there is nothing to undo"
     write(f"{done.told or f'{done.controller} {what}'}\n")
     return 0
@@ -60,43 +60,17 @@ def eject(*, project: str | None, setup_name: str | None) -> int:
 
 def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> Setup:
     """The setup of the project; `adopted`: by its marker, too, whatever has become of the rest."""
-    from bridge.setups import SETUPS, module
-    from bridge.setups.frankbria import adoption
+    from bridge.setups import installations
 
-    folder = project_folder(project)
-    if adopted and (name == adoption.NAME or (name is None and adoption.is_adopted(folder))):
-        return adoption.at(folder)
+    folder, known = project_folder(project), installations()
+    for each, kind in known.items() if adopted else ():
+        if name in (None, each) and kind.adopted and (setup := kind.adopted(folder, name is not None)) is not None:
+            return setup
     setup = choose(folder, name)
     if setup is None:
-        lacks = "\n  ".join(f"{each}: {'; '.join(module(each).missing(folder))}" for each in SETUPS)
+        lacks = "\n  ".join(f"{each}: {'; '.join(kind.missing(folder))}" for each, kind in known.items())
         raise ConfigurationError(f"{folder} holds no setup\n  {lacks}")
     return setup
-
-
-def _ralph_loop(controller: Path, words: Sequence[str]) -> int:
-    from bridge.cli.ralph_loop import controller as run
-
-    return run(controller, words)
-
-
-def _bmalph(controller: Path, words: Sequence[str]) -> int:
-    from bridge.cli.bmalph import controller as run
-
-    return run(controller, words)
-
-
-def _frankbria(controller: Path, words: Sequence[str]) -> int:
-    from bridge.cli.frankbria import controller as run
-
-    return run(controller, words)
-
-
-CONTROLLERS: dict[str, Callable[[Path, Sequence[str]], int]] = {
-    "bmalph": _bmalph,
-    "frankbria": _frankbria,
-    "ralph-loop": _ralph_loop,
-}
-"""Setup to what its stand-in does: given the controller's path and the words it was called with."""
 
 
 @click.command(
@@ -112,6 +86,12 @@ CONTROLLERS: dict[str, Callable[[Path, Sequence[str]], int]] = {
 def stand_in(*, setup: str, package: str, controller: str, words: tuple[str, ...]) -> int:
     """Do what the controller would. PACKAGE tells the stand-in's Python where we are, and is no use here."""
     del package
-    if setup not in CONTROLLERS:
+    from importlib import import_module
+
+    from bridge.setups import kinds
+
+    kind = kinds().get(setup)
+    if kind is None or not kind.command:
         raise ConfigurationError(f"{controller}: this ralph-bridge knows no setup {setup!r}; update it, or eject")
-    return CONTROLLERS[setup](Path(controller), [os.fsdecode(word) for word in words])
+    run: Callable[[Path, Sequence[str]], int] = import_module(kind.command).controller
+    return run(Path(controller), [os.fsdecode(word) for word in words])

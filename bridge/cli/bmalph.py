@@ -9,6 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
+from bridge.cli._options import refuse_options
 from bridge.cli._terminal import guarded, say, say_all, write
 from bridge.errors import BridgeError
 from bridge.resources import os_text
@@ -16,12 +19,32 @@ from bridge.resources import os_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.model import Setup
 
 
 _SWARM = """bmalph's own swarm deletes what its workers haven't committed or merged: none is started here
   next: (cd {project} && ralph-bridge swarm run --by heading)"""
+
+
+_OF_AGENTS = ("agent", "process", "strict_compat", "no_lift")
+
+
+def run_setup(context: click.Context, folder: Path, setup: Setup | None, asked: RunOptions) -> int:
+    """``ralph-bridge run`` in a bmalph project, with the parameters of that command."""
+    from bridge.cli._run_bmalph import run_here
+    from bridge.setups.asked import bmalph_run
+    from bridge.setups.dot_ralph.folder import locate
+
+    assert setup is not None
+    refuse_options(context, ("max_idle",), f"to a {setup.name} setup: its circuit breaker does that")
+    refuse_options(context, _OF_AGENTS, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
+    if asked.words:
+        raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
+    given = context.params
+    return run_here(locate(folder), bmalph_run(asked), dry_run=given["dry_run"], quiet=given["quiet"])
 
 
 def controller(path: Path, words: Sequence[str]) -> int:

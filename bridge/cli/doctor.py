@@ -10,7 +10,7 @@ import click
 
 from bridge.cli._options import project_folder, project_option, setup_option
 from bridge.cli._terminal import Style, guarded, print_json, show, sign
-from bridge.setups.projects import choose, is_bare
+from bridge.setups.projects import choose
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -59,32 +59,19 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
 
 
 def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
-    """Make the checks of the folder's setup; of bmalph's where nothing that a loop could run on is whole."""
-    from bridge.setups import first
-    from bridge.setups.bmalph import doctor as bmalph
+    """Make the checks of the folder's setup; those that say most where nothing is whole."""
+    from bridge.setups import PLAIN, UNFINISHED, first, kinds
     from bridge.setups.diagnosis import examine
-    from bridge.setups.dot_ralph.folder import locate
     from bridge.setups.projects import has_prompt
-    from bridge.setups.ralph_loop import doctor as ralph_loop
 
     setup = choose(folder, setup_name)
-    if setup is not None and setup.name == "frankbria":
-        return _frankbria(folder, fix=fix)
-    if setup is not None and setup.name == ralph_loop.NAME:
-        return examine(ralph_loop.RalphCase(setup, os.environ), ralph_loop.CHECKS, fix=fix)
     if setup is None and setup_name is None and first.is_blank(folder):
         return examine(first.FirstCase(folder, os.environ), first.CHECKS, fix=fix)
-    plain = has_prompt(folder) if setup is None else not setup_name and is_bare(setup)
-    checks = bmalph.PLAIN_CHECKS if plain else bmalph.CHECKS
-    return examine(bmalph.BmalphCase(locate(folder), os.environ), checks, fix=fix)
-
-
-def _frankbria(folder: Path, *, fix: bool) -> Iterator[DoctorFinding]:
-    from bridge.setups.diagnosis import examine
-    from bridge.setups.frankbria import doctor
-    from bridge.setups.frankbria.layout import folder_of
-
-    return examine(doctor.FrankbriaCase(folder_of(folder), os.environ), doctor.CHECKS, fix=fix)
+    name = (PLAIN if has_prompt(folder) else UNFINISHED) if setup is None else setup.name
+    if setup is not None and setup.bare and not setup_name:
+        name = PLAIN
+    case, checks = kinds()[name].checks(folder, setup, os.environ)
+    return examine(case, checks, fix=fix)
 
 
 def _result(finding: DoctorFinding, *, fix: bool) -> dict[str, object]:

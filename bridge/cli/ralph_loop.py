@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._flow import Page, flows
+from bridge.cli._options import refuse_options
 from bridge.cli._terminal import Style, guarded, message, say, say_all, write
 from bridge.errors import BridgeError, SessionRefused
 from bridge.setups.asked import ralph_options
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
     from bridge.setups.model import Setup
 
 
-def run_in_setup(context: click.Context, setup: Setup, asked: RunOptions) -> int:
+_OF_DRIVERS = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue", "allowed_tools")
+
+
+def run_setup(context: click.Context, _folder: Path, setup: Setup | None, asked: RunOptions) -> int:
     """``ralph-bridge run`` in a ralph-loop setup, with the parameters of that command."""
     from bridge.setups.ralph_loop.preflight import default_mode
 
+    assert setup is not None
+    refuse_options(context, _OF_DRIVERS, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
     given = context.params
     words = [*given["words"]]
     quiet: bool = given["quiet"]

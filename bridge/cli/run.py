@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,30 +13,22 @@ from bridge.cli._options import (
     caps_options,
     project_folder,
     project_option,
-    refuse_options,
     settings_option,
     setup_option,
     taken_caps,
     taken_notify,
 )
+from bridge.cli._run_kind import run_kind
 from bridge.cli._terminal import guarded
-from bridge.setups.asked import RunOptions, bmalph_run
-from bridge.setups.projects import choose, is_bare
+from bridge.setups import PLAIN, kinds
+from bridge.setups.asked import RunOptions
+from bridge.setups.projects import choose
 
-if TYPE_CHECKING:
-    from bridge.setups.model import Setup
-
-
-_DRIVER_ONLY = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue", "allowed_tools")
-_BMALPH_ONLY = ("calls",)
 _FRANKBRIA = {
     "sandbox": "SANDBOX_PROVIDER",
     "github_issue": "GITHUB_ISSUE",
     "agent_provider": "AGENT_PROVIDER",
 }
-_SETUP_ONLY = ("process", "strict_compat")
-_AGENT_ONLY = ("agent", *_SETUP_ONLY, "no_lift")
-_NOT_OF_AGENTS = ("no_continue", "allowed_tools")
 _TAKEN = (
     *("driver", "agent", "words", "max_iterations", "max_minutes", "caps", "calls", "max_failures", "max_idle"),
     *("timeout", "retry_delay", "allowed_tools", "live", "settings"),
@@ -190,15 +182,11 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
         asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
         refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
         setup = choose(folder, setup_name, given["words"])
-        asked = _asked(given, folder if setup is None else setup.project)
-        if setup is not None and setup.name == "ralph-loop":
-            from bridge.cli.ralph_loop import run_in_setup
-
-            refuse_options(context, _DRIVER_ONLY, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
-            return run_in_setup(context, setup, asked)
-        if setup is not None and (setup_name or not is_bare(setup)):
-            return _in_bmalph(context, setup, asked)
-        return _without_setup(context, folder, asked)
+        if setup is None or (setup.bare and not setup_name):
+            kind, setup = kinds()[PLAIN], None
+        else:
+            kind, folder = kinds()[setup.name], setup.project
+        return run_kind(context, kind, folder, setup, _asked(given, folder))
 
 
 def _asked(given: dict[str, Any], folder: Path) -> RunOptions:
@@ -216,37 +204,3 @@ def _prompt_in(folder: Path, prompt: str | None) -> str | None:
         return prompt
     path = Path(os.path.abspath(prompt))
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
-
-
-def _in_bmalph(context: click.Context, setup: Setup, asked: RunOptions) -> int:
-    from bridge.cli._run_bmalph import run_here
-    from bridge.setups.dot_ralph.folder import locate
-
-    refuse_options(context, ("max_idle",), f"to a {setup.name} setup: its circuit breaker does that")
-    refuse_options(context, _AGENT_ONLY, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
-    if asked.words:
-        raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
-    given = context.params
-    return run_here(locate(setup.project), bmalph_run(asked), dry_run=given["dry_run"], quiet=given["quiet"])
-
-
-def _without_setup(context: click.Context, folder: Path, asked: RunOptions) -> int:
-    from bridge.cli._run_plain import run_agent_script, run_plain
-
-    refuse_options(context, _BMALPH_ONLY, f"here: {folder} holds no bmalph setup")
-    if asked.words:
-        raise click.UsageError(
-            f"{asked.words[0]!r} is a word of a ralph-loop setup, which {folder} is not", context
-        )
-    refuse_options(context, _SETUP_ONLY, f"here: {folder} holds no ralph-loop setup")
-    if asked.agent is not None:
-        if asked.driver is not None:
-            raise click.UsageError("--driver and --agent exclude each other", context)
-        refuse_options(context, _NOT_OF_AGENTS, "to an agent: no hook of its script takes that")
-        return run_agent_script(folder, asked, **_shown(context), lift=not context.params["no_lift"])
-    refuse_options(context, ("no_lift",), "without --agent")
-    return run_plain(folder, asked, **_shown(context))
-
-
-def _shown(context: click.Context) -> dict[str, bool]:
-    return {name: context.params[name] for name in ("dry_run", "quiet")}

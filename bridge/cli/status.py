@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +11,6 @@ import click
 from bridge.cli import _standing
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, guarded, print_json, show
-from bridge.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,56 +41,6 @@ def status(*, setup_name: str | None, project: str | None, as_json: bool) -> int
 
 def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) -> list[str]:
     """Return an overview as lines for people; `style` colours a text by the names of colours."""
-    own = {"ralph-loop": _ralph_loop, "wiggum": _wiggum}.get(seen["setup"], _bmalph)
-    return _standing.lines(_standing.rows(seen, now) + own(seen, now), style)
+    from bridge.setups import kinds
 
-
-def _bmalph(seen: dict[str, Any], now: float) -> _standing.Rows:
-    from bridge.timestamps import parse_iso
-
-    rows: _standing.Rows = []
-    if seen["last_action"]:
-        when = parse_iso(seen["updated"])
-        ago = "" if when is None else f", {duration(max(0, now - when))} ago"
-        reason = f" ({seen['exit_reason']})" if seen["exit_reason"] else ""
-        rows.append(("last action", f"{seen['last_action']} in loop {seen['loop']}{reason}{ago}"))
-    if seen["run"] and seen["state"] == "running":
-        rows.append(("agent", f"at work for {seen['run']['elapsed_seconds']} s"))
-    if seen["calls"]["limit"] is not None:
-        calls = seen["calls"]
-        rows.append(("calls", f"{calls['made']} of {calls['limit']} this hour, reset at {calls['next_reset']}"))
-    if seen["breaker"]:
-        reason = f": {seen['breaker']['reason']}" if seen["breaker"]["reason"] else ""
-        rows.append(("breaker", f"{seen['breaker']['state']}{reason}"))
-    session = seen["session"]
-    if session["active"] or session["agent"]:
-        rows.append(("session", f"{session['id'] or 'inactive'}, resumes {session['agent'] or 'nothing'}"))
-    if seen["plan"]:
-        plan = seen["plan"]
-        rows.append(("plan", f"{plan['done']} of {plan['total']} done"))
-        if plan["next"]:
-            rows.append(("next task", plan["next"]))
-    return rows
-
-
-def _ralph_loop(seen: dict[str, Any], _now: float) -> _standing.Rows:
-    session, plan = seen["session"], seen["plan"]
-    rows: _standing.Rows = []
-    if session:
-        began = datetime.fromisoformat(session["began"])
-        rows.append(("session", f"{session['mode']}, began {began:%Y-%m-%d %H:%M:%S}"))
-        rows.append(("iteration", str(session["iteration"])))
-        if session["ending"]:
-            rows.append(("ending", session["ending"]))
-        rows.append(("log", session["log"]))
-    if plan:
-        rows.append(("plan", f"{plan['done']} of {plan['total']} tasks complete"))
-        if plan["next"]:
-            rows.append(("next task", plan["next"]))
-    return rows
-
-
-def _wiggum(seen: dict[str, Any], _now: float) -> _standing.Rows:
-    from bridge.cli._wiggum_show import loop_rows
-
-    return loop_rows(seen)
+    return _standing.lines(_standing.rows(seen, now) + kinds()[seen["setup"]].rows(seen, now), style)

@@ -1,34 +1,77 @@
-"""Existing installations: how each is found, read and stood in for.
+"""Existing installations: how each is found, read, run and stood in for.
 
-A setup is a module in a visible dict, never found by scanning. Each offers ``detect(folder)``, ``missing(folder)``,
-``adopt(setup)`` and ``eject(setup)``, as `SetupModule` says.
+A kind of setup is one object, :class:`bridge.setups.model.SetupKind`: ours in a visible dict, those of other
+packages by the entry-point group ``ralph_bridge.setups``. Nothing outside of ``setups/NAME/`` names a kind.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, cast
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bridge.setups.model import Setup, SetupModule
+    from bridge.setups.model import Installation, Setup, SetupKind
 
-SETUPS: Mapping[str, str] = {
-    "bmalph": "bridge.setups.bmalph",
-    "ralph-loop": "bridge.setups.ralph_loop",
-    "frankbria": "bridge.setups.frankbria",
+KINDS: Mapping[str, str] = {
+    "plain": "bridge.setups.plain.kind",
+    "bmalph": "bridge.setups.bmalph.kind",
+    "ralph-loop": "bridge.setups.ralph_loop.kind",
+    "frankbria": "bridge.setups.frankbria.kind",
+    "wiggum": "bridge.setups.wiggum.kind",
 }
-"""Name, as ``--setup`` takes it, to module."""
+"""Name, as ``--setup`` takes it, to the module whose KIND it is."""
+
+PLAIN = "plain"
+"""The kind of a folder that is nothing else."""
+UNFINISHED = "bmalph"
+"""The kind whose checks say best what a folder lacks in which nothing is whole."""
+GROUP = "ralph_bridge.setups"
+"""The group of entry points: name of a kind to its object, such as ``mine = my_package:KIND``."""
 
 
-def module(name: str) -> SetupModule:
-    """Import the module of the setup called `name` (KeyError: there is none)."""
-    return cast("SetupModule", importlib.import_module(SETUPS[name]))
+@cache
+def kinds() -> Mapping[str, SetupKind]:
+    """Give every kind by name, ours first.
+
+    Raises:
+        ConfigurationError: a package's kind can't be loaded, or takes a name that there is already.
+    """
+    found: dict[str, SetupKind] = {name: importlib.import_module(path).KIND for name, path in KINDS.items()}
+    return MappingProxyType(found | _foreign(found))
+
+
+def _foreign(ours: Mapping[str, SetupKind]) -> dict[str, SetupKind]:
+    from importlib.metadata import entry_points
+
+    from bridge.errors import ConfigurationError
+    from bridge.setups.model import SetupKind
+
+    found: dict[str, SetupKind] = {}
+    for entry in entry_points(group=GROUP):
+        where = f"the kind of setup {entry.name} ({entry.value})"
+        try:
+            kind = entry.load()
+        except Exception as error:  # noqa: BLE001 (the code of others)
+            raise ConfigurationError(f"{where} can't be loaded: {error}\n  next: mend its package") from None
+        if not isinstance(kind, SetupKind) or kind.name != entry.name:
+            raise ConfigurationError(f"{where} is no SetupKind of that name\n  next: mend its package")
+        if kind.name in ours or kind.name in found:
+            raise ConfigurationError(f"{where} takes a name that there is already\n  next: remove its package")
+        found[kind.name] = kind
+    return found
+
+
+def installations() -> dict[str, Installation]:
+    """Give the kinds that are recognised by their files."""
+    return {name: kind.installation for name, kind in kinds().items() if kind.installation is not None}
 
 
 def detect(folder: Path) -> list[Setup]:
-    """Every setup that `folder` holds, in the order of `SETUPS`; nearly always none or one."""
-    found = (module(name).detect(folder) for name in SETUPS)
+    """Every setup that `folder` holds, in the order of the kinds; nearly always none or one."""
+    found = (each.detect(folder) for each in installations().values())
     return [setup for setup in found if setup is not None]

@@ -1,12 +1,19 @@
-"""What the command line and the setups say to each other."""
+"""What a kind of setup is: one object, from which everything outside of its folder takes what it needs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from bridge.git.repository import Files
+    from bridge.loop.events import LoopEvent
+    from bridge.setups.asked import RunOptions
+    from bridge.setups.diagnosis import DoctorCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +21,12 @@ class Setup:
     """An installation that was found.
 
     Attributes:
-        name: key of `bridge.setups.SETUPS`.
+        name: of its kind.
         project: the folder that its loop works in.
         home: folder of the setup's own files, symbolic links resolved.
         controller: the file that people start, in `home`; a stand-in after ``adopt``.
         evidence: the files that showed it, relative to `project` where they lie in it.
+        bare: there is a prompt and nothing else of it: without being asked for it, the plain loop is for that.
     """
 
     name: str
@@ -26,6 +34,7 @@ class Setup:
     home: Path
     controller: Path
     evidence: tuple[str, ...]
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +56,158 @@ class Adopted:
     told: str = ""
 
 
-class SetupModule(Protocol):
-    """What the module of a setup offers."""
+class Installation(NamedTuple):
+    """How a kind is recognised by its files, and stood in for.
 
-    NAME: str
+    Attributes:
+        detect: recognises it in a folder, or gives None.
+        missing: names what of its signature is not in a folder; empty when `detect` finds it.
+        adopt, eject: put a stand-in where the controller is, and the original back.
+        adopted: finds one by its stand-in alone, whatever has become of the rest; None: there is no such sign.
+        nearly: finds one that is nearly whole, whose own checks say best what it lacks; None: nothing does that.
+    """
 
-    @staticmethod
-    def detect(folder: Path) -> Setup | None:
-        """Recognise the setup in `folder` by its files, or return None."""
+    detect: Callable[[Path], Setup | None]
+    missing: Callable[[Path], tuple[str, ...]]
+    adopt: Callable[[Setup], Adopted]
+    eject: Callable[[Setup], Adopted]
+    adopted: Callable[[Path, bool], Setup | None] | None = None
+    nearly: Callable[[Path], Setup | None] | None = None
 
-    @staticmethod
-    def missing(folder: Path) -> tuple[str, ...]:
-        """Name what of its signature is not in `folder`; empty when `detect` finds it."""
 
-    @staticmethod
-    def adopt(setup: Setup) -> Adopted:
-        """Put a stand-in where the controller is."""
+class PlannedTask(NamedTuple):
+    """An open task of a plan that isn't one of boxes.
 
-    @staticmethod
-    def eject(setup: Setup) -> Adopted:
-        """Put the original back."""
+    Attributes:
+        line: its own, which `needs` of others mean. heading: its title's line. text: all of it.
+        section, section_heading: the number and the title of the section that it stands in.
+    """
+
+    line: int
+    heading: str
+    text: str
+    needs: tuple[int, ...]
+    section: int
+    section_heading: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanKind:
+    """The plan of a kind of setup, as a swarm works on it.
+
+    Attributes:
+        files: where it may lie, relative to the setup's home; the first that is there counts.
+        always: the first of them is meant, too, where none is there.
+        wide: boxes of Wiggum mode count, too.
+        aside: lines, from 1, whose boxes are nobody's task; None: there are none.
+        planned: reads a plan of another form; None from it: this one has boxes.
+        ticked: gives such a plan with some headings complete, and those that it doesn't have.
+        asks: how one task becomes the only one of a loop: by the plan, by the words of the task, or by a prompt.
+    """
+
+    files: tuple[str, ...]
+    always: bool = False
+    wide: bool = False
+    aside: Callable[[Path, str], Collection[int]] | None = None
+    planned: Callable[[str], Sequence[PlannedTask] | None] | None = None
+    ticked: Callable[[str, Collection[str]], tuple[str, list[str]]] | None = None
+    asks: Literal["plan", "task", "words"] = "plan"
+
+
+class Older(NamedTuple):
+    """What a setup's own files say of the end of a loop that our record may not know of.
+
+    Attributes:
+        state: ``ended``, ``killed`` or ``session``. at: when, in seconds since the epoch.
+    """
+
+    state: str
+    reason: str | None
+    at: float
+
+
+Overview = tuple[dict[str, Any], Older | None]
+Rows = list[tuple[str, str]]
+
+
+class Opened(Protocol):
+    """What each kind opens."""
+
+    def events(self) -> Generator[LoopEvent, None, None]:
+        """Run it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupKind:
+    """A kind of setup.
+
+    Functions of it import what they need when they are called: all kinds are loaded to find out which one a project
+    is.
+
+    Attributes:
+        name: as ``--setup`` takes it. title: for people.
+        page: in docs/, without ``.md``.
+        folders: in which a loop of it may hold its lock, relative to the project.
+        signs: files of which all of a group make a folder a project.
+        options: of :meth:`bridge.loops.Loop.open` that not every kind has.
+        state: the folder of its lock and its record.
+        open: takes the project's lock and gives the loop.
+        own_files: which files are the loop's own, and so no work; with the folder of the setup's files.
+        logs: folder of logs, with the records of turns and runs, relative to its state.
+        steps: a log of its steps for people, likewise; '': there is none.
+        texts: what the agent says: the newest file of each sort, given its state.
+        traces: files whose time says when it was last at work, given project and state.
+        overview: where it stands, ready for JSON, and what its own files say of its end.
+        rows: the same for people.
+        checks: what `doctor` looks at, and the checks.
+        plan: as a swarm works on it.
+        copied: files that a work tree of a swarm needs beside those that all setups have, relative to its home.
+        own_per_task: files that each task of a swarm has of its own, so that no merge brings them along.
+        endless: it has no limit of iterations by default.
+        installation: how it is recognised; None: it is what people ask for, or what is left.
+        begun: says whether one goes on by itself in a folder that is nothing else; None: none does.
+        reset: clears what keeps the next loop from starting; says what it did.
+        command: module of the command line with its own ``run_here`` and ``controller``; '': the general one.
+    """
+
+    name: str
+    title: str
+    page: str
+    folders: tuple[str, ...]
+    signs: tuple[tuple[str, ...], ...] = ()
+    options: frozenset[str]
+    state: Callable[[Path, Setup | None], Path]
+    open: Callable[[Path, Setup | None, RunOptions, Callable[[str], None]], AbstractContextManager[Opened]]
+    own_files: Callable[[Path, Path], Files]
+    logs: str = "logs"
+    steps: str = ""
+    texts: Callable[[Path], tuple[Path, ...]]
+    traces: Callable[[Path, Path], tuple[Path, ...]]
+    overview: Callable[[Path, Setup | None, Path, float], Overview]
+    rows: Callable[[dict[str, Any], float], Rows]
+    checks: Callable[[Path, Setup | None, Mapping[str, str]], tuple[Any, Mapping[str, DoctorCheck[Any]]]]
+    plan: PlanKind
+    copied: tuple[str, ...] = ()
+    own_per_task: tuple[str, ...] = ()
+    endless: bool = False
+    installation: Installation | None = None
+    begun: Callable[[Path], bool] | None = None
+    reset: Callable[[Path], list[str]] | None = None
+    command: str = ""
+
+
+def newest(folder: Path, pattern: str) -> tuple[Path, ...]:
+    """Give the newest file that fits, or nothing: by time, since numbers begin anew with each run."""
+    last = max(folder.glob(pattern), key=lambda path: (written([path]), path.name), default=None)
+    return () if last is None else (last,)
+
+
+def written(paths: Iterable[Path]) -> float:
+    """Give the time at which the newest of these files was written, in seconds since the epoch; 0: none is."""
+    times = [0.0]
+    for path in paths:
+        try:
+            times.append(path.stat().st_mtime)
+        except OSError:
+            continue
+    return max(times)

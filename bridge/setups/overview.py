@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
-from bridge.errors import ConfigurationError
 from bridge.loop.follow import last_words
 from bridge.loop.runs import read_run
 from bridge.loop.standing import standing
-from bridge.setups.dot_ralph.folder import locate, own_files
-from bridge.setups.plain import settings as plain
-from bridge.setups.ralph_loop import store as ralph_loop
-from bridge.setups.wiggum import files as wiggum
-from bridge.setups.wiggum.files import Layout
+from bridge.setups import PLAIN, detect, kinds
+from bridge.setups.model import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from bridge.git.repository import Files
     from bridge.loop.standing import Standing
-    from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.model import Setup
-
-Kind = Literal["plain", "bmalph", "ralph-loop", "frankbria", "wiggum"]
-KINDS: tuple[str, ...] = get_args(Kind)
+    from bridge.setups.model import Older, Setup, SetupKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,67 +25,47 @@ class LoopPlace:
     """A loop that a project has, or could have.
 
     Attributes:
-        kind: of its setup.
+        kind: the name of its kind of setup.
         project: the project's folder.
         state: the folder of its lock and its record.
         setup: where it is one that is detected.
     """
 
-    kind: Kind
+    kind: str
     project: Path
     state: Path
     setup: Setup | None = None
 
     @property
+    def own(self) -> SetupKind:
+        """Its kind of setup."""
+        return kinds()[self.kind]
+
+    @property
     def logs(self) -> Path:
         """The folder of the logs, with the records of turns and runs."""
-        return self.state if self.kind == "ralph-loop" else self.state / "logs"
+        return self.state / self.own.logs
 
     @property
     def files(self) -> Files:
         """Which files of the project are the loop's own, and so no work."""
-        match self.kind:
-            case "plain":
-                return plain.FILES
-            case "wiggum":
-                return wiggum.FILES
-            case "ralph-loop":
-                return ralph_loop.own_files(self.state.parent, self.project)
-            case _:
-                return own_files(locate(self.project))
+        return self.own.own_files(self.project, self.project if self.setup is None else self.setup.home)
 
     @property
     def texts(self) -> tuple[Path, ...]:
         """What the agent says: the newest file of each kind that there is."""
-        match self.kind:
-            case "ralph-loop":
-                return _newest(self.state, "session-*.log")
-            case "wiggum":
-                return _newest(self.state / "logs", "iteration_*.log")
-            case _:
-                return (self.state / "live.log",)
+        return self.own.texts(self.state)
 
     @property
     def steps(self) -> Path | None:
         """A log of its steps, where there is one for people."""
-        return self.state / "logs" / "loop.log" if self.kind == "wiggum" else None
+        return self.state / self.own.steps if self.own.steps else None
 
     @property
     def last_active(self) -> float:
         """When it was last at work, as far as its files tell, in seconds since the epoch; 0: never."""
         run = read_run(self.state)
-        return max(run.changed if run else 0.0, _written(self._signs))
-
-    @property
-    def _signs(self) -> tuple[Path, ...]:
-        match self.kind:
-            case "ralph-loop":
-                return self.texts
-            case "wiggum":
-                layout = Layout(self.project)
-                return (layout.state, layout.plugin, layout.folder / "archive")
-            case _:
-                return (self.state / "status.json",)
+        return max(run.changed if run else 0.0, written(self.own.traces(self.project, self.state)))
 
 
 def the_loop(project: Path, kind: str, setup: Setup | None = None) -> LoopPlace:
@@ -102,16 +73,10 @@ def the_loop(project: Path, kind: str, setup: Setup | None = None) -> LoopPlace:
 
     Args:
         project: the project's folder.
-        kind: one of `KINDS`.
-        setup: of a ralph-loop or bmalph project.
+        kind: the name of a kind of setup.
+        setup: of a project that is detected as one.
     """
-    if kind == "wiggum":
-        return LoopPlace("wiggum", project, Layout(project).folder)
-    if kind == "ralph-loop" and setup is not None:
-        return LoopPlace("ralph-loop", project, setup.home / "logs", setup)
-    if kind == "frankbria":
-        return LoopPlace("frankbria", project, project / ".ralph", setup)
-    return LoopPlace("bmalph" if kind == "bmalph" else "plain", project, locate(project).path, setup)
+    return LoopPlace(kind, project, kinds()[kind].state(project, setup), setup)
 
 
 def loop_at(project: Path, state: Path) -> LoopPlace | None:
@@ -135,19 +100,12 @@ def find_loop(project: Path) -> LoopPlace | None:
 
 def _loops(project: Path) -> list[LoopPlace]:
     """Every loop that a project has, or could have."""
-    from bridge.setups import detect
-
-    found = [the_loop(project, _kind(setup), setup) for setup in detect(project)]
-    if not any(each.kind in ("plain", "bmalph", "frankbria") for each in found):
-        found.append(the_loop(project, "plain"))
-    return [*found, the_loop(project, "wiggum")]
-
-
-def _kind(setup: Setup) -> str:
-    from bridge.setups.bmalph.layout import look
-
-    bare = setup.name == "bmalph" and look(locate(setup.project)).flavour == "bare"
-    return "plain" if bare else setup.name
+    found = [the_loop(project, PLAIN if setup.bare else setup.name, setup) for setup in detect(project)]
+    plain = the_loop(project, PLAIN)
+    if not any(each.state == plain.state for each in found):
+        found.append(plain)
+    begun = [name for name, kind in kinds().items() if kind.installation is None and name != PLAIN]
+    return [*found, *(the_loop(project, name) for name in begun)]
 
 
 def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
@@ -166,8 +124,8 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
         bridge.errors.BridgeError: its state can't be read.
     """
     where = standing(loop.state)  # first: a loop writes its files before it lets go of its lock
-    seen, older = _own(loop, now)
-    common = _common(where, _written(loop.texts))
+    seen, older = loop.own.overview(loop.project, loop.setup, loop.state, now)
+    common = _common(where, written(loop.texts))
     if older is not None and not where.running and _knows_more(older, where):
         over = older.state in ("ended", "killed")
         detail = where.run.detail if where.run is not None and where.run.end == older.reason else ""
@@ -181,7 +139,7 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     return seen | {"setup": loop.kind} | common
 
 
-def _knows_more(older: _Older, where: Standing) -> bool:
+def _knows_more(older: Older, where: Standing) -> bool:
     """Whether what a setup's own files say is newer than our record."""
     if where.run is None:
         return True
@@ -215,87 +173,3 @@ def _common(where: Standing, written: float) -> dict[str, Any]:
 
 def _ended(reason: str | None, at: float, detail: str = "") -> dict[str, Any]:
     return {"reason": reason, "at": timestamps.iso(at), "detail": detail or None}
-
-
-class _Older(NamedTuple):
-    """What a setup's own files say of a loop that our record may not know of."""
-
-    state: str
-    reason: str | None
-    at: float
-
-
-_Own = tuple[dict[str, Any], _Older | None]
-
-
-def _own(loop: LoopPlace, now: float) -> _Own:
-    """The overview of a loop's setup; and what its files say of its end."""
-    if loop.kind == "wiggum":
-        return _wiggum(loop)
-    if loop.kind == "ralph-loop":
-        return _ralph_loop(loop)
-    from bridge.setups.bmalph.overview import overview as bmalph
-
-    seen = bmalph(_folder(loop), now)
-    at = timestamps.parse_iso(seen["updated"])
-    if at is None:
-        return seen, None
-    if seen["stale"]:
-        return seen, _Older("killed", None, at)
-    return seen, _Older("ended", seen["exit_reason"], at) if seen["exit_reason"] and not _has_record(loop) else None
-
-
-def _folder(loop: LoopPlace) -> Folder:
-    if loop.kind == "frankbria":
-        from bridge.setups.frankbria.layout import folder_of
-
-        return folder_of(loop.project)
-    return locate(loop.project)
-
-
-def _ralph_loop(loop: LoopPlace) -> _Own:
-    from bridge.setups.ralph_loop.overview import last_session
-    from bridge.setups.ralph_loop.overview import overview as ralph_loop
-
-    if loop.setup is None:
-        raise ConfigurationError(f"{loop.project} holds no ralph-loop setup")
-    seen, last = ralph_loop(loop.setup), last_session(loop.setup.home)
-    run = read_run(loop.state)
-    # A log that our record doesn't know of is that of a session of the original controller.
-    if last is None or (run is not None and last.began.timestamp() <= run.changed + 2):
-        return seen, None
-    return seen, _Older("ended" if last.ending else "killed", last.ending or None, _written([last.log]))
-
-
-def _wiggum(loop: LoopPlace) -> _Own:
-    from bridge.setups.wiggum.controls import overview as wiggum
-
-    seen = wiggum(Layout(loop.project))
-    if seen["iteration"] is None:
-        return seen, None
-    at = timestamps.parse_iso(seen["updated_at"]) or 0.0
-    if seen["mode"] == "hook" and not seen["outcome"]:
-        return seen, _Older("session", None, float("inf"))
-    if seen["outcome"]:  # it may have been closed by hand since
-        return seen, _Older("ended", seen["outcome"], at)
-    return seen, None if _has_record(loop) else _Older("killed", None, at)
-
-
-def _has_record(loop: LoopPlace) -> bool:
-    return read_run(loop.state) is not None
-
-
-def _newest(folder: Path, pattern: str) -> tuple[Path, ...]:
-    # By time: numbers begin anew with each run.
-    newest = max(folder.glob(pattern), key=lambda path: (_written([path]), path.name), default=None)
-    return () if newest is None else (newest,)
-
-
-def _written(paths: Iterable[Path]) -> float:
-    times = [0.0]
-    for path in paths:
-        try:
-            times.append(path.stat().st_mtime)
-        except OSError:
-            continue
-    return max(times)

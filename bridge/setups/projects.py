@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, confine, open_file, usable
 from bridge.process.secrets import shown_words
-from bridge.setups import SETUPS, detect, module
+from bridge.setups import detect, installations, kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,13 +21,9 @@ if TYPE_CHECKING:
     from bridge.setups.model import Setup
 
 
-_FOLDERS = (".ralph", ".ralph/logs", "logs", ".claude/ralph")
-"""bmalph and plain; ralph-loop in .ralph, and at the project's root; wiggum."""
-
-
 def state_folders(project: Path) -> tuple[Path, ...]:
     """Every folder in which a loop in this project would hold its lock."""
-    return tuple(project / name for name in _FOLDERS)
+    return tuple(project / name for name in dict.fromkeys(n for kind in kinds().values() for n in kind.folders))
 
 
 def _other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
@@ -85,10 +81,6 @@ def at_work(project: Path) -> int | None:
     return next(iter(table.running_in(project, "ralph_loop.sh")), None)
 
 
-_SIGNS = (".ralph", ".claude/ralph-state.json", ".claude/ralph", "PROMPT.md")
-_CONTROLLER = ("ralph", "config", "agents")
-
-
 def project_above(folder: Path, *, home: Path | None = None) -> Path:
     """Return the nearest of `folder` and the folders above it that has a loop's files; `folder` if none has.
 
@@ -133,7 +125,8 @@ def project_scripts() -> Folders:
 def _has_loop(folder: Path) -> bool:
     if folder.name == ".ralph":  # the loop's own folder, which holds its prompt or its controller
         return False
-    return any((folder / sign).exists() for sign in _SIGNS) or all((folder / name).exists() for name in _CONTROLLER)
+    groups = dict.fromkeys(group for kind in kinds().values() for group in kind.signs)
+    return any(all((folder / name).exists() for name in group) for group in groups)
 
 
 def _home() -> Path | None:
@@ -155,33 +148,23 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
     Raises:
         ConfigurationError: no such kind of setup; it is not there (says what is missing); or there are several.
     """
-    if name is not None and name not in SETUPS:
-        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join(SETUPS)}")
-    found = detect(folder) if name is None else [s for s in [module(name).detect(folder)] if s is not None]
+    known = installations()
+    if name is not None and name not in known:
+        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join(known)}")
+    found = detect(folder) if name is None else [s for s in [known[name].detect(folder)] if s is not None]
     if len(found) > 1:
         raise ConfigurationError(_several(folder, found))
     if found:
         return found[0]
-    if words and (name or "ralph-loop") == "ralph-loop":
-        from bridge.setups.ralph_loop.detect import at, home_of
-
-        if (controller := home_of(folder)) is not None:
-            return at(folder, controller)
+    if words:
+        for each in [known[name]] if name else known.values():
+            if each.nearly is not None and (setup := each.nearly(folder)) is not None:
+                return setup
     if name is None and not words:
         return None
     asked = f"--setup {name}" if name else " ".join(words)
-    lacks = "\n  ".join(
-        f"{each}: {'; '.join(module(each).missing(folder))}" for each in ([name] if name else SETUPS)
-    )
+    lacks = "\n  ".join(f"{each}: {'; '.join(known[each].missing(folder))}" for each in ([name] if name else known))
     raise ConfigurationError(f"{asked}: {folder} holds no such setup\n  {lacks}")
-
-
-def is_bare(setup: Setup) -> bool:
-    """Whether there is a prompt in ``.ralph`` and nothing else of a setup: the plain loop is for that."""
-    from bridge.setups.bmalph.layout import look
-    from bridge.setups.dot_ralph.folder import locate
-
-    return look(locate(setup.project)).flavour == "bare"
 
 
 def _several(folder: Path, found: Iterable[Setup]) -> str:

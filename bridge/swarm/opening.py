@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 ITERATIONS = 50
 """Of one task, where neither user nor setup sets a limit: an agent may say done for ever and tick nothing."""
-_ENDLESS = ("bmalph", "frankbria")
 
 
 class Swarm(EventStream[SwarmEnded]):
@@ -97,7 +96,7 @@ class Swarm(EventStream[SwarmEnded]):
         check_options("Swarm", given_here | unknown, known)
         given = _loop_options(options or {}, setup)
         opened = _open(os.path.abspath(project), given)
-        if opened.kind in _ENDLESS:
+        if opened.own.endless:
             given.setdefault("max_iterations", ITERATIONS)
         if given.get("max_iterations") == 0:
             del given["max_iterations"]

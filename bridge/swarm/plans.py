@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bridge.errors import BridgeError, ConfigurationError
+from bridge.errors import ConfigurationError
 from bridge.loop.plan import with_only, with_ticks
-from bridge.setups.ralph_loop.plan import parse, startable, with_complete
 from bridge.swarm.tasks import Task, check, from_plan, new_id, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
+
+    from bridge.setups.model import PlanKind, PlannedTask
 
 
 class TasksReader(Protocol):
@@ -37,30 +37,30 @@ class PlanFormat(NamedTuple):
     done: Callable[[str, Collection[str]], tuple[str, list[str]]]
 
 
-def format_of(kind: str, folder: Path) -> PlanFormat:
+def format_of(plan: PlanKind, folder: Path) -> PlanFormat:
     """Say how a project's plan is read.
 
     Args:
-        kind: of its loop.
+        plan: of its kind of setup.
         folder: the project's.
     """
-    match kind:
-        case "wiggum":
-            wide = partial(from_plan, wide=True)
-            return PlanFormat(wide, partial(with_only, wide=True), partial(with_ticks, wide=True))
-        case "ralph-loop":
-            return PlanFormat(from_implementation_plan, lambda text, _boxes: text, with_complete)
-        case "frankbria":
-            return PlanFormat(partial(_without_optional, folder), with_only, with_ticks)
+    if plan.planned is not None and plan.ticked is not None:
+        return PlanFormat(partial(from_planned, plan.planned), lambda text, _boxes: text, plan.ticked)
+    if plan.aside is not None:
+        return PlanFormat(partial(_without, partial(plan.aside, folder)), with_only, with_ticks)
+    if plan.wide:
+        wide = partial(from_plan, wide=True)
+        return PlanFormat(wide, partial(with_only, wide=True), partial(with_ticks, wide=True))
     return PlanFormat(from_plan, with_only, with_ticks)
 
 
-def from_implementation_plan(text: str, name: str, *, by_heading: bool = False) -> list[Task]:
-    """Read the plan of a ralph-loop setup: planned tasks that nothing blocks, with what they depend on; else boxes.
-
-    A task needs those that it depends on, and all of the section before, as for the setup's own loop.
+def from_planned(
+    read: Callable[[str], Sequence[PlannedTask] | None], text: str, name: str, *, by_heading: bool = False
+) -> list[Task]:
+    """Read a plan of tasks that depend on each other: those that nothing blocks; else boxes.
 
     Args:
+        read: gives its tasks that can be started; None: it has boxes.
         text: of the plan.
         name: of its file, for messages.
         by_heading: all of a section are one task.
@@ -68,44 +68,35 @@ def from_implementation_plan(text: str, name: str, *, by_heading: bool = False) 
     Raises:
         ConfigurationError: no task can be started.
     """
-    plan = parse(text)
-    if not plan.tasks:
+    given = read(text)
+    if given is None:
         return from_plan(text, name, by_heading=by_heading)
-    given = startable(plan)
     if not given:
         raise ConfigurationError(
             f"{name}: no task can be started: all are complete, or wait for one that is blocked"
         )
-    section_of = {task.line: number for number, section in enumerate(plan.sections) for task in section.tasks}
-    groups: dict[int, list[int]] = {}
-    for place, (task, _) in enumerate(given):
-        groups.setdefault(section_of[task.line] if by_heading else place, []).append(place)
-    group_of = {given[place][0].line: key for key, places in groups.items() for place in places}
+    groups: dict[int, list[PlannedTask]] = {}
+    for place, task in enumerate(given):
+        groups.setdefault(task.section if by_heading else place, []).append(task)
+    group_of = {task.line: key for key, tasks in groups.items() for task in tasks}
     titles = {
-        key: ((by_heading and plan.sections[key].heading) or given[places[0]][0].heading).lstrip("# ")
-        for key, places in groups.items()
+        key: ((by_heading and tasks[0].section_heading) or tasks[0].heading).lstrip("# ")
+        for key, tasks in groups.items()
     }
     ids = {key: new_id(number, titles[key], len(groups)) for number, key in enumerate(groups, 1)}
-    tasks = []
-    for key, places in groups.items():
-        needs = {group_of[each.line] for place in places for each in given[place][1]} - {key}
-        prompt = "\n\n".join("\n".join(given[place][0].text).strip() for place in places)
-        boxes = tuple(given[place][0].heading for place in places)
-        tasks.append(
+    found = []
+    for key, tasks in groups.items():
+        needs = {group_of[line] for task in tasks for line in task.needs} - {key}
+        prompt = "\n\n".join(task.text for task in tasks)
+        boxes = tuple(task.heading for task in tasks)
+        found.append(
             Task(ids[key], one_line(titles[key]), prompt, tuple(ids[each] for each in sorted(needs)), boxes)
         )
-    return check(tasks)
+    return check(found)
 
 
-def _without_optional(folder: Path, text: str, name: str, *, by_heading: bool = False) -> list[Task]:
-    """Read a plan of which some sections are optional: their boxes are nobody's task."""
-    from bridge.setups.frankbria import rc
-    from bridge.setups.frankbria.layout import folder_of, optional_lines
-    from bridge.setups.frankbria.settings import resolve
-
-    try:
-        settings = resolve(folder_of(folder), env=os.environ, rc=rc.read(folder, os.environ))
-    except BridgeError:
-        return from_plan(text, name, by_heading=by_heading)  # the loops will say what is wrong
-    aside = optional_lines(text, settings.optional_sections.split(","))
-    return from_plan(text, name, by_heading=by_heading, aside={n for n, each in enumerate(aside, 1) if each})
+def _without(
+    aside: Callable[[str], Collection[int]], text: str, name: str, *, by_heading: bool = False
+) -> list[Task]:
+    """Read a plan of which some lines are aside: their boxes are nobody's task."""
+    return from_plan(text, name, by_heading=by_heading, aside=aside(text))

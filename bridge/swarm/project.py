@@ -13,12 +13,13 @@ from bridge.files import ANYWHERE
 from bridge.git.repository import Files, Repository, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
-from bridge.setups.ralph_loop.plan import PLAN_FILE
+from bridge.setups import kinds
 from bridge.swarm.plans import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bridge.setups.model import SetupKind
     from bridge.swarm.plans import PlanFormat
     from bridge.swarm.tasks import Task
 
@@ -26,12 +27,6 @@ INCLUDE = ".worktreeinclude"
 TASK_FILE = ".ralph_bridge.task.md"
 """Where the task stands in setups whose prompt is a file; one of the loop's own files, so never committed."""
 
-_PLANS = {
-    "plain": (".ralph/@fix_plan.md", "@fix_plan.md"),
-    "bmalph": (".ralph/@fix_plan.md",),
-    "frankbria": (".ralph/fix_plan.md",),
-    "wiggum": ("fix_plan.md",),
-}
 _SETUP = (
     ".ralph",
     ".ralphrc",
@@ -45,8 +40,6 @@ _SETUP = (
     ".claude/settings.local.json",
     INCLUDE,
 )
-_OF_WIGGUM = ("PROMPT.md", "fix_plan.md", "progress.txt")
-_RALPH_LOOP = ("ralph", "config", "agents", "prompts", "lib", PLAN_FILE)
 _ASKS = """\
 Work on this task, and on nothing else. Commit what you do.
 
@@ -68,7 +61,7 @@ class SwarmProject:
         top: the top of its repository's working tree.
         prefix: the project's folder from there: '' or ``sub/folder/``.
         common: the git folder that all work trees share.
-        kind: of the loop, one of :data:`bridge.loops.KINDS`.
+        kind: of the loop, a name of :func:`bridge.setups.kinds`.
         files: which files are the loop's own, and so never committed nor merged.
         plan: the fix plan, relative to `folder`; None: there is none.
         home: the folder of a ralph-loop setup, relative to `folder`.
@@ -84,6 +77,11 @@ class SwarmProject:
     plan: str | None
     home: str
     format: PlanFormat
+
+    @property
+    def own(self) -> SetupKind:
+        """Its kind of setup."""
+        return kinds()[self.kind]
 
     @property
     def swarms(self) -> Path:
@@ -112,7 +110,7 @@ class SwarmProject:
         if not path.startswith(self.prefix):
             return False
         inside = path.removeprefix(self.prefix)
-        return inside == self.plan or self.files.is_own(inside) or (self.kind == "wiggum" and inside in _OF_WIGGUM)
+        return inside == self.plan or self.files.is_own(inside) or inside in self.own.own_per_task
 
     # -- what goes into a work tree ------------------------------------------------------------------
 
@@ -120,7 +118,7 @@ class SwarmProject:
         """Name files that a work tree lacks, from the top: those of the setup that git doesn't have, and the
         ignored ones that ``.worktreeinclude`` names."""
         git = self.repository()
-        there = [name for name in (*_SETUP, *self._ralph_loop()) if os.path.lexists(self.folder / name)]
+        there = [name for name in (*_SETUP, *self._copied()) if os.path.lexists(self.folder / name)]
         there += [f":(glob){name}/*.sh" for name in ("drivers", "agents") if (self.folder / name).is_dir()]
         setup = _names(git, "--others", "--", *there) if there else []
         setup = [name for name in setup if not self.is_own(self.prefix + name)]
@@ -134,8 +132,8 @@ class SwarmProject:
             [self.prefix + name for name in wanted],
         )
 
-    def _ralph_loop(self) -> tuple[str, ...]:
-        return tuple(os.path.join(self.home, name) for name in _RALPH_LOOP) if self.kind == "ralph-loop" else ()
+    def _copied(self) -> tuple[str, ...]:
+        return tuple(os.path.join(self.home, name) for name in self.own.copied)
 
     def telling(self, task: Task, prompt: str | None, told: str = "") -> tuple[dict[str, str], dict[str, Any]]:
         """Say how one task becomes the only one of a loop.
@@ -152,10 +150,10 @@ class SwarmProject:
             ConfigurationError: the project's prompt can't be read.
         """
         words = f"{task.prompt}\n\n{told}".strip() if told else task.prompt
-        if self.kind == "wiggum":
+        if self.own.plan.asks == "task":
             files = {} if self.plan is None else {self.plan: self._plan_for(task, "")}
-            return files, {"setup": "wiggum", "task": words}
-        if self.kind == "ralph-loop":
+            return files, {"setup": self.kind, "task": words}
+        if self.own.plan.asks == "words":
             path = os.path.join(self.home, TASK_FILE)
             # The original's own files are named as its controller is called: from the project's folder.
             return {path: f"{words}\n\n{_ASKS}"}, {"words": ("prompt", path)}
@@ -215,20 +213,22 @@ def open_project(
             f"{folder}: the repository has no commit yet\n  next: git add -A && git commit -m first"
         )
     common = Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
-    home = ""
-    if kind == "ralph-loop":
-        from bridge.setups.projects import choose
+    own, home = kinds()[kind], _home(folder, kind)
+    names = [os.path.join(home, name) for name in own.plan.files]
+    plan = next((name for name in names if (folder / name).is_file()), names[0] if own.plan.always else None)
+    files, form = files_of(kind, folder, home), format_of(own.plan, folder)
+    return SwarmProject(folder, git.top, git.prefix, common, kind, files, plan, home, form)
 
-        found = choose(folder, "ralph-loop")
-        home = "" if found is None else os.path.relpath(found.home, os.path.realpath(folder))
-        home = "" if home == "." else home
-    names = (os.path.join(home, PLAN_FILE),) if kind == "ralph-loop" else _PLANS[kind]
-    plan = next((name for name in names if (folder / name).is_file()), None)
-    if plan is None and kind in ("bmalph", "frankbria"):
-        plan = _PLANS[kind][0]
-    return SwarmProject(
-        folder, git.top, git.prefix, common, kind, files_of(kind, folder, home), plan, home, format_of(kind, folder)
-    )
+
+def _home(folder: Path, kind: str) -> str:
+    """The folder of the setup's own files in a project, where it isn't the project's; else ''."""
+    from bridge.setups.projects import choose
+
+    if not kinds()[kind].copied:
+        return ""
+    found = choose(folder, kind)
+    home = "" if found is None else os.path.relpath(found.home, os.path.realpath(folder))
+    return "" if home == "." else home
 
 
 def folder_name(folder: Path) -> str:
@@ -239,20 +239,8 @@ def folder_name(folder: Path) -> str:
 
 def files_of(kind: str, folder: Path, home: str) -> Files:
     """Say which files of a project, or of a work tree of it, are the loop's own."""
-    if kind == "wiggum":
-        from bridge.setups.wiggum.files import FILES
-
-        return FILES
-    if kind == "ralph-loop":
-        from bridge.setups.ralph_loop.store import CAPTURE, own_files
-
-        inside = f"{home}/" if home else ""
-        files = own_files(folder.resolve() / home, folder.resolve())
-        return files._replace(own=tuple(f"{inside}{name}" for name in ("logs", CAPTURE, ".ralph_bridge*")))
-    from bridge.setups.dot_ralph.folder import locate
-    from bridge.setups.dot_ralph.folder import own_files as own_state
-
-    return own_state(locate(folder, {}))
+    project = folder.resolve()
+    return kinds()[kind].own_files(project, project / home)
 
 
 def clean_environment(env: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from bridge.adapters.integration import BUILTIN
-from bridge.setups.overview import KINDS
+from bridge.setups import KINDS
 from bridge.verify import registry
 from tests import command
 from tests.conftest import listed

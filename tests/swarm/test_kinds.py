@@ -11,7 +11,7 @@ import pytest
 
 from bridge import Swarm
 from bridge.cli.bmalph import controller
-from bridge.loops import KINDS
+from bridge.setups import KINDS
 from bridge.swarm import transport
 from bridge.swarm.courier import Courier
 from bridge.swarm.tasks import Task

@@ -8,7 +8,8 @@ import pytest
 
 from bridge import ConfigurationError
 from bridge.loop.plan import plan_items, with_only, with_ticks
-from bridge.swarm.plans import format_of, from_implementation_plan
+from bridge.setups import kinds
+from bridge.swarm.plans import PlanFormat, format_of
 from bridge.swarm.tasks import Task, check, from_lines, from_plan, from_yaml
 
 PLAN = """# Plan
@@ -55,9 +56,13 @@ Status: planned
 """
 
 
+def of_kind(name: str, folder: Path | None = None) -> PlanFormat:
+    return format_of(kinds()[name].plan, folder or Path())
+
+
 def test_the_planned_tasks_of_an_implementation_plan() -> None:
     """Sections build on each other; what is blocked, what needs it, and all sections behind it aren't begun."""
-    found = from_implementation_plan(IMPLEMENTATION, "plan")
+    found = of_kind("ralph-loop").tasks(IMPLEMENTATION, "plan")
     assert [(each.title, each.needs) for each in found] == [
         ("Task 1.2: the lexer", ()),
         ("Task 1.3: the tokens", ("01-task-1-2-the-lexer",)),
@@ -65,7 +70,7 @@ def test_the_planned_tasks_of_an_implementation_plan() -> None:
     ]
     assert found[0].prompt.endswith("Task 1.1\nWith care.")
     assert found[0].boxes == ("### Task 1.2: the lexer",)
-    sections = from_implementation_plan(IMPLEMENTATION, "plan", by_heading=True)
+    sections = of_kind("ralph-loop").tasks(IMPLEMENTATION, "plan", by_heading=True)
     assert [(each.title, each.needs, len(each.boxes)) for each in sections] == [
         ("Phase 1", (), 2),
         ("Phase 2", ("01-phase-1",), 1),
@@ -73,13 +78,13 @@ def test_the_planned_tasks_of_an_implementation_plan() -> None:
 
 
 def test_a_plan_without_such_tasks_is_one_of_boxes() -> None:
-    assert [each.title for each in from_implementation_plan("- [ ] one\n", "plan")] == ["one"]
+    assert [each.title for each in of_kind("ralph-loop").tasks("- [ ] one\n", "plan")] == ["one"]
     with pytest.raises(ConfigurationError, match="no task can be started"):
-        from_implementation_plan("### Task 1: a\nStatus: complete\n", "plan")
+        of_kind("ralph-loop").tasks("### Task 1: a\nStatus: complete\n", "plan")
 
 
 def test_a_status_becomes_complete() -> None:
-    done = format_of("ralph-loop", Path()).done
+    done = of_kind("ralph-loop").done
     text, left = done(IMPLEMENTATION, ["### Task 1.3: the tokens", "### Task 2.1: the parser", "### Task 9"])
     assert left == ["### Task 9"]
     assert "the tokens\nStatus: complete\n" in text
@@ -89,7 +94,7 @@ def test_a_status_becomes_complete() -> None:
 
 def test_wiggum_plans_have_boxes_behind_any_bullet_and_none_in_fences() -> None:
     text = "* [ ] one\n  more\n1. [ ] two\n```\n- [ ] no\n```\n+ [x] done\n- [ ] three\r\n"
-    plan = format_of("wiggum", Path())
+    plan = of_kind("wiggum")
     assert [each.boxes for each in plan.tasks(text, "plan")] == [("one",), ("two",), ("three",)]
     assert plan.only(text, ["two"]) == "1. [ ] two\n```\n- [ ] no\n```\n"
     assert plan.done(text, ["three", "no"]) == (text.replace("[ ] three", "[x] three"), ["no"])
@@ -98,7 +103,7 @@ def test_wiggum_plans_have_boxes_behind_any_bullet_and_none_in_fences() -> None:
 def test_optional_boxes_of_a_frankbria_plan_are_nobody_s_task(tmp_path: Path) -> None:
     (tmp_path / ".ralph").mkdir()
     (tmp_path / ".ralphrc").write_text('OPTIONAL_SECTIONS="Some day"\n')
-    plan = format_of("frankbria", tmp_path)
+    plan = of_kind("frankbria", tmp_path)
     text = "- [ ] one\n## Some day\n- [ ] two\n### Deeper\n- [ ] three\n## Now\n- [ ] four\n"
     assert [each.title for each in plan.tasks(text, "plan")] == ["one", "four"]
 

@@ -34,7 +34,7 @@ def detect(folder: Path) -> Setup | None:
     seen = look(place)
     if not seen.served:
         return None
-    return Setup(NAME, place.project, place.path, place / CONTROLLER, seen.evidence)
+    return Setup(NAME, place.project, place.path, place / CONTROLLER, seen.evidence, bare=seen.flavour == "bare")
 
 
 def missing(folder: Path) -> tuple[str, ...]:

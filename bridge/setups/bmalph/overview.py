@@ -12,9 +12,14 @@ from bridge.process.table import running_in
 from bridge.records import read_object
 from bridge.setups.bmalph import layout
 from bridge.setups.dot_ralph.files import breaker, sessions, small
+from bridge.setups.model import Older
+from bridge.wording import duration
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.model import Overview, Rows
 
 
 def overview(folder: Folder, now: float) -> dict[str, Any]:
@@ -102,3 +107,42 @@ def _text(value: object) -> str | None:
 
 def _number(value: object) -> int | None:
     return whole(value)
+
+
+def examine(folder: Folder, state: Path, now: float) -> Overview:
+    """Give the overview, and what the files say of a loop's end that our record may not know of."""
+    seen = overview(folder, now)
+    at = timestamps.parse_iso(seen["updated"])
+    if at is None:
+        return seen, None
+    if seen["stale"]:
+        return seen, Older("killed", None, at)
+    ended = seen["exit_reason"] and runs.read_run(state) is None
+    return seen, Older("ended", seen["exit_reason"], at) if ended else None
+
+
+def rows(seen: dict[str, Any], now: float) -> Rows:
+    """Say the same for people, behind the rows that every loop has."""
+    found: Rows = []
+    if seen["last_action"]:
+        when = timestamps.parse_iso(seen["updated"])
+        ago = "" if when is None else f", {duration(max(0, now - when))} ago"
+        reason = f" ({seen['exit_reason']})" if seen["exit_reason"] else ""
+        found.append(("last action", f"{seen['last_action']} in loop {seen['loop']}{reason}{ago}"))
+    if seen["run"] and seen["state"] == "running":
+        found.append(("agent", f"at work for {seen['run']['elapsed_seconds']} s"))
+    if seen["calls"]["limit"] is not None:
+        calls = seen["calls"]
+        found.append(("calls", f"{calls['made']} of {calls['limit']} this hour, reset at {calls['next_reset']}"))
+    if seen["breaker"]:
+        reason = f": {seen['breaker']['reason']}" if seen["breaker"]["reason"] else ""
+        found.append(("breaker", f"{seen['breaker']['state']}{reason}"))
+    session = seen["session"]
+    if session["active"] or session["agent"]:
+        found.append(("session", f"{session['id'] or 'inactive'}, resumes {session['agent'] or 'nothing'}"))
+    if seen["plan"]:
+        plan = seen["plan"]
+        found.append(("plan", f"{plan['done']} of {plan['total']} done"))
+        if plan["next"]:
+            found.append(("next task", plan["next"]))
+    return found

@@ -6,10 +6,11 @@ Without a loop's folder nothing is created (trap T26): there is nothing to show,
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import records
-from bridge.setups.dot_ralph.files import breaker, sessions
+from bridge.setups.dot_ralph.files import breaker, sessions, small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,3 +87,31 @@ CONTROLS: dict[str, Callable[[Folder, float], Shown]] = {
     "reset-session": reset_session,
 }
 """By the action of :class:`bridge.setups.dot_ralph.flags.Arguments`; called with the folder and the time."""
+
+
+def reset_state(folder: Folder) -> list[str]:
+    """Close an open circuit breaker, and drop exit signals that an earlier run has left; say what was done.
+
+    Raises:
+        ProjectBusy: a loop is at work.
+        ProjectUnusable: a file can't be read or written.
+    """
+    from bridge.setups.projects import project_lock
+
+    told: list[str] = []
+    if not folder.path.is_dir():
+        return told
+    now = time.time()
+    found, corrupt = breaker.load(folder, now), breaker.is_corrupt(folder)
+    signals = small.read_exit_signals(folder)
+    if not (found.is_open or corrupt or signals):
+        return told
+    with project_lock(folder.path, folder.project):
+        if found.is_open or corrupt:
+            was = "could not be read" if corrupt else f"was OPEN ({found.reason or 'no reason given'})"
+            reset_circuit(folder, now)
+            told.append(f"the circuit breaker {was}: it is CLOSED now, and the session is reset")
+        if signals:
+            small.clear_exit_signals(folder)
+            told.append("exit signals of an earlier run are dropped")
+    return told

@@ -16,7 +16,7 @@ from bridge.setups.ralph_loop.preflight import read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.setups.model import Setup
+    from bridge.setups.model import Rows, Setup
 
 _NAME = re.compile(r"session-(\d{8}-\d{6})-(.+)\.log")
 _ITERATION = re.compile(rb"^ITERATION (\d{1,9}) ", re.MULTILINE)
@@ -97,3 +97,21 @@ def _tail(path: Path) -> bytes:
     with open_file(path) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
         return file.read()
+
+
+def rows(seen: dict[str, Any]) -> Rows:
+    """Say the same for people, behind the rows that every loop has."""
+    session, plan = seen["session"], seen["plan"]
+    found: Rows = []
+    if session:
+        began = datetime.fromisoformat(session["began"])
+        found.append(("session", f"{session['mode']}, began {began:%Y-%m-%d %H:%M:%S}"))
+        found.append(("iteration", str(session["iteration"])))
+        if session["ending"]:
+            found.append(("ending", session["ending"]))
+        found.append(("log", session["log"]))
+    if plan:
+        found.append(("plan", f"{plan['done']} of {plan['total']} tasks complete"))
+        if plan["next"]:
+            found.append(("next task", plan["next"]))
+    return found

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bridge.setups import model
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -195,6 +197,25 @@ def startable(plan: ImplementationPlan) -> list[tuple[PlannedTask, tuple[Planned
             break
         before = tuple(chosen) or before
     return given
+
+
+def open_tasks(text: str) -> list[model.PlannedTask] | None:
+    """Give the tasks that can be started, with what they depend on; None: the plan has none of this form."""
+    plan = parse(text)
+    if not plan.tasks:
+        return None
+    section_of = {task.line: number for number, section in enumerate(plan.sections) for task in section.tasks}
+    return [
+        model.PlannedTask(
+            line=task.line,
+            heading=task.heading,
+            text="\n".join(task.text).strip(),
+            needs=tuple(each.line for each in needs),
+            section=(number := section_of[task.line]),
+            section_heading=plan.sections[number].heading or "",
+        )
+        for task, needs in startable(plan)
+    ]
 
 
 def with_complete(text: str, headings: Collection[str]) -> tuple[str, list[str]]:

@@ -299,4 +299,7 @@ def own_files(home: Path, folder: Path) -> Files:
     inside = os.path.relpath(home, folder)
     prefix = "" if inside == "." else f"{inside}/"
     own = (f"{prefix}logs/", f"{prefix}{CAPTURE}", f"{prefix}.ralph_bridge")
-    return Files(is_own=lambda path: path.startswith(own))
+    return Files(
+        is_own=lambda path: path.startswith(own),
+        own=tuple(f"{prefix}{name}" for name in ("logs", CAPTURE, ".ralph_bridge*")),
+    )

@@ -70,7 +70,7 @@ def test_a_refusal_says_what_is_missing_or_whose_it_is(tmp_path: Path, names: st
 
 
 def test_as_one_of_the_setups(tmp_path: Path) -> None:
-    bmalph = setups.module("bmalph")
+    bmalph = setups.installations()["bmalph"]
     assert bmalph.detect(tmp_path) is None
     assert "there is none of .ralph/ralph_loop.sh" in bmalph.missing(tmp_path)[0]
     make(tmp_path, ".ralph/ralph_loop.sh")

@@ -1,0 +1,116 @@
+"""frankbria's setup as one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.setups.model import Installation, PlanKind, SetupKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from bridge.git.repository import Files
+    from bridge.setups.asked import RunOptions
+    from bridge.setups.model import Opened, Overview, Rows, Setup
+
+
+def _open(
+    project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+) -> AbstractContextManager[Opened]:
+    import os
+
+    from bridge.setups.asked import frankbria_run
+    from bridge.setups.frankbria.layout import folder_of
+    from bridge.setups.frankbria.opening import open_loop
+
+    return open_loop(folder_of(project), frankbria_run(asked), tell, env=os.environ)
+
+
+def _own_files(project: Path, _home: Path) -> Files:
+    from bridge.setups.dot_ralph.folder import locate, own_files
+
+    return own_files(locate(project))
+
+
+def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
+    from bridge.setups.bmalph.overview import examine
+    from bridge.setups.frankbria.layout import folder_of
+
+    return examine(folder_of(project), state, now)
+
+
+def _rows(seen: dict[str, Any], now: float) -> Rows:
+    from bridge.setups.bmalph.overview import rows
+
+    return rows(seen, now)
+
+
+def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
+    from bridge.setups.frankbria.doctor import CHECKS, FrankbriaCase
+    from bridge.setups.frankbria.layout import folder_of
+
+    return FrankbriaCase(folder_of(project), env), CHECKS
+
+
+def _optional(project: Path, text: str) -> Collection[int]:
+    """Lines of optional sections: their boxes are nobody's task."""
+    import os
+
+    from bridge.errors import BridgeError
+    from bridge.setups.frankbria import rc
+    from bridge.setups.frankbria.layout import folder_of, optional_lines
+    from bridge.setups.frankbria.settings import resolve
+
+    try:
+        settings = resolve(folder_of(project), env=os.environ, rc=rc.read(project, os.environ))
+    except BridgeError:
+        return ()  # the loops will say what is wrong
+    aside = optional_lines(text, settings.optional_sections.split(","))
+    return {number for number, each in enumerate(aside, 1) if each}
+
+
+def _reset(project: Path) -> list[str]:
+    from bridge.setups.dot_ralph.controls import reset_state
+    from bridge.setups.dot_ralph.signs import frankbria
+    from bridge.setups.frankbria.layout import folder_of
+
+    return reset_state(folder_of(project)) if frankbria(project) else []
+
+
+def _adopted(project: Path, asked_for: bool) -> Setup | None:
+    from bridge.setups.frankbria import adoption
+
+    return adoption.at(project) if asked_for or adoption.is_adopted(project) else None
+
+
+def _installation() -> Installation:
+    from bridge.setups.frankbria import adopt, detect, eject, missing
+
+    return Installation(detect, missing, adopt, eject, adopted=_adopted)
+
+
+KIND = SetupKind(
+    name="frankbria",
+    title="frankbria's ralph",
+    page="frankbria",
+    folders=(".ralph",),
+    signs=((".ralph",),),
+    options=frozenset(
+        ("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume"),
+    ),
+    state=lambda project, _setup: project / ".ralph",
+    open=_open,
+    own_files=_own_files,
+    texts=lambda state: (state / "live.log",),
+    traces=lambda _project, state: (state / "status.json",),
+    overview=_overview,
+    rows=_rows,
+    checks=_checks,
+    plan=PlanKind(files=(".ralph/fix_plan.md",), always=True, aside=_optional),
+    endless=True,
+    installation=_installation(),
+    reset=_reset,
+    command="bridge.cli.frankbria",
+)

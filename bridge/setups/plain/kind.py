@@ -1,0 +1,95 @@
+"""A folder with a prompt and no setup, as one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.setups.model import Overview, PlanKind, Rows, Setup, SetupKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from bridge.git.repository import Files
+    from bridge.setups.asked import RunOptions
+    from bridge.setups.model import Opened
+
+
+def _state(project: Path, _setup: Setup | None) -> Path:
+    from bridge.setups.dot_ralph.folder import locate
+
+    return locate(project).path
+
+
+def _open(
+    project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+) -> AbstractContextManager[Opened]:
+    from bridge.errors import ConfigurationError
+    from bridge.setups.asked import plain_settings
+    from bridge.setups.plain.opening import open_agent_loop, open_loop
+
+    given, agent = plain_settings(project, asked), asked.script("agent")
+    if agent is None:
+        driver = asked.script("driver")
+        return open_loop(project, given, driver, asked.globals, tell, allowed_tools=asked.allowed_tools)
+    if asked.allowed_tools is not None or not asked.resume:
+        raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
+    return open_agent_loop(project, given, agent, asked.globals)
+
+
+def _own_files(project: Path, _home: Path) -> Files:
+    from bridge.setups.dot_ralph.folder import locate, own_files
+
+    return own_files(locate(project))
+
+
+def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
+    from bridge.setups.bmalph.overview import examine
+    from bridge.setups.dot_ralph.folder import locate
+
+    return examine(locate(project), state, now)
+
+
+def _rows(seen: dict[str, Any], now: float) -> Rows:
+    from bridge.setups.bmalph.overview import rows
+
+    return rows(seen, now)
+
+
+def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
+    from bridge.setups.bmalph.doctor import PLAIN_CHECKS, BmalphCase
+    from bridge.setups.dot_ralph.folder import locate
+
+    return BmalphCase(locate(project), env), PLAIN_CHECKS
+
+
+def _reset(project: Path) -> list[str]:
+    from bridge.setups.dot_ralph.controls import reset_state
+    from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.dot_ralph.signs import frankbria
+
+    return [] if frankbria(project) else reset_state(locate(project))
+
+
+KIND = SetupKind(
+    name="plain",
+    title="a folder with a prompt",
+    page="setups",
+    folders=(".ralph",),
+    signs=((".ralph",), ("PROMPT.md",)),
+    options=frozenset(
+        ("driver", "agent", "prompt", "max_failures", "max_idle", "promise", "allowed_tools", "live", "resume")
+    ),
+    state=_state,
+    open=_open,
+    own_files=_own_files,
+    texts=lambda state: (state / "live.log",),
+    traces=lambda _project, state: (state / "status.json",),
+    overview=_overview,
+    rows=_rows,
+    checks=_checks,
+    plan=PlanKind(files=(".ralph/@fix_plan.md", "@fix_plan.md")),
+    reset=_reset,
+    command="bridge.cli._run_plain",
+)

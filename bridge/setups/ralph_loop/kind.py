@@ -1,0 +1,113 @@
+"""A ralph-loop setup as one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.setups.model import Installation, Older, PlanKind, SetupKind, newest, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from bridge.git.repository import Files
+    from bridge.setups.asked import RunOptions
+    from bridge.setups.model import Opened, Overview, PlannedTask, Rows, Setup
+
+
+def _open(
+    _project: Path, setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+) -> AbstractContextManager[Opened]:
+    from bridge.setups.asked import ralph_options
+    from bridge.setups.ralph_loop.opening import open_loop, request_of
+
+    assert setup is not None
+    request = request_of(setup, asked.words, prompt=asked.prompt, max_iterations=asked.max_iterations)
+    return open_loop(setup, request, ralph_options(asked), tell)
+
+
+def _own_files(project: Path, home: Path) -> Files:
+    from bridge.setups.ralph_loop.store import own_files
+
+    return own_files(home, project)
+
+
+def _overview(project: Path, setup: Setup | None, state: Path, _now: float) -> Overview:
+    from bridge.errors import ConfigurationError
+    from bridge.loop.runs import read_run
+    from bridge.setups.ralph_loop.overview import last_session, overview
+
+    if setup is None:
+        raise ConfigurationError(f"{project} holds no ralph-loop setup")
+    seen, last = overview(setup), last_session(setup.home)
+    run = read_run(state)
+    # A log that our record doesn't know of is that of a session of the original controller.
+    if last is None or (run is not None and last.began.timestamp() <= run.changed + 2):
+        return seen, None
+    return seen, Older("ended" if last.ending else "killed", last.ending or None, written([last.log]))
+
+
+def _rows(seen: dict[str, Any], _now: float) -> Rows:
+    from bridge.setups.ralph_loop.overview import rows
+
+    return rows(seen)
+
+
+def _checks(_project: Path, setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
+    from bridge.setups.ralph_loop.doctor import CHECKS, RalphCase
+
+    assert setup is not None
+    return RalphCase(setup, env), CHECKS
+
+
+def _planned(text: str) -> Sequence[PlannedTask] | None:
+    from bridge.setups.ralph_loop.plan import open_tasks
+
+    return open_tasks(text)
+
+
+def _ticked(text: str, headings: Collection[str]) -> tuple[str, list[str]]:
+    from bridge.setups.ralph_loop.plan import with_complete
+
+    return with_complete(text, headings)
+
+
+def _nearly(project: Path) -> Setup | None:
+    from bridge.setups.ralph_loop.detect import at, home_of
+
+    controller = home_of(project)
+    return None if controller is None else at(project, controller)
+
+
+def _installation() -> Installation:
+    from bridge.setups.ralph_loop import adopt, detect, eject, missing
+
+    return Installation(detect, missing, adopt, eject, nearly=_nearly)
+
+
+def _texts(state: Path) -> tuple[Path, ...]:
+    return newest(state, "session-*.log")
+
+
+KIND = SetupKind(
+    name="ralph-loop",
+    title="ralph-loop",
+    page="ralph-loop",
+    folders=(".ralph/logs", "logs"),
+    signs=((".ralph",), ("ralph", "config", "agents")),
+    options=frozenset(("agent", "prompt", "words", "max_idle")),
+    state=lambda project, setup: (project if setup is None else setup.home) / "logs",
+    open=_open,
+    own_files=_own_files,
+    logs="",
+    texts=_texts,
+    traces=lambda _project, state: _texts(state),
+    overview=_overview,
+    rows=_rows,
+    checks=_checks,
+    plan=PlanKind(files=("implementation_plan.md",), planned=_planned, ticked=_ticked, asks="words"),
+    copied=("ralph", "config", "agents", "prompts", "lib", "implementation_plan.md"),
+    installation=_installation(),
+    command="bridge.cli.ralph_loop",
+)

@@ -1,0 +1,125 @@
+"""Wiggum mode as one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.setups.model import Older, PlanKind, SetupKind, newest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from bridge.git.repository import Files
+    from bridge.setups.asked import RunOptions
+    from bridge.setups.model import Opened, Overview, Rows, Setup
+
+
+def _state(project: Path, _setup: Setup | None) -> Path:
+    from bridge.setups.wiggum.files import Layout
+
+    return Layout(project).folder
+
+
+def _open(
+    project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+) -> AbstractContextManager[Opened]:
+    from bridge.resources import os_text
+    from bridge.setups.wiggum.files import Layout
+    from bridge.setups.wiggum.opening import environment_defaults, open_outer
+    from bridge.setups.wiggum.start import StartRequest
+
+    tools = (("driver", asked.script("driver")), ("agent", asked.script("agent")))
+    request = StartRequest(
+        description=None if asked.task is None else os_text(asked.task),
+        promise=None if asked.promise is None else os_text(asked.promise),
+        max_iterations=asked.max_iterations,
+        environment=environment_defaults(asked.max_iterations, asked.promise),
+        max_minutes=asked.max_minutes,
+        tool=next((f"{kind} {script}" for kind, script in tools if script is not None), None),
+    )
+    return open_outer(Layout(project), request, asked, tell)
+
+
+def _own_files(_project: Path, _home: Path) -> Files:
+    from bridge.setups.wiggum.files import FILES
+
+    return FILES
+
+
+def _overview(project: Path, _setup: Setup | None, state: Path, _now: float) -> Overview:
+    from bridge import timestamps
+    from bridge.loop.runs import read_run
+    from bridge.setups.wiggum.controls import overview
+    from bridge.setups.wiggum.files import Layout
+
+    seen = overview(Layout(project))
+    if seen["iteration"] is None:
+        return seen, None
+    at = timestamps.parse_iso(seen["updated_at"]) or 0.0
+    if seen["mode"] == "hook" and not seen["outcome"]:
+        return seen, Older("session", None, float("inf"))
+    if seen["outcome"]:  # it may have been closed by hand since
+        return seen, Older("ended", seen["outcome"], at)
+    return seen, None if read_run(state) is not None else Older("killed", None, at)
+
+
+def _rows(seen: dict[str, Any], _now: float) -> Rows:
+    from bridge.setups.wiggum.rows import loop_rows
+
+    return loop_rows(seen)
+
+
+def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
+    from bridge.setups import PLAIN, kinds
+
+    return kinds()[PLAIN].checks(project, None, env)
+
+
+def _traces(project: Path, _state: Path) -> tuple[Path, ...]:
+    from bridge.setups.wiggum.files import Layout
+
+    layout = Layout(project)
+    return (layout.state, layout.plugin, layout.archive)
+
+
+def _begun(project: Path) -> bool:
+    from bridge.setups.wiggum.files import Layout
+
+    return Layout(project).state.is_file()
+
+
+def _reset(project: Path) -> list[str]:
+    from bridge.setups.wiggum import controls, files
+
+    layout = files.Layout(project)
+    if not (layout.state.exists() or layout.folder.is_dir()):
+        return []
+    state = files.latest_state(layout)
+    if state is None or not state.breaker.is_open:
+        return []
+    return [f"wiggum's {controls.reset(layout)}"]
+
+
+KIND = SetupKind(
+    name="wiggum",
+    title="Wiggum mode",
+    page="wiggum",
+    folders=(".claude/ralph",),
+    signs=((".claude/ralph-state.json",), (".claude/ralph",)),
+    options=frozenset(("driver", "agent", "task", "promise", "live")),
+    state=_state,
+    open=_open,
+    own_files=_own_files,
+    steps="logs/loop.log",
+    texts=lambda state: newest(state / "logs", "iteration_*.log"),
+    traces=_traces,
+    overview=_overview,
+    rows=_rows,
+    checks=_checks,
+    plan=PlanKind(files=("fix_plan.md",), wide=True, asks="task"),
+    own_per_task=("PROMPT.md", "fix_plan.md", "progress.txt"),
+    begun=_begun,
+    reset=_reset,
+)
