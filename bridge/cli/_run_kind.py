@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bridge.cli._options import refuse_options
-from bridge.cli._terminal import say
+from bridge.cli._terminal import guarded, say
+from bridge.errors import ConfigurationError
+from bridge.setups.asked import RunOptions
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Setup, SetupKind
 
 _CALLED = {
@@ -63,3 +65,23 @@ def _run(kind: SetupKind, folder: Path, setup: Setup | None, asked: RunOptions, 
             say(f"{kind.title} · {folder}")
         renderer = Renderer(max_iterations=asked.max_iterations, quiet=quiet)
         return exit_code(drive(opened.events(), renderer.show, renderer.interrupted))
+
+
+def run_controller(kind: SetupKind, controller: Path, words: Sequence[str]) -> int:
+    """Do what a controller would, called with `words` in the working folder.
+
+    Args:
+        kind: of its setup.
+        controller: its path; a stand-in of ours lies there.
+        words: of its command line.
+    """
+    if kind.command:
+        code: int = import_module(kind.command).controller(controller, words)
+        return code
+    with guarded():
+        if words and "words" not in kind.options:
+            raise click.UsageError(f"{words[0]!r}: a {kind.name} setup takes no words")
+        found = kind.installation and kind.installation.detect(Path.cwd())
+        if found is None:
+            raise ConfigurationError(f"{Path.cwd()} holds no {kind.name} setup")
+        return _run(kind, found.project, found, RunOptions(words=words), quiet=False)

@@ -14,8 +14,6 @@ from bridge.errors import ConfigurationError
 from bridge.setups.projects import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from bridge.setups.model import Setup
 
 
@@ -86,12 +84,10 @@ def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> S
 def stand_in(*, setup: str, package: str, controller: str, words: tuple[str, ...]) -> int:
     """Do what the controller would. PACKAGE tells the stand-in's Python where we are, and is no use here."""
     del package
-    from importlib import import_module
-
+    from bridge.cli._run_kind import run_controller
     from bridge.setups import kinds
 
     kind = kinds().get(setup)
-    if kind is None or not kind.command:
+    if kind is None:
         raise ConfigurationError(f"{controller}: this ralph-bridge knows no setup {setup!r}; update it, or eject")
-    run: Callable[[Path, Sequence[str]], int] = import_module(kind.command).controller
-    return run(Path(controller), [os.fsdecode(word) for word in words])
+    return run_controller(kind, Path(controller), [os.fsdecode(word) for word in words])

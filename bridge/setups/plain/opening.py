@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bridge.loop.outcome import Outcome
     from bridge.loop.store import LoopSettings
     from bridge.setups.plain.settings import PlainSettings
+    from bridge.setups.plain.store import PlainFiles
     from bridge.turn.tool import Tool
 
 
@@ -42,8 +43,16 @@ class Opened:
         return run_plain(DriverTool(self.driver, self.loop, f"driver {self.driver.script.stem}"), self.loop)
 
 
-def run_plain(tool: Tool, loop: LoopSettings, *, for_agent: bool = False) -> Generator[LoopEvent, None, None]:
+def run_plain(
+    tool: Tool, loop: LoopSettings, *, for_agent: bool = False, files: PlainFiles | None = None
+) -> Generator[LoopEvent, None, None]:
     """Run the loop of a plain folder with a tool; see :func:`bridge.loop.runner.run_loop`.
+
+    Args:
+        tool: what runs in each turn.
+        loop: its settings.
+        for_agent: it is an agent's script.
+        files: where the loop keeps its files; None: as in a plain folder.
 
     Raises:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
@@ -55,7 +64,7 @@ def run_plain(tool: Tool, loop: LoopSettings, *, for_agent: bool = False) -> Gen
     from bridge.setups.projects import active_run
 
     logs_bytes = night(loop.environment).turn_logs_bytes
-    store = PlainStore(loop, logs_bytes=logs_bytes, for_agent=for_agent)
+    store = PlainStore(loop, logs_bytes=logs_bytes, for_agent=for_agent, files=files)
     policy: PlanPolicy[LoopState, Outcome] = PlanPolicy(loop.limits, loop.pauses)
     return run_loop(
         tool,

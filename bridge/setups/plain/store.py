@@ -50,12 +50,15 @@ class PlainFiles:
 
     Args:
         project: the project's folder.
+        folder: of the loop's state, relative to it.
+        plan: name of the fix plan in either.
     """
 
-    def __init__(self, project: Path) -> None:
+    def __init__(self, project: Path, *, folder: str = ".ralph", plan: str = "@fix_plan.md") -> None:
         confine(project)
         self.project = project
-        self.folder = project / ".ralph"
+        self.folder = project / folder
+        self.plan = plan
         self.logs = self.folder / "logs"
         self.session_file = self.folder / ".claude_session_id"
         self.status_file = self.folder / "status.json"
@@ -64,7 +67,7 @@ class PlainFiles:
         """Read the fix plan: in ``.ralph/``, else in the project's folder, else None."""
         for folder in (self.folder, self.project):
             with usable("the fix plan"), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                return parse_plan(read_bytes(folder / "@fix_plan.md", root=ANYWHERE).decode("utf-8", "replace"))
+                return parse_plan(read_bytes(folder / self.plan, root=ANYWHERE).decode("utf-8", "replace"))
         return None
 
     def read_session(self) -> tuple[str | None, bool]:
@@ -88,10 +91,13 @@ class PlainStore(Store[LoopState, Outcome]):
         loop: its settings.
         logs_bytes: size of the logs of all turns; 0: any.
         for_agent: the tool is an agent's script, which gets one file: the context, and the prompt.
+        files: where they lie; None: as in a plain folder.
     """
 
-    def __init__(self, loop: LoopSettings, *, logs_bytes: int, for_agent: bool = False) -> None:
-        self.files = PlainFiles(loop.project)
+    def __init__(
+        self, loop: LoopSettings, *, logs_bytes: int, for_agent: bool = False, files: PlainFiles | None = None
+    ) -> None:
+        self.files = PlainFiles(loop.project) if files is None else files
         self._loop = loop
         self._logs_bytes = logs_bytes
         self._live = LiveLog(self.files.folder / "live.log")
