@@ -18,11 +18,12 @@ from bridge.loop.events import (
     LoopEnded,
     Notice,
     OutputText,
+    ReviewEnded,
+    ReviewStarted,
     RunProgress,
     Waiting,
 )
 from bridge.loop.policy import Verdict
-from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
 from bridge.wording import changed, duration
 
 if TYPE_CHECKING:

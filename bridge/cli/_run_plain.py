@@ -10,7 +10,7 @@ import click
 from bridge.cli._ignored import note_unignored
 from bridge.cli._options import refuse_options
 from bridge.cli._terminal import say, shell_line, write
-from bridge.setups.asked import plain_settings
+from bridge.setups.plain.settings import plain_settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator

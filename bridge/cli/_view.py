@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from bridge.cli._flow import Flow, Row, columns, cut, erase, flows, rows_to_write
 from bridge.cli._terminal import Style, steer
-from bridge.loop.events import IterationEnded, IterationStarted, OutputText, RunProgress, Waiting
+from bridge.loop.events import (
+    IterationEnded,
+    IterationStarted,
+    OutputText,
+    ReviewEnded,
+    ReviewStarted,
+    RunProgress,
+    Waiting,
+)
 from bridge.loop.follow import said
-from bridge.setups.bmalph.rules.review import ReviewEnded, ReviewStarted
 from bridge.setups.dot_ralph.policy import FolderState
 from bridge.turn.progress import last_sentence
 from bridge.wording import duration, tame

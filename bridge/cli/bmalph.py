@@ -35,7 +35,7 @@ _OF_AGENTS = ("agent", "process", "strict_compat", "no_lift")
 def run_setup(context: click.Context, folder: Path, setup: Setup | None, asked: RunOptions) -> int:
     """``ralph-bridge run`` in a bmalph project, with the parameters of that command."""
     from bridge.cli._run_bmalph import run_here
-    from bridge.setups.asked import bmalph_run
+    from bridge.setups.bmalph.opening import bmalph_run
     from bridge.setups.dot_ralph.folder import locate
 
     assert setup is not None

@@ -14,9 +14,8 @@ from bridge.cli._flow import Page, flows
 from bridge.cli._options import refuse_options
 from bridge.cli._terminal import Style, guarded, message, say, say_all, write
 from bridge.errors import BridgeError, SessionRefused
-from bridge.setups.asked import ralph_options
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
-from bridge.setups.ralph_loop.settings import RalphOptions
+from bridge.setups.ralph_loop.settings import RalphOptions, ralph_options
 from bridge.wording import changed
 
 if TYPE_CHECKING:

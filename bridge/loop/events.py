@@ -152,6 +152,33 @@ class LeftoversEnded(LoopEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewStarted(LoopEvent):
+    """A review is about to run."""
+
+    iteration: int
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEnded(LoopEvent):
+    """A review has run.
+
+    Attributes:
+        iteration: the one that was reviewed.
+        findings: JSON text of what it found, or None.
+        head: the commit that was reviewed.
+        output: what it printed: stdout, then stderr.
+        status: its exit status.
+    """
+
+    iteration: int
+    findings: str | None
+    head: str
+    output: bytes
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
 class LoopEnded(LoopEvent):
     """The loop is over: complete, or incomplete for `reason`.
 

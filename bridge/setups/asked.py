@@ -1,21 +1,15 @@
-"""What is asked of a loop, by the command line or by a program, and what each kind of setup makes of it."""
+"""What is asked of a loop, by the command line or by a program."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from bridge.loop.caps import Caps
 from bridge.resources import as_given, os_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from bridge.setups.dot_ralph.opening import WantedRun
-    from bridge.setups.frankbria.opening import FrankbriaRun
-    from bridge.setups.plain.settings import PlainSettings
-    from bridge.setups.ralph_loop.settings import RalphOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,83 +74,3 @@ class RunOptions:
         """Return the driver or the agent that is asked for, a path so that it leads there from anywhere."""
         given: str | None = getattr(self, name)
         return None if given is None else as_given(given, name)
-
-
-def plain_settings(folder: Path, asked: RunOptions) -> PlainSettings:
-    """Give what a loop without a setup runs with.
-
-    Raises:
-        ConfigurationError: there is no prompt.
-    """
-    from bridge.setups.plain.settings import AGENT_PROMISE, TURN_MINUTES, PlainSettings
-    from bridge.setups.projects import find_prompt
-
-    return PlainSettings(
-        prompt=os_text(find_prompt(folder, asked.prompt)),
-        max_iterations=50 if asked.max_iterations is None else asked.max_iterations,
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        max_failures=asked.max_failures or 0,
-        max_idle=asked.max_idle,
-        timeout=TURN_MINUTES * 60 if asked.turn_seconds is None else asked.turn_seconds,
-        retry_seconds=asked.retry_delay,
-        live=asked.live,
-        promise=asked.promise or (AGENT_PROMISE if asked.agent else None),
-        resume=asked.resume,
-    )
-
-
-def bmalph_run(asked: RunOptions) -> WantedRun:
-    """Give what a bmalph loop is asked for."""
-    from bridge.setups.dot_ralph.opening import WantedRun
-
-    return WantedRun(**_in_folder(asked, driver=asked.script("driver"), timeout=asked.timeout))
-
-
-def frankbria_run(asked: RunOptions) -> FrankbriaRun:
-    """Give what a frankbria loop is asked for; its driver is no setting, its timeout one of whole minutes."""
-    from bridge.setups.frankbria.opening import FrankbriaRun
-
-    return FrankbriaRun(**_in_folder(asked), driver=asked.script("driver"))
-
-
-def _in_folder(asked: RunOptions, **more: Any) -> dict[str, Any]:
-    """What both loops are asked whose files lie in ``.ralph``; `more` are further settings."""
-    from bridge.setups.dot_ralph.opening import options_of
-
-    return {
-        "options": options_of(
-            prompt=asked.prompt,
-            calls=asked.calls,
-            retry_delay=asked.retry_delay,
-            max_failures=asked.max_failures,
-            resume=asked.resume,
-            allowed_tools=asked.allowed_tools,
-            **more,
-        ),
-        "extra": asked.globals,
-        "live": asked.live,
-        "max_iterations": asked.max_iterations,
-        "max_seconds": asked.max_seconds,
-        "caps": asked.caps,
-        "timeout": asked.turn_seconds,
-        "promise": asked.promise,
-    }
-
-
-def ralph_options(asked: RunOptions, *, strict: bool = False, lift: bool = True) -> RalphOptions:
-    """Give what a ralph-loop setup is asked beside its controller's own words."""
-    from bridge.setups.ralph_loop.settings import RalphOptions
-
-    agent = asked.script("agent")
-    return RalphOptions(
-        agent=agent and os_text(agent),
-        settings=asked.globals,
-        strict=strict,
-        lift=lift,
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        turn_seconds=asked.turn_seconds,
-        retry_delay=asked.retry_delay,
-        max_idle=asked.max_idle,
-    )

@@ -25,8 +25,7 @@ def _state(project: Path, _setup: Setup | None) -> Path:
 def _open(
     project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
-    from bridge.setups.asked import bmalph_run
-    from bridge.setups.bmalph.opening import open_loop
+    from bridge.setups.bmalph.opening import bmalph_run, open_loop
     from bridge.setups.dot_ralph.folder import locate
 
     return open_loop(locate(project), bmalph_run(asked), tell)

@@ -16,7 +16,13 @@ from bridge.setups.bmalph import layout, rc
 from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
 from bridge.setups.bmalph.settings import resolve
 from bridge.setups.dot_ralph.keys import GivenOption
-from bridge.setups.dot_ralph.opening import WantedRun, live_needs_json, require_prompt, run_in_folder
+from bridge.setups.dot_ralph.opening import (
+    WantedRun,
+    asked_in_folder,
+    live_needs_json,
+    require_prompt,
+    run_in_folder,
+)
 from bridge.setups.dot_ralph.tools import about_tools
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
+    from bridge.setups.asked import RunOptions
     from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.folder import Folder
 
@@ -189,3 +196,8 @@ def _repository(folder: Folder, env: Mapping[str, str]) -> None:
     else:
         problem, advice = "has no commit yet", "git add -A && git commit -m 'first commit'"
     raise ConfigurationError(f"{folder.project} {problem}; the loop measures progress by git\n  next: {advice}")
+
+
+def bmalph_run(asked: RunOptions) -> WantedRun:
+    """Give what a bmalph loop is asked for."""
+    return WantedRun(**asked_in_folder(asked, driver=asked.script("driver"), timeout=asked.timeout))

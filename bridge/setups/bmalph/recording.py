@@ -24,8 +24,7 @@ from bridge.setups.dot_ralph.recording import FolderRecorder, exit_code
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.loop.events import IterationEnded, LoopEnded
-    from bridge.setups.bmalph.rules.review import ReviewEnded
+    from bridge.loop.events import IterationEnded, LoopEnded, ReviewEnded
     from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder

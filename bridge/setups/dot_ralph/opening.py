@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bridge import resources
 from bridge.errors import ConfigurationError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
     from bridge.loop.events import LoopEvent
+    from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.policy import FolderPolicy
@@ -151,3 +152,25 @@ def run_in_folder(
     return run_loop(
         tool, policy, store, store.loop, active=active_run(folder.path, folder.project, tool.name), state=state
     )
+
+
+def asked_in_folder(asked: RunOptions, **more: Any) -> dict[str, Any]:
+    """What both loops are asked whose files lie in ``.ralph``; `more` are further settings."""
+    return {
+        "options": options_of(
+            prompt=asked.prompt,
+            calls=asked.calls,
+            retry_delay=asked.retry_delay,
+            max_failures=asked.max_failures,
+            resume=asked.resume,
+            allowed_tools=asked.allowed_tools,
+            **more,
+        ),
+        "extra": asked.globals,
+        "live": asked.live,
+        "max_iterations": asked.max_iterations,
+        "max_seconds": asked.max_seconds,
+        "caps": asked.caps,
+        "timeout": asked.turn_seconds,
+        "promise": asked.promise,
+    }

@@ -21,9 +21,8 @@ def _open(
 ) -> AbstractContextManager[Opened]:
     import os
 
-    from bridge.setups.asked import frankbria_run
     from bridge.setups.frankbria.layout import folder_of
-    from bridge.setups.frankbria.opening import open_loop
+    from bridge.setups.frankbria.opening import frankbria_run, open_loop
 
     return open_loop(folder_of(project), frankbria_run(asked), tell, env=os.environ)
 

@@ -13,6 +13,7 @@ from bridge.setups.dot_ralph.common import breaker_settings
 from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.dot_ralph.opening import (
     WantedRun,
+    asked_in_folder,
     live_needs_json,
     loop_settings,
     require_prompt,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
+    from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.settings import FrankbriaSettings
     from bridge.turn.driver import LoopDriver
@@ -204,3 +206,8 @@ def open_loop(
         told += about_settings(settings, script)
         shown = f"{script.display_name()} (driver {script.script})"
         yield opened(script, f"driver {script.script.stem}", shown)
+
+
+def frankbria_run(asked: RunOptions) -> FrankbriaRun:
+    """Give what a frankbria loop is asked for; its driver is no setting, its timeout one of whole minutes."""
+    return FrankbriaRun(**asked_in_folder(asked), driver=asked.script("driver"))

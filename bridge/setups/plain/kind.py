@@ -26,8 +26,8 @@ def _open(
     project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
     from bridge.errors import ConfigurationError
-    from bridge.setups.asked import plain_settings
     from bridge.setups.plain.opening import open_agent_loop, open_loop
+    from bridge.setups.plain.settings import plain_settings
 
     given, agent = plain_settings(project, asked), asked.script("agent")
     if agent is None:

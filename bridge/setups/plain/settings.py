@@ -12,10 +12,13 @@ from bridge.loop.caps import Caps, read_caps
 from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.store import LoopSettings
+from bridge.resources import os_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from bridge.setups.asked import RunOptions
 
 
 TURN_MINUTES = 60.0
@@ -103,3 +106,26 @@ SAMPLES = (".ralph/status.json", ".ralph/live.log", ".ralph/logs/ralph.log", ".r
 
 FILES = Files(is_own=lambda path: _OWN.fullmatch(path) is not None)
 """What of a project is no work."""
+
+
+def plain_settings(folder: Path, asked: RunOptions) -> PlainSettings:
+    """Give what a loop without a setup runs with.
+
+    Raises:
+        ConfigurationError: there is no prompt.
+    """
+    from bridge.setups.projects import find_prompt
+
+    return PlainSettings(
+        prompt=os_text(find_prompt(folder, asked.prompt)),
+        max_iterations=50 if asked.max_iterations is None else asked.max_iterations,
+        max_seconds=asked.max_seconds,
+        caps=asked.caps,
+        max_failures=asked.max_failures or 0,
+        max_idle=asked.max_idle,
+        timeout=TURN_MINUTES * 60 if asked.turn_seconds is None else asked.turn_seconds,
+        retry_seconds=asked.retry_delay,
+        live=asked.live,
+        promise=asked.promise or (AGENT_PROMISE if asked.agent else None),
+        resume=asked.resume,
+    )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def _open(
     _project: Path, setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
-    from bridge.setups.asked import ralph_options
     from bridge.setups.ralph_loop.opening import open_loop, request_of
+    from bridge.setups.ralph_loop.settings import ralph_options
 
     assert setup is not None
     request = request_of(setup, asked.words, prompt=asked.prompt, max_iterations=asked.max_iterations)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
 from bridge.loop.caps import Caps
+from bridge.resources import os_text
 from bridge.setups.ralph_loop.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.loop.store import LoopSettings
+    from bridge.setups.asked import RunOptions
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable
 
@@ -229,3 +231,19 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds < 86_400:
         raise SessionRefused(f"Error: RETRY_DELAY must be a number of seconds, not {text!r}")
     return seconds
+
+
+def ralph_options(asked: RunOptions, *, strict: bool = False, lift: bool = True) -> RalphOptions:
+    """Give what a ralph-loop setup is asked beside its controller's own words."""
+    agent = asked.script("agent")
+    return RalphOptions(
+        agent=agent and os_text(agent),
+        settings=asked.globals,
+        strict=strict,
+        lift=lift,
+        max_seconds=asked.max_seconds,
+        caps=asked.caps,
+        turn_seconds=asked.turn_seconds,
+        retry_delay=asked.retry_delay,
+        max_idle=asked.max_idle,
+    )

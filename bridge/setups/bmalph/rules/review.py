@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import BridgeError
 from bridge.files import read_bytes
 from bridge.loop.context import whole_characters
-from bridge.loop.events import LoopEvent, Notice
+from bridge.loop.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
 from bridge.process.argv import os_arguments
 from bridge.process.program import Program
 from bridge.stream.events import read_output
@@ -76,33 +76,6 @@ class ReviewFacts:
     head: str = ""
     last_head: str = ""
     dirty: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewStarted(LoopEvent):
-    """A review is about to run."""
-
-    iteration: int
-    argv: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewEnded(LoopEvent):
-    """A review has run.
-
-    Attributes:
-        iteration: the one that was reviewed.
-        findings: JSON text of what it found, or None.
-        head: the commit that was reviewed.
-        output: what it printed: stdout, then stderr.
-        status: its exit status.
-    """
-
-    iteration: int
-    findings: str | None
-    head: str
-    output: bytes
-    status: int
 
 
 def review_mode(mode: str, enabled: bool) -> str:
