@@ -15,8 +15,8 @@ def plural(number: int, noun: str, several: str = "") -> str:
 def changed(files: int | None, worked: bool | None = None) -> str:
     """What a turn has changed; '' where nobody can tell.
 
-    >>> changed(2), changed(0), changed(None, False), changed(0, True)
-    ('2 files changed', 'nothing changed', 'nothing changed', 'only the plan changed')
+    >>> changed(2), changed(0), changed(None, False), changed(None, True), changed(0, True)
+    ('2 files changed', 'nothing changed', 'nothing changed', 'files changed', 'only the plan changed')
 
     Args:
         files: as git counts them; None: nobody has.
@@ -25,7 +25,7 @@ def changed(files: int | None, worked: bool | None = None) -> str:
     if files:
         return f"{plural(files, 'file')} changed"
     if worked:
-        return "" if files is None else "only the plan changed"
+        return "files changed" if files is None else "only the plan changed"
     return "nothing changed" if worked is False or files == 0 else ""
 
 

@@ -169,18 +169,23 @@ class Renderer:
         took = duration(event.seconds)
         if event.outcome.failure:
             why = event.decision.detail or event.outcome.failure
-            say(f"{where} {style('failed', 'red')} after {took} · {why} · {event.log}")
+            say(f"{where} {style('failed', 'red')} after {took}{work_of(event)} · {why} · {event.log}")
             return
         session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""
         ran_out = " (it ran out of time, with work done)" if event.outcome.productive else ""
-        files = event.turn.files_changed if event.turn is not None else None
-        work = f" · {told}" if (told := changed(files, event.worked)) else ""
-        made = f"{work}{_progress(event.outcome.plan)}{session}{_refused(event)}"
+        made = f"{work_of(event)}{_progress(event.outcome.plan)}{session}{_refused(event)}"
         say(f"{where} {style('done', 'green')} in {took}{ran_out}{made}")
 
     def _loop_ended(self, event: LoopEnded) -> None:
         if event.verdict is not Verdict.COMPLETE or not self._quiet:
             say(last_line(self._style, event))
+
+
+def work_of(event: IterationEnded, before: str = " · ") -> str:
+    """Say what a turn has changed, behind `before`; '' where nobody can tell."""
+    files = event.turn.files_changed if event.turn is not None else None
+    told = changed(files, event.worked)
+    return f"{before}{told}" if told else ""
 
 
 def _progress(plan: Plan | None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from bridge.cli._options import taken_caps, taken_notify
-from bridge.cli._render import Renderer, drive
+from bridge.cli._render import Renderer, drive, work_of
 from bridge.cli._terminal import AT_OPEN_BREAKER, print_json, say
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.resources import as_given, os_text
@@ -185,13 +185,13 @@ class _WiggumRenderer(Renderer):
     def _turn_ended(self, event: IterationEnded) -> None:
         style, where, took = self._style, self._where(event.iteration), duration(event.seconds)
         if failure := event.outcome.failure:
-            say(f"{where} {style('failed', 'red')} after {took} · {failure}")
+            say(f"{where} {style('failed', 'red')} after {took}{work_of(event)} · {failure}")
             return
         saved = _saved(event)
         done = saved.total_items - saved.remaining_items
         items = f" · {done} of {saved.total_items} items done" if saved.total_items else ""
         action = f" · {saved.last_action}" if saved.last_action else ""
-        say(f"{where} {style('done', 'green')} in {took}{items}{action}")
+        say(f"{where} {style('done', 'green')} in {took}{work_of(event)}{items}{action}")
 
 
 def _saved(event: IterationStarted | IterationEnded | LoopEnded) -> WiggumState:

@@ -16,7 +16,6 @@ from bridge.cli._terminal import Style, guarded, message, say, say_all, write
 from bridge.errors import BridgeError, SessionRefused
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
 from bridge.setups.ralph_loop.settings import RalphOptions, ralph_options
-from bridge.wording import changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,6 +152,7 @@ class _SessionRenderer:
         self._line_open = False
 
     def show(self, event: LoopEvent) -> None:
+        from bridge.cli._render import work_of
         from bridge.loop.events import HookText, IterationEnded, LeftoversEnded, LogLine, Notice, OutputText
 
         match event:
@@ -166,9 +166,9 @@ class _SessionRenderer:
             case LogLine():
                 if not self._quiet:
                     self._out(("\n" if self._line_open else "") + message(event.text, sys.stdout) + "\n")
-            case IterationEnded() if event.worked is False and event.outcome.failure is None and not self._quiet:
+            case IterationEnded() if not self._quiet and (work := work_of(event, f"iteration {event.iteration}: ")):
                 self.end_row()  # on stderr, and this only: stdout is the controller's log
-                say(f"iteration {event.iteration}: {changed(0)}")
+                say(work)
             case Notice() | LeftoversEnded():
                 self.end_row()
                 say(event.text if isinstance(event, Notice) else str(event))

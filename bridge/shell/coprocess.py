@@ -471,6 +471,7 @@ class Coprocess:
         """The kill ladder. INT ends the hook and spares the shell (True), as does the end of a child that bash
         waits for; so those go first: INT for all, TERM and KILL for the children, TERM for bash, KILL (False).
         """
+        survived = False
         try:
             for step, of_bash in (
                 (signal.SIGINT, True),
@@ -487,13 +488,15 @@ class Coprocess:
                 processes.send(signal.SIGCONT, pids)
                 state = self._pump(reply, values, time.monotonic() + self._grace)
                 if state == _Wait.WHOLE:
-                    return True
+                    # An answer to INT that comes behind TERM for bash is its last: that is still on its way.
+                    survived = not (of_bash and step == signal.SIGTERM)
+                    break
                 if state in (_Wait.DEAD, _Wait.CUT):
                     break
         finally:
-            if not protocol.complete(reply, self.number, values):
+            if not survived:
                 self.kill()
-        return False
+        return survived
 
     def kill(self) -> int:
         """End bash and everything in its session at once; reap it; return its status."""

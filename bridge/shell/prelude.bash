@@ -34,6 +34,7 @@ __rb_T=     # functrace and errtrace as they were before unwinding
 __rb_D=     # not __rb_: a DEBUG trap has run since the hook ended
 __rb_V=5    # how much of $_ tells that; only of bash 5 it is known, before that every call counts as one
 case ${BASH_VERSINFO[0]} in 3 | 4) __rb_V=0 ;; esac
+__rb_X=     # not empty: `exit` was called in a trap
 __rb_K=     # T: the script's DEBUG and RETURN traps are kept between calls, in __rb_E and __rb_R
 __rb_E='' __rb_R=''
 __rb_g=$2   # the guardian's pipe: see guardian.py
@@ -108,16 +109,18 @@ __rb_leave() {
 # extdebug on, a DEBUG trap that returns 2 makes bash return from the running function or sourced
 # file, so that every frame down to the loop is left in order and locals are undone.
 exit() {
-    __rb_t=$?
-    # A DEBUG trap that exits, between the end of the hook that has set it and the loop's taking it away.
+    __rb_u=$? __rb_X=trap
+    # In a trap this is the command that it interrupted. A DEBUG trap that exits, between the end of the hook that
+    # has set it and the loop's taking it away, exits nothing.
     case ${BASH_COMMAND-} in
+    'case ${BASH_COMMAND-}'*) __rb_X= ;;
     'builtin read'*) ;;
-    *__rb_* | 'builtin trap - DEBUG RETURN') \builtin return 0 ;;
+    *__rb_* | *'trap - DEBUG RETURN') \builtin return 0 ;;
     esac
-    __rb_here || \builtin exit "${@-$__rb_t}"
+    __rb_here || \builtin exit "${@-$__rb_u}"
     case ${1-} in --) \builtin shift ;; esac
     case $# in
-    0) __rb_s=$__rb_t ;;
+    0) __rb_s=$__rb_u ;;
     1) __rb_number "$1" ;;
     *)
         \builtin printf '%s: exit: too many arguments\n' "$0" >&2
@@ -162,7 +165,10 @@ __rb_int() {
 __rb_unwind() {
     __rb_T=$-
     \builtin enable trap shopt set return 2>&-
-    case $- in *T*) __rb_take ;; esac
+    case $__rb_x$__rb_X:$- in
+    exit:*T*) __rb_take ;;
+    *) __rb_drop ;;
+    esac
     \builtin shopt -s extdebug
     # In the frame that is left, not in a function of ours: a RETURN trap that returns or exits would run again, for ever.
     \builtin trap '\builtin trap - RETURN; __rb_debug' DEBUG
@@ -184,16 +190,26 @@ __rb_rewind() {
 
 # A DEBUG or RETURN trap that a hook leaves behind is for the script's commands, not for ours. Without functrace no
 # function of a later call would inherit it, so the loop drops it. With functrace it is kept from one call to the
-# next: the first command of the script's own (see __rb_first) puts it back.
+# next: the first command of the script's own (see __rb_first) puts it back. Not kept is what no call would survive:
+# a trap that exits or doesn't end, and with extdebug one that says which commands are run.
 __rb_keep() {
     case $__rb_x:$- in
     exit:* | int:*) ;; # kept by __rb_unwind; functrace is on because of extdebug
     *T*) __rb_take ;;
-    *) __rb_K='' __rb_E='' __rb_R='' ;;
+    *) __rb_drop ;;
     esac
 }
 
+__rb_drop() {
+    \builtin trap - DEBUG RETURN
+    __rb_K='' __rb_E='' __rb_R=''
+}
+
 __rb_take() {
+    if \builtin shopt -q extdebug; then
+        __rb_drop
+        \builtin return
+    fi
     \builtin trap -p DEBUG 1>|"$__rb_d/t"
     \builtin trap - DEBUG
     IFS='' \builtin read -rd '' __rb_t <"$__rb_d/t" && __rb_o=
@@ -201,12 +217,13 @@ __rb_take() {
     *'\__rb_first || '*) __rb_o=waits ;; # no command of the script's has run
     *)
         __rb_t=${__rb_t#trap -- } __rb_o=
-        \builtin eval "__rb_E=${__rb_t% DEBUG*}" ;;
+        \builtin eval "__rb_E=${__rb_t% DEBUG*}"
+        case $__rb_E in -) __rb_E= ;; esac ;; # what POSIX mode prints for none
     esac
     \builtin trap -p RETURN 1>|"$__rb_d/t"
     \builtin trap - RETURN
     IFS='' \builtin read -rd '' __rb_t <"$__rb_d/t" && __rb_o=
-    case $__rb_o$__rb_t in waits) ;; *) __rb_R=${__rb_t:+"\\builtin $__rb_t"} ;; esac
+    case $__rb_o$__rb_t in waits | 'waitstrap -- - '*) ;; 'trap -- - '*) __rb_R= ;; *) __rb_R=${__rb_t:+"\\builtin $__rb_t"} ;; esac
     case $__rb_E$__rb_R in '') __rb_K= ;; *) __rb_K=T ;; esac
 }
 
@@ -223,9 +240,12 @@ __rb_first() {
 # `builtin` is not the real one: it is a function of the script's, or was turned off. The bare assignment
 # needs no trusted command and makes special builtins such as unset win over functions. The function is
 # kept, and is back whenever the script's code runs; so this costs a fork per call, but only with such a script.
+# $1 is what __rb_t is set to here, where the caller is in POSIX mode already.
 __rb_mend() {
     [[ -o posix ]] && __rb_t=posix || __rb_t=:${BASHOPTS-}:
+    __rb_t=${1-$__rb_t}
     POSIXLY_CORRECT=1
+    \trap - DEBUG RETURN # one that functions inherit could undo what follows
     (\unset -f declare; \declare -f builtin eval) 1>|"$__rb_d/b" 2>/dev/null
     \unset -f builtin eval # no redirection: one that fails would end bash here
     case $__rb_t in posix) ;; *) \unset POSIXLY_CORRECT ;; esac
@@ -308,8 +328,8 @@ __rb_broken() {
 }
 
 \builtin readonly -f __rb_a __rb_f __rb_N __rb_F __rb_values __rb_send __rb_carefully __rb_leave __rb_int \
-    __rb_here __rb_number __rb_unwind __rb_debug __rb_rewind __rb_keep __rb_take __rb_first __rb_mend __rb_plain __rb_prepare __rb_trouble __rb_failed \
-    __rb_broken
+    __rb_here __rb_number __rb_unwind __rb_debug __rb_rewind __rb_keep __rb_drop __rb_take __rb_first __rb_mend \
+    __rb_plain __rb_prepare __rb_trouble __rb_failed __rb_broken
 \builtin trap '\builtin trap - RETURN; __rb_int' INT # a RETURN trap that returns runs for ever; it isn't kept
 POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against the special builtin
 \builtin trap '' PIPE # somebody may have killed the guardian
@@ -322,7 +342,9 @@ POSIXLY_CORRECT=1 # an exported function "exec" of the environment loses against
 # --- the loop: FOLDER/prelude has it several times, because a `break` outside any loop of a sourced file
 # leaves ours. What was to be replied is replied by the next copy, and at the next turn after a `continue`.
 __rb_z=$? # not 0: an error threw bash out of the loop
-while [[ $__rb_b != 9 ]]; do
+case $__rb_x in '') ;; *) builtin trap - DEBUG RETURN ;; esac # one that breaks would leave every copy
+until [[ $__rb_b == 9 ]]; do # where nothing is run any more (set -n, extdebug), this ends it: so does bash
+    case $-:$__rb_D in *T*:*) __rb_D=T ;; esac
     case $__rb_x in
     '') ;;
     *)
@@ -337,7 +359,16 @@ while [[ $__rb_b != 9 ]]; do
             } ;;
         *)
             # What a DEBUG trap of the script's has printed until here went nowhere; nor does it see the next call's code.
-            case $-${__rb_K-} in *T*) __rb_keep ;; esac
+            case $__rb_t in
+            "$__rb_n") case $-${__rb_K-} in *T*) __rb_keep ;; esac ;;
+            *) # Its DEBUG trap may make such a builtin anew before each command; in POSIX mode trap wins over
+                # functions, but defining one of the name of a special builtin would end bash there.
+                \command trap - DEBUG RETURN
+                [[ -o posix && $__rb_d ]] && __rb_t=posix || __rb_t=:${BASHOPTS-}:
+                POSIXLY_CORRECT=1 __rb_o=
+                \trap - DEBUG RETURN
+                __rb_mend "$__rb_t" || __rb_t=$? ;;
+            esac
             builtin trap - DEBUG RETURN || {
                 builtin enable trap 2>/dev/null
                 builtin trap - DEBUG RETURN || __rb_t=

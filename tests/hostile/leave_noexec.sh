@@ -1,5 +1,4 @@
 # about: set -n: bash reads on and runs nothing more
-# sees: timeout | died
+# sees: exited 0 | died
 # state: lost
-# timeout: 0.5
 hook() { set -n; return 1; }

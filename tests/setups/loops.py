@@ -167,7 +167,9 @@ def made(kind: str, folder: Path) -> Loops:
     loops.write("src/deep/code.txt", "\n")
     say = "say() { printf 'TEXT:%s\\n' \"$1\"; }" if kind == "ralph-loop" else _SAY
     name = "amp" if kind == "ralph-loop" else "claude"
-    loops.write(f"../bin/{name}", f"#!/usr/bin/env bash\nkept={loops.kept}\n{say}\n{_PROGRAM}", 0o755)
+    # An agent that leaves its prompt unread may end before `cat PROMPT` has written it: a failure, by pipefail.
+    reads = "cat > /dev/null" if kind == "ralph-loop" else ""
+    loops.write(f"../bin/{name}", f"#!/usr/bin/env bash\nkept={loops.kept}\n{say}\n{reads}\n{_PROGRAM}", 0o755)
     (loops.kept / "else").write_text(DONE[kind] + "\n")
     if kind == "wiggum":
         loops.write("PROMPT.md", "Do it. Then say <promise>COMPLETE</promise>.\n")

@@ -98,20 +98,21 @@ class FolderRecorder(ABC):
     def lines_about(self, event: IterationEnded) -> Iterator[tuple[Level, str]]:
         """Give the lines of ``ralph.log`` about a run, each with its level."""
         outcome = event.outcome
+        files = f"{plural(outcome.files_changed, 'file')} changed"
         if event.decision.reason == "api_limit":
             yield "WARN", f"API limit: {event.decision.detail}"
         elif outcome.failure is not None:
             code = exit_code(event)
             label = "write timeout" if outcome.idle else exit_label(code) if code else "failed"
-            yield "ERROR", f"Run {label}: {outcome.failure}; its output: {self._folder.name_of(event.log)}"
+            log = self._folder.name_of(event.log)
+            yield "ERROR", f"Run {label}: {outcome.failure}; {files}; its output: {log}"
             text = records.read_text(event.stderr) if event.stderr is not None else None
             for line in [line for line in (text or "").splitlines() if line.strip()][-3:]:
                 yield "ERROR", f"  stderr: {line}"
         elif outcome.denied:
-            yield "WARN", f"Permission denied for {outcome.refused_tools}"
+            yield "WARN", f"Permission denied for {outcome.refused_tools}; {files}"
         else:
             ran_out = " (it ran out of time, with work done)" if outcome.productive else ""
-            files = f"{plural(outcome.files_changed, 'file')} changed"
             yield "SUCCESS", f"Completed Loop #{event.iteration}: {files} in {event.seconds:.0f} s{ran_out}"
 
     def waiting(self, event: Waiting, now: float) -> None:
