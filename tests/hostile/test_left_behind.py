@@ -147,12 +147,3 @@ def test_so_they_are_after_a_script_that_leaves_it(code: str, wanted: str, bash:
         seen, evidence = outcome(lambda: shell.source(script))
         assert accepted(seen, wanted), f"{seen}\n{evidence}"
         exact(shell)
-
-
-def test_a_trap_at_source_that_returns_costs_one_call(bash: str, tmp_path: Path) -> None:
-    script = tmp_path / "left.sh"
-    script.write_text(f"{HELPERS}{SPEAK}hook() {{ return 5; }}\nset -T; trap 'return 3' RETURN\n")
-    with Shell(bash=bash, cwd=tmp_path, timeout=10, grace=GRACE) as shell:
-        outcome(lambda: shell.source(script, timeout=0.4))
-        outcome(lambda: shell.call("hook", timeout=0.4, check=False))
-        exact(shell)
