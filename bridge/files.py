@@ -282,6 +282,17 @@ def read_bytes(path: AnyPath, most: int = -1, *, root: AnyPath | None = None) ->
         return file.read(most)
 
 
+_HALVES = re.compile("[\\ud800-\\udc7f\\udd00-\\udfff]")
+
+
+def to_bytes(text: str) -> bytes:
+    """Give text as UTF-8, with surrogateescape; halves of characters, which JSON can name, become U+FFFD."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _HALVES.sub("\ufffd", text).encode("utf-8", "surrogateescape")
+
+
 def write_atomic(
     path: AnyPath,
     data: bytes | str,
@@ -295,7 +306,7 @@ def write_atomic(
 
     A target that is a symbolic link stays one; an existing file keeps its permissions.
 
-    data: text is written as UTF-8, with surrogateescape.
+    data: text is written as :func:`to_bytes` gives it.
     scratch: folder for the name that the temporary file has for a moment, such as one that git ignores. It
         lies beside the target without it, or where that is no folder of the same file system: only a rename
         within one is atomic.
@@ -306,7 +317,7 @@ def write_atomic(
         ProjectUnusable: a link leads out of the root (see :func:`confine`), or there is no regular file.
         OSError: the folder does not exist, is not writable, or the disk is full. Nothing is left behind.
     """
-    content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    content = to_bytes(data) if isinstance(data, str) else data
     with _located(path, root=root, follow=follow) as (folder, name):
         if (found := _seen(folder, name)) is not None and not stat.S_ISLNK(found.st_mode):
             _regular(found, path)

@@ -155,6 +155,8 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
     elif not every:
         runs = runs[-1:]
     if not runs:
+        if loop.last_active:
+            raise LookupError("no run is recorded here: the loop is a session's, or another program's")
         raise LookupError("no loop has run here yet")
     ended = [_standing(each, loop.state) for each in runs]
     return Report(loop.project, loop.kind, tuple(_with_git(each, loop) for each in ended), logs)

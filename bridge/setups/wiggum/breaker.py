@@ -10,8 +10,10 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
+from bridge.files import to_bytes
 from bridge.timestamps import parse_iso
 
 Reaction = Literal["off", "warn", "stop"]
@@ -62,8 +64,8 @@ class WiggumBreaker:
         trip: the condition that opened it, as an outcome of the loop; ''.
         no_change_count: turns in a row without a changed file.
         same_error_count: turns in a row with the same error.
-        error_hashes: what told the last errors apart, the newest last.
-        error_streaks: each error of the last turn, and for how many turns in a row it has been there.
+        error_hashes: of the last turns' errors, the newest last; see :func:`hash_of`.
+        error_streaks: the hash of each error of the last turn, and for how many turns in a row it has been there.
         same_message_count: turns in a row without work, and with the same last message.
         message_hash: tells that message from others; '' without one.
         output_lengths: characters of the last outputs, the newest last.
@@ -115,6 +117,11 @@ class Tripped(NamedTuple):
 
     condition: str = ""
     warnings: tuple[str, ...] = ()
+
+
+def hash_of(error: str) -> str:
+    """Give the hash that stands for an error, as ``printf '%s\\n' ERROR | md5sum`` prints it."""
+    return hashlib.md5(to_bytes(f"{error}\n"), usedforsecurity=False).hexdigest()
 
 
 def timestamp(now: datetime) -> str:
@@ -177,13 +184,12 @@ def _counted(breaker: WiggumBreaker, evidence: Evidence) -> WiggumBreaker:
     idle = breaker.no_change_count
     if evidence.changed is not None:
         idle = 0 if evidence.changed else idle + 1
-    errors = dict.fromkeys(each for each in (*evidence.tool_errors, evidence.error) if each)
+    errors = dict.fromkeys(hash_of(each) for each in (*evidence.tool_errors, evidence.error) if each)
     newest = next(reversed(errors), "")
-    # A state of before the streaks knows the last error only.
-    before = breaker.error_streaks or dict.fromkeys(breaker.error_hashes[-1:], breaker.same_error_count)
+    before = breaker.error_streaks or _last_streak(breaker)
     streaks = {each: before.get(each, 0) + 1 for each in errors}
     text = " ".join(evidence.message.split())
-    message = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16] if text else ""
+    message = hashlib.sha256(to_bytes(text)).hexdigest()[:16] if text else ""
     again = breaker.same_message_count if message == breaker.message_hash else 0
     lengths = breaker.output_lengths
     if evidence.output_length is not None:
@@ -198,6 +204,13 @@ def _counted(breaker: WiggumBreaker, evidence: Evidence) -> WiggumBreaker:
         same_message_count=again + 1 if message else 0,
         message_hash=message,
     )
+
+
+def _last_streak(breaker: WiggumBreaker) -> dict[str, int]:
+    """Give the streak of the last error as the hashes alone tell it: other programs write no more."""
+    last = breaker.error_hashes[-1:]
+    times = sum(1 for _ in takewhile(last.__contains__, reversed(breaker.error_hashes)))
+    return dict.fromkeys(last, max(times, breaker.same_error_count))
 
 
 def _conditions(

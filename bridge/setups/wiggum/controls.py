@@ -50,6 +50,9 @@ def overview(layout: Layout) -> dict[str, Any]:
     if state is None:
         return shown | {"iteration": None, "outcome": None, "breaker": None, "last_action": None}
     state = with_items(state, items)  # as the plan is now, not as it was when the last turn ended
+    if not items.total:  # another program's state counts them itself
+        left, total = state.remaining_items, state.total_items
+        shown["items"] |= {"done": max(0, total - left), "remaining": left, "total": total}
     if state.outcome is None and (over := all_done(state, items)):
         state = replace(state, outcome="plan_complete", reason=over, exit_code=0)
         shown["active"] = False

@@ -17,6 +17,7 @@ from bridge.files import (
     move,
     open_file,
     read_bytes,
+    to_bytes,
     write_atomic,
 )
 from bridge.git.repository import Files
@@ -118,7 +119,7 @@ def append_progress(layout: Layout, block: str) -> None:
     text = read_text(layout.progress)
     gap = "" if not text else "\n" * (2 - (text.endswith("\n") + text.endswith("\n\n")))
     with usable():
-        append_durably(layout.progress, (gap + block).encode("utf-8", "surrogateescape"))
+        append_durably(layout.progress, to_bytes(gap + block))
 
 
 def log(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "INFO") -> None:

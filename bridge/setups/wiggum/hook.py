@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError
 from bridge.files import ANYWHERE
 from bridge.setups.wiggum import files
+from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.hook_protocol import HookResponse, allow, candidate_projects, fail_open, read_call
 from bridge.setups.wiggum.policy import closed
@@ -172,7 +173,10 @@ class _Hook:
         probe = WorkDetector(layout.project, FILES)
         path = self.call.transcript
         reply = turns.AgentReply(text, tool_errors=tool_errors(path) if path is not None else ())
-        elapsed = now.timestamp() - (parse_iso(state.started_at) or now.timestamp())
+        began = parse_iso(state.started_at)
+        if began is None or began > now.timestamp():  # its minutes would never be over
+            began, state = now.timestamp(), replace(state, started_at=timestamp(now))
+        elapsed = now.timestamp() - began
         state, warnings = turns.end(layout, probe, state, reply, now, elapsed=elapsed)
         warnings = (*warnings, *self.environment.wrong)
         if state.outcome is not None:

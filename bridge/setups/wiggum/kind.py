@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.model import Older, PlanKind, SetupKind, newest
+from bridge.setups.model import Older, PlanKind, SetupKind, newest, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,15 +54,18 @@ def _overview(project: Path, _setup: Setup | None, state: Path, _now: float) -> 
     from bridge.setups.wiggum.controls import overview
     from bridge.setups.wiggum.files import Layout
 
-    seen = overview(Layout(project))
+    layout = Layout(project)
+    seen = overview(layout)
     if seen["iteration"] is None:
         return seen, None
-    at = timestamps.parse_iso(seen["updated_at"]) or 0.0
+    # Other programs' states don't say when they were written, and none was after it was.
+    latest = written([layout.state]) or written([layout.archive])
+    at = min(timestamps.parse_iso(seen["updated_at"]) or latest, latest)
     if seen["mode"] == "hook" and not seen["outcome"]:
         return seen, Older("session", None, float("inf"))
     if seen["outcome"]:  # it may have been closed by hand since
         return seen, Older("ended", seen["outcome"], at)
-    return seen, None if read_run(state) is not None else Older("killed", None, at)
+    return seen, None if read_run(state) is not None else Older("killed", None, latest)
 
 
 def _rows(seen: dict[str, Any], _now: float) -> Rows:

@@ -37,7 +37,8 @@ def loop_rows(seen: dict[str, Any]) -> Rows:
 
 
 def _loop(seen: dict[str, Any]) -> Rows:
-    most = f" of {seen['max_iterations']}" if seen["max_iterations"] else ""
+    limit = seen["max_iterations"]
+    most = (f" of {limit}" if seen["iteration"] <= limit else f", limit {limit}") if limit else ""
     if seen["outcome"]:
         now = f"{seen['outcome']}" + (f" ({seen['reason']})" if seen["reason"] else "")
     elif seen["running"]:

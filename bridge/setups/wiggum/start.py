@@ -164,7 +164,9 @@ class _Start:
                 self.notices.append(f"{unreadable}; it is kept as {kept}, the loop begins anew")
         self._make_folders()
         files.clear_cancel(layout)
-        self.notices += write(layout, task, timestamp(self.now))
+        # Another program's state may count the items without a plan: a new one would deny them.
+        counts = state is not None and not state.run_id and state.total_items > 0
+        self.notices += write(layout, task, timestamp(self.now), plan=not counts)
         if state is None or before is None:
             return self._saved(self._new(task))
         state = _with_task(state, before, task)

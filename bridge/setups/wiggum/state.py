@@ -1,18 +1,20 @@
 """The state of a wiggum loop: ``.claude/ralph-state.json``, typed; one schema for both modes. Pure.
 
-The two older schemas that were only ever published on paper are read as well: what they leave out has a default,
-numbers that they write as strings are numbers, unknown keys are kept.
+Two shapes of other programs are read as well: the published schema, and that of the sample Stop hook in bash. What
+they leave out has a default, numbers that they write as strings are numbers, unknown keys are kept. The counters of
+that hook stand where it has them, so that it and ours can take turns with one file.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.amounts import amount, whole
 from bridge.errors import StateUnreadable
-from bridge.setups.wiggum.breaker import WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
+from bridge.setups.wiggum.breaker import WiggumBreaker, WiggumBreakerSettings, WiggumCircuit, hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,11 @@ ENV_MAX_ITERATIONS = "RALPH_MAX_ITERATIONS"
 ENV_PROMISE = "RALPH_COMPLETION_PROMISE"
 
 Mode = Literal["outer", "hook"]
+
+_SHARED = ("no_change_count", "error_hashes")
+"""Of the breaker, and at the top level of the file: the sample hook has them there."""
+_INNER = ("breaker", "breaker_settings", "checkpoints")
+_HASH = re.compile(r"[0-9a-f]{8,128}", re.IGNORECASE)
 
 _NEXT = "  next: put it right, or begin anew with: ralph-bridge wiggum start --fresh (the file is kept aside)"
 
@@ -77,6 +84,7 @@ class WiggumState:
         last_action: what the last turn did, one line.
         remaining_items, total_items, completed_items: of the fix plan.
         blocks: stops in a row that the hook has prevented.
+        last_diff_hash: of what was not committed when the last turn was over: ``git diff --stat | md5sum``.
         turn: the turn that is under way, or None.
         outcome: how the loop ended; None while it goes on.
         reason: a sentence about that.
@@ -104,6 +112,7 @@ class WiggumState:
     total_items: int = 0
     completed_items: tuple[str, ...] = ()
     blocks: int = 0
+    last_diff_hash: str = ""
     breaker: WiggumBreaker = field(default_factory=WiggumBreaker)
     breaker_settings: WiggumBreakerSettings = field(default_factory=WiggumBreakerSettings)
     checkpoints: Checkpointing = field(default_factory=Checkpointing)
@@ -119,7 +128,9 @@ def write_state(state: WiggumState) -> str:
     """Write a state file: two blanks a level, a newline at the end; other writers' keys come last."""
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **asdict(state)}
     extra = document.pop("extra")
-    return json.dumps(document | extra, indent=2, ensure_ascii=False) + "\n"
+    document |= {key: document["breaker"].pop(key) for key in _SHARED}
+    merged = {key: document[key] | extra[key] for key in _INNER if key in extra}
+    return json.dumps(document | extra | merged, indent=2, ensure_ascii=False) + "\n"
 
 
 # -- what the environment says -----------------------------------------------------------------------
@@ -226,6 +237,19 @@ class _StateReader:
         """Return an array's members as strings."""
         return tuple(map(str, self.take(key, list, [])))
 
+    def hashes(self) -> tuple[str, ...]:
+        """Return the hashes of errors: an array, or the string that `jq --arg` makes of one; texts are hashed."""
+        found = self.rest.get("error_hashes")
+        if isinstance(found, str):
+            try:
+                array = json.loads(found)
+            except (ValueError, RecursionError):
+                array = None
+            self.rest["error_hashes"] = (
+                array if isinstance(array, list) else re.split(r"[\s,]+", found.strip(" \n,"))
+            )
+        return tuple(map(_hashed, filter(None, self.strings("error_hashes"))))
+
     def by_fields(self, kind: type, *names: str, defaults: Any = None) -> dict[str, Any]:
         """Return values for fields of a dataclass, each of its default's type."""
         defaults = defaults or kind()
@@ -251,11 +275,17 @@ _KINDS = {
 }
 
 
+def _hashed(error: str) -> str:
+    """Give the hash of an error that older states hold as text."""
+    return error if _HASH.fullmatch(error) else hash_of(error)
+
+
 def _converted(value: object, kind: type) -> Any:
     """Return the value as that type, or None when it isn't one; of numbers, amounts are."""
     if kind in (int, float) and isinstance(value, str):
         # What `jq --arg` writes.
-        value = int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else value
+        digits = value.strip()
+        value = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 16 else value
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if kind is int:
@@ -266,18 +296,19 @@ def _converted(value: object, kind: type) -> Any:
 
 
 def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> WiggumState:
-    inner, settings, turn = reader.inner("breaker"), reader.inner("breaker_settings"), reader.inner("turn")
-    # The published sample hook kept its counter at the top level.
-    idle = reader.take("no_change_count", int, 0)
+    inner = {key: reader.inner(key) for key in _INNER}
+    turn = reader.inner("turn")
+    unnamed = [key for key in ("max_iterations", "completion_promise") if reader.rest.get(key) is None]
+    counted = "remaining_items" in reader.rest
     values: dict[str, Any] = {
         "mode": reader.word("mode", ("outer", "hook"), defaults.mode),
-        "breaker": _breaker(inner, idle),
-        "breaker_settings": _settings(settings),
-        "checkpoints": Checkpointing(**reader.inner("checkpoints").by_fields(Checkpointing)),
+        "breaker": _breaker(inner["breaker"], reader),
+        "breaker_settings": _settings(inner["breaker_settings"]),
+        "checkpoints": Checkpointing(**inner["checkpoints"].by_fields(Checkpointing)),
         "turn": _turn(turn) if turn.rest else None,
         "completed_items": reader.strings("completed_items"),
         "max_minutes": reader.take("max_minutes", float, None),
-        "by_default": reader.strings("by_default"),
+        "by_default": reader.strings("by_default") if ours else tuple(unnamed),
         # The published schema has no end but this one: that all its items are done.
         "plan_completes": reader.take("plan_completes", bool, not ours),
         "exit_code": reader.take("exit_code", int, None),
@@ -289,30 +320,43 @@ def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> Wiggum
     if not values["completion_promise"].strip():
         raise reader.wrong("completion_promise", values["completion_promise"], "the text of a promise")
     values["session_id"] = values["session_id"] or None
-    return WiggumState(**values, extra=reader.rest)
+    if not ours and not counted:
+        values["remaining_items"] = max(0, values["total_items"] - len(values["completed_items"]))
+    if not ours and not values["total_items"]:
+        values["total_items"] = values["remaining_items"] + len(values["completed_items"])
+    if values["turn"] and values["turn"].number <= values["iteration"]:
+        # Another program has ended the turn: what it said there, and with which errors, only its hashes tell.
+        unknown = {"error_streaks": {}, "same_error_count": 0, "message_hash": "", "same_message_count": 0}
+        values |= {"turn": None, "breaker": replace(values["breaker"], **unknown)}
+    return WiggumState(**values, extra=reader.rest | {key: each.rest for key, each in inner.items() if each.rest})
 
 
 _TEXTS = (
     *("task_name", "task_hash", "prompt_hash", "run_id", "started_at", "updated_at", "completion_promise"),
-    *("session_id", "tool", "last_action", "outcome", "reason", "ended_at"),
+    *("session_id", "tool", "last_action", "last_diff_hash", "outcome", "reason", "ended_at"),
 )
 
 
-def _breaker(reader: _StateReader, idle: int) -> WiggumBreaker:
+def _breaker(reader: _StateReader, top: _StateReader) -> WiggumBreaker:
+    shared = {key: top if top.rest.get(key) is not None else reader for key in _SHARED}
+    idle, hashes = shared["no_change_count"].take("no_change_count", int, 0), shared["error_hashes"].hashes()
+    for key in _SHARED:
+        reader.rest.pop(key, None)
     given = reader.take("state", str, "CLOSED")
     circuit = "HALF" if given.upper() in ("HALF_OPEN", "HALF-OPEN") else given.upper()
     if circuit not in list(WiggumCircuit):
         raise reader.wrong("state", given, " or ".join(WiggumCircuit))
     lengths = reader.take("output_lengths", list, [])
     streaks = reader.take("error_streaks", dict, {})
-    counts = ("reason", "trip", "no_change_count", "same_error_count", "opens", "same_message_count")
+    counts = ("reason", "trip", "same_error_count", "opens", "same_message_count", "message_hash")
     return WiggumBreaker(
         state=WiggumCircuit(circuit),
         opened_at=reader.take("opened_at", str, None),
-        error_hashes=reader.strings("error_hashes"),
+        no_change_count=idle,
+        error_hashes=hashes,
         output_lengths=tuple(each for each in lengths if whole(each) is not None),
-        error_streaks={error: count for error, count in streaks.items() if whole(count) is not None},
-        **reader.by_fields(WiggumBreaker, *counts, "message_hash", defaults=WiggumBreaker(no_change_count=idle)),
+        error_streaks={_hashed(error): count for error, count in streaks.items() if whole(count) is not None},
+        **reader.by_fields(WiggumBreaker, *counts),
     )
 
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import LoopRefused
-from bridge.files import ANYWHERE, make_folder, write_atomic
+from bridge.files import ANYWHERE, make_folder, to_bytes, write_atomic
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.prompt import (
     TEMPLATES,
@@ -64,7 +64,7 @@ class TaskFiles(NamedTuple):
 
 def digest(text: str) -> str:
     """Tell a text from others, white space apart."""
-    return hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return hashlib.sha256(to_bytes(" ".join(text.split()))).hexdigest()[:16]
 
 
 def name_of(text: str) -> str:
@@ -125,10 +125,12 @@ def settle(
     )
 
 
-def write(layout: Layout, task: TaskFiles, stamp: str) -> list[str]:
-    """Write what is missing and what is to be new, keeping the old; say what was done."""
+def write(layout: Layout, task: TaskFiles, stamp: str, *, plan: bool = True) -> list[str]:
+    """Write what is missing (without `plan`, no plan) and what is to be new, keeping the old; say what was done."""
     notices = []
     for name in TEMPLATES:
+        if not plan and name == layout.plan.name and not layout.plan.exists():
+            continue
         path = layout.project / name
         old = files.read_text(path, root=ANYWHERE)
         text = task.prompt if name == "PROMPT.md" else filled(template(name), task.values)

@@ -7,11 +7,14 @@ as an interrupted one; a session's may still be under way.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.git.repository import Look
+from bridge.process.ask import ask
 from bridge.setups.wiggum import checkpoints, files, progress
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.policy import TurnFacts, all_done, closed, decide, with_items
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.progress import Items
+
+_PATIENCE = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +53,18 @@ def begin(layout: Layout, probe: WorkDetector, state: WiggumState, now: datetime
     number = state.iteration + 1
     blocks = progress.count_blocks(files.read_text(layout.progress) or "", number)
     turn = OpenTurn(number, timestamp(now), look.head, look.tree, blocks)
-    return replace(with_items(state, files.read_plan(layout)), turn=turn, updated_at=timestamp(now))
+    known = replace(with_items(state, files.read_plan(layout)), turn=turn, updated_at=timestamp(now))
+    return replace(known, last_diff_hash=_diff_hash(probe))
 
 
 def take_in(layout: Layout, probe: WorkDetector, state: WiggumState, reply: AgentReply) -> TurnFacts:
     """Return what a turn came to."""
     turn = state.turn or OpenTurn(state.iteration + 1)
     items = files.read_plan(layout)
-    changed = probe.changed(Look(turn.head, turn.tree), probe.look()) if state.turn else None
+    if state.turn:
+        changed = probe.changed(Look(turn.head, turn.tree), probe.look())
+    else:
+        changed = _seems_changed(layout, probe, state)
     excused = reply.failure is not None and reply.excused and bool(changed)
     return TurnFacts(
         turn=turn,
@@ -129,6 +138,33 @@ def recover(layout: Layout, probe: WorkDetector, state: WiggumState, now: dateti
         after = closed(after, "plan_complete", over, now)
     message = f"iteration {turn.number} was interrupted; its work is kept, the loop goes on behind it"
     return after, "; ".join((message, *warnings))
+
+
+def _diff_hash(probe: WorkDetector) -> str:
+    """Give what the sample hook tells changes by, computed as it does; '' without git."""
+    if probe.git is None:
+        return ""
+    shown = ask(["git", "diff", "--stat"], cwd=probe.project, env=os.environ, patience=_PATIENCE)
+    return hashlib.md5(shown.out, usedforsecurity=False).hexdigest()
+
+
+def _seems_changed(layout: Layout, probe: WorkDetector, state: WiggumState) -> bool | None:
+    """Say whether a turn did work of which nobody noted what it started from: another program ended the one before,
+    and wrote the state then. None when nobody can tell."""
+    tree = probe.git.look() if probe.git is not None else None
+    if probe.git is None or tree is None or not layout.state.exists():
+        return None
+    ended = layout.state.stat().st_mtime_ns
+    paths = [probe.git.top / path for path in probe.git.work(tree)]
+    if any(path.lstat().st_ctime_ns > ended for path in paths if os.path.lexists(path)):
+        return True
+    if paths and state.last_diff_hash and state.last_diff_hash != _diff_hash(probe):
+        return True
+    log = probe.project / probe.git.run("rev-parse", "--git-path", "logs/HEAD").text
+    if not log.is_file() or not all(map(os.path.lexists, paths)):
+        return None
+    own = probe.git.run("log", "-1", "--format=%s").text == checkpoints.message(state.iteration)
+    return log.stat().st_mtime_ns > ended and not own
 
 
 def _newly_ticked(items: Items, state: WiggumState) -> tuple[str, ...]:

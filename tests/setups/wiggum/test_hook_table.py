@@ -397,7 +397,7 @@ ROWS = [
         None,
         {".claude/ralph-state.json": '{"iteration":2,"no_change_count":0,"error_hashes":[],"last_diff_hash":""}'},
         told="iteration 4 of 5",
-        after={"iteration": 3, "last_diff_hash": ""},
+        after={"iteration": 3, "no_change_count": 1, "error_hashes": []},
     ),
     Row(
         "the sample hook's own promise",

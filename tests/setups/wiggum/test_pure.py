@@ -21,6 +21,7 @@ from bridge.setups.wiggum.state import OpenTurn, WiggumState, read_state, write_
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SETTINGS = WiggumBreakerSettings()
+HASH = "0123456789abcdef0123456789abcdef"
 IDLE, WORK, UNKNOWN = Evidence(changed=False), Evidence(changed=True), Evidence(changed=None)
 
 
@@ -48,11 +49,12 @@ def test_a_state_survives_writing_and_reading() -> None:
         completed_items=("a", "b"),
         turn=OpenTurn(3, "2026-01-02T03:04:05Z", "abc", None, 2),
         breaker=WiggumBreaker(
-            WiggumCircuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, ("x",), (3, 4), 5, {"x": 2}, 3, "h"
+            WiggumCircuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, (HASH,), (3, 4), 5, {HASH: 2}, 3, "h"
         ),
         by_default=("max_iterations",),
         outcome="stuck",
-        extra={"theirs": [1]},
+        last_diff_hash=HASH,
+        extra={"theirs": [1], "breaker": {"theirs": 2}, "checkpoints": {"theirs": {}}},
     )
     assert read_state(write_state(state)) == state
 
