@@ -245,3 +245,12 @@ def test_f7_the_wait_for_a_provider_s_limit_too(project: Project) -> None:
     project.write("bin/claude", f"#!/bin/sh\ncat <<'EOF'\n{json.dumps(limit)}\nEOF\nexit 1\n", 0o755)
     start(project, "--max-minutes", "0.02", code=1)
     assert project.state["outcome"] == "max_minutes"
+
+
+def test_a_limit_that_came_later_is_not_shown_as_the_number_of_turns(project: Project) -> None:
+    project.keep(iteration=6, by_default=["max_iterations"])
+    assert (
+        "maximum iterations (1) reached"
+        in project.hook(env={"RALPH_MAX_ITERATIONS": "1"}).document["systemMessage"]
+    )
+    assert "iteration:    7, limit 1\n" in project.wiggum("status").stdout
