@@ -5,9 +5,11 @@ from __future__ import annotations
 from signal import SIGHUP, SIGINT, SIGTERM
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
-from tests.night.kinds import lives, until
+from bridge.process import guardian
+from tests.night.kinds import until
 
 if TYPE_CHECKING:
     from signal import Signals
@@ -45,13 +47,27 @@ def test_after_a_signal(night: Night, number: Signals, status: int) -> None:
     assert night.alive() == []
 
 
-def test_after_kill_9(night: Night) -> None:
+def test_after_kill_9_nothing_is_left_before_anything_else_runs(night: Night) -> None:
+    night.turns("leave; hang")
+    night.hanging().kill()
+    assert set(night.left()) == {"child", "session", "daemon"}
+    until(lambda: night.alive() == [], "the guardian ends what the turn has started")
+    loop = night.start("--max-iterations", "2")
+    assert loop.finished() == night.kind.used_up, loop.said
+    assert night.begun() >= 2
+    assert "had left behind was ended" not in loop.said + night.logged()
+
+
+def test_when_its_guardian_is_killed_too_the_next_run_ends_it(night: Night) -> None:
     survived = (
         'for each in session daemon; do lives "$(cat "$kept/left.$each")" && touch "$kept/survived"; done; work'
     )
     night.turns("leave; hang", otherwise=survived)
-    night.hanging().kill()
-    until(lambda: not lives(night.pid(1)) and not lives(night.left()["child"]), "the turn's group ends")
+    host = night.hanging()
+    guardians = [each for each in psutil.Process(host.pid).children() if guardian._SCRIPT in each.cmdline()]
+    assert len(guardians) == 1
+    guardians[0].kill()
+    host.kill()
     loop = night.start("--max-iterations", "2")
     assert loop.finished() == night.kind.used_up, loop.said
     assert night.begun() >= 2

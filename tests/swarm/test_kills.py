@@ -149,7 +149,9 @@ def test_a_worker_is_killed(project: Project) -> None:
     host = project.start("run", "-j", "1")
     until(lambda: (project.notes / "holding").exists())
     (worker,) = workers(host)
+    until(lambda: sum("sleep 1000" in line for line in project.processes()) >= 2)  # one in a session of its own
     worker.kill()
+    until(lambda: not any("sleep 1000" in line for line in project.processes()))
     assert host.wait(60) == 1
     assert project.outcomes() == {"one": "lost", "two": "merged"}
     assert project.refs_hold("precious")
