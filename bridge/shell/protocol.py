@@ -35,6 +35,8 @@ INLINE_LIMIT = 400
 
 _MANY_QUOTES = 100  # bash takes 4.6 s to parse 400,000 of them outside single quotes, 0.04 s inside double ones
 
+_TRACED = re.compile(rb"(?m)^.*(?:\b__rb_[a-zA-Z]=|&& __rb_k\(\)).*\n?")
+
 _BLANKS = frozenset("\0\n\t ")
 
 
@@ -217,6 +219,11 @@ def parse(reply: bytes) -> tuple[Head, list[str]]:
     head, *frames = decode(reply).split("\0")
     number, status, left, options = head.split(" ")
     return Head(int(number), int(status), left, options), frames[:-2]
+
+
+def without_trace(stderr: bytes) -> bytes:
+    """What a call wrote, without the lines in which ``set -x`` or ``set -v`` shows the code of a request."""
+    return _TRACED.sub(b"", stderr) if b"__rb_" in stderr else stderr
 
 
 def names(frame: str) -> list[str]:

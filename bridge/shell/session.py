@@ -208,6 +208,7 @@ class BashSession:
             head, frames = protocol.parse(done.reply)
         except ValueError:
             raise self._invalid_reply(hook, arguments) from None
+        done = done._replace(stderr=protocol.without_trace(done.stderr))
         if head.left == "lost":
             self._process.more_loop()
         elif head.left != "-":

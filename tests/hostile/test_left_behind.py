@@ -147,3 +147,16 @@ def test_so_they_are_after_a_script_that_leaves_it(code: str, wanted: str, bash:
         seen, evidence = outcome(lambda: shell.source(script))
         assert accepted(seen, wanted), f"{seen}\n{evidence}"
         exact(shell)
+
+
+@pytest.mark.parametrize("option", ["xtrace", "verbose"])
+def test_a_trace_that_stays_on_shows_none_of_our_code(option: str, bash: str, tmp_path: Path) -> None:
+    script = tmp_path / "left.sh"
+    script.write_text(f"{HELPERS}{SPEAK}hook() {{ set -o {option}; }}\n")
+    with Shell(bash=bash, cwd=tmp_path, timeout=10, grace=GRACE) as shell:
+        shell.source(script)
+        shell.call("hook")
+        reply = shell.call("speak", "x", read=["PONG"], check=False)
+        assert (reply.status, reply.stdout) == (7, "said x\n")
+        traced = "++ speak x\n++ printf '%s\\n' 'said x'\n++ printf 'err\\n'\nerr\n++ return 7\n"
+        assert reply.stderr == (traced if option == "xtrace" else "err\n")
