@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import shutil
 import stat
 from contextlib import contextmanager, suppress
@@ -95,6 +96,13 @@ def _root_of(path: str) -> str:
     return folder if folder in _roots else own
 
 
+def stays_inside(path: AnyPath, *, root: AnyPath | None = None) -> bool:
+    """Whether no link on the way to a path, which need not exist, leads out of its root. See :func:`confine`."""
+    top = os.path.abspath(root) if root is not None else _root_of(os.path.abspath(path))
+    real = _roots.get(top) or os.path.realpath(top)
+    return not _leads_out(os.path.realpath(path), _bounds.get(real, real).rstrip("/") + "/", f"{path}/.git/")
+
+
 @contextmanager
 def _located(
     path: AnyPath, *, root: AnyPath | None = None, follow: bool = True, make: bool = False
@@ -109,13 +117,14 @@ def _located(
     """
     given = os.path.abspath(path)
     top = os.path.abspath(root) if root is not None else _root_of(given)
+    shown = given.removesuffix("/:")
     real = _roots.get(top) or os.path.realpath(top)
     bound = _bounds.get(real, real)
     parts = [part for part in given[len(top) :].split("/") if part]
     folder = -1
     try:
         for _ in range(_HOPS):
-            folder, left = _walk(real, parts, given, bound, follow=follow, make=make)
+            folder, left = _walk(real, parts, shown, bound, follow=follow, make=make)
             if not left:
                 break
             real, parts = bound, left
@@ -125,7 +134,7 @@ def _located(
     except ProjectUnusable:
         raise
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None  # not the last component alone
+        error.filename, error.filename2 = os.fspath(path).removesuffix("/:"), None  # not the last component alone
         raise
     finally:
         if folder >= 0:
@@ -154,11 +163,8 @@ def _walk(
                 link = os.path.join(real, *parts[: number + 1])
                 leads = os.path.realpath(os.path.join(os.path.dirname(link), target))
                 inside = bound.rstrip("/") + "/"
-                if not f"{leads}/".startswith(inside):
-                    raise ProjectUnusable(
-                        f"{given} is not used: {link} is a symbolic link that leads out of {bound}, to {leads}"
-                        f"\n  next: remove the link (rm {link}), or put what it leads to in its place"
-                    )
+                if (wrong := _leads_out(leads, inside, given)):
+                    raise ProjectUnusable(_refusal(given, link, f"{wrong} {bound}, to {leads}"))
                 os.close(folder)
                 folder = -1
                 return -1, [part for part in leads[len(inside) :].split("/") if part] + (
@@ -171,6 +177,23 @@ def _walk(
         if folder >= 0:
             os.close(folder)
         raise
+
+
+def _leads_out(leads: str, inside: str, given: str) -> str:
+    """What is wrong with where a link leads; ''."""
+    if not f"{leads}/".startswith(inside):
+        return "leads out of"
+    parts = leads[len(inside) :].split("/")
+    # Git's own files are no part of its work tree: there are sandboxes whose agents may not write there.
+    return "leads into git's own files in" if ".git" in parts and "/.git/" not in given else ""
+
+
+def _refusal(given: str, link: str, why: str) -> str:
+    what = f"{given} is not used: {link}" if link != given else f"{given} is not used: it"
+    return (
+        f"{what} is a symbolic link that {why}"
+        f"\n  next: remove the link (rm {shlex.quote(link)}), or put what it leads to in its place"
+    )
 
 
 def _step(folder: int, name: str, *, make: bool) -> int:
@@ -501,6 +524,21 @@ def leads_to(path: str | os.PathLike[str], descriptor: int) -> bool:
     with suppress(FileNotFoundError, NotADirectoryError):
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     return False
+
+
+@contextmanager
+def lenient() -> Iterator[None]:
+    """Pass over what can't be read, but for what is refused: somebody has to be told of a link that leads out.
+
+    Raises:
+        ProjectUnusable: the block did.
+    """
+    try:
+        yield
+    except ProjectUnusable:
+        raise
+    except OSError:
+        pass
 
 
 @contextmanager

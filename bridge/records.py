@@ -19,18 +19,16 @@ _MOST = 16 * 1024 * 1024
 
 
 def read_text(path: Path, *, root: str | None = None) -> str | None:
-    """Return what is in a file, at most 16 MiB of it; None when it is no regular file or isn't there.
+    """Return what is in a file, at most 16 MiB of it; None when it isn't there.
 
     Args:
         path: the file.
         root: what no link may lead out of; None: see :func:`bridge.files.confine`.
 
     Raises:
-        ProjectUnusable: it can't be read, or a link leads out of there.
+        ProjectUnusable: it can't be read, is no regular file, or a link leads out of there.
     """
     with usable(path), suppress(FileNotFoundError, NotADirectoryError):
-        if path.exists() and not path.is_file():
-            return None
         with open_file(path, root=root) as file:
             return file.read(_MOST).decode("utf-8", "replace")
     return None

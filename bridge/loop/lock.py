@@ -101,8 +101,6 @@ def is_locked(folder: Path) -> bool:
     import fcntl
 
     path = folder / FILE
-    if path.exists() and not path.is_file():
-        return False  # nobody can have taken it
     try:
         with open_file(path) as file:
             try:

@@ -147,8 +147,6 @@ def _harmless(key: str, value: str, drivers: set[str]) -> bool:
 
 
 def _read(path: Path) -> str | None:
-    if path.exists() and not path.is_file():
-        return None  # a FIFO would hold us for ever; whoever needs the settings refuses it
     try:
         return read_bytes(path).decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
