@@ -163,7 +163,7 @@ def _walk(
                 link = os.path.join(real, *parts[: number + 1])
                 leads = os.path.realpath(os.path.join(os.path.dirname(link), target))
                 inside = bound.rstrip("/") + "/"
-                if (wrong := _leads_out(leads, inside, given)):
+                if wrong := _leads_out(leads, inside, given):
                     raise ProjectUnusable(_refusal(given, link, f"{wrong} {bound}, to {leads}"))
                 os.close(folder)
                 folder = -1

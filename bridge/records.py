@@ -28,9 +28,8 @@ def read_text(path: Path, *, root: str | None = None) -> str | None:
     Raises:
         ProjectUnusable: it can't be read, is no regular file, or a link leads out of there.
     """
-    with usable(path), suppress(FileNotFoundError, NotADirectoryError):
-        with open_file(path, root=root) as file:
-            return file.read(_MOST).decode("utf-8", "replace")
+    with usable(path), suppress(FileNotFoundError, NotADirectoryError), open_file(path, root=root) as file:
+        return file.read(_MOST).decode("utf-8", "replace")
     return None
 
 

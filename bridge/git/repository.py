@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import append_durably, delete, make_folder, read_bytes, write_atomic
 from bridge.git.tree import TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
 from bridge.process.ask import Ran, ask
@@ -156,7 +156,11 @@ class Repository:
         self._seen: dict[bytes, tuple[tuple[int, ...], str]] = {}
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b"") -> Ran:
-        """Run git in the project's folder; never raises, never asks anything of anybody."""
+        """Run git in the project's folder; it asks nothing of anybody.
+
+        Raises:
+            ProjectUnusable: git waits for a FIFO, which it would do for ever.
+        """
         return ask(
             ["git", "-c", "core.quotePath=false", "-c", "protocol.ext.allow=never", *arguments],
             cwd=self.project,
@@ -164,7 +168,16 @@ class Repository:
             stdin=data,
             patience=self._patience,
             leave=True,  # what a hook of the project starts is the project's matter
+            look=self._look_for_fifos,
         )
+
+    def _look_for_fifos(self) -> None:
+        """Look for a FIFO where git reads a file: an agent can put it there, and git waits for ever."""
+        for folder, _, names in os.walk(self.project):
+            within = ".git" in folder.split(os.sep)
+            for path in (os.path.join(folder, name) for name in names if within or name.startswith(".git")):
+                if os.path.lexists(path) and stat.S_ISFIFO(os.lstat(path).st_mode):
+                    raise ProjectUnusable(f"{path} is a FIFO, and git waits for it\n  next: delete it")
 
     @cached_property
     def top(self) -> Path:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.files import open_file
+from bridge.files import lenient, open_file
 from bridge.loop.logs import LIVE_TITLE
 from bridge.stream.events import Reader
 from bridge.turn.progress import last_sentence, may_name_tool, tool_in
@@ -38,7 +37,7 @@ class Follower:
 
     def lines(self, *, rest: bool = False) -> list[str]:
         """Return the complete lines that are new; with `rest` also what has no newline yet."""
-        with suppress(OSError), open_file(self._path) as file:
+        with lenient(), open_file(self._path) as file:
             head = file.read(_HEAD)
             size = os.fstat(file.fileno()).st_size
             if self._head is None:
@@ -81,7 +80,7 @@ def said(line: str) -> list[str]:
 def last_words(*logs: Path) -> str | None:
     """Return the last sentence that logs of what an agent says end with; None: there is none."""
     for path in logs:
-        with suppress(OSError), open_file(path) as file:
+        with lenient(), open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - _LAST))
             data = file.read(_LAST)

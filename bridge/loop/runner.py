@@ -156,16 +156,18 @@ class _Loop(Generic[S, O]):
             yield from self._end_leftovers()
         except BaseException:
             with suppress(BridgeError):
-                deque(self.store.record(self._ended(decision)), maxlen=0)
+                end = self._ended(decision)
+                self._history_ends(end.verdict.value, end.reason, end.detail)
+                deque(self.store.record(end), maxlen=0)
             raise
         end = self._ended(decision)
-        self.notifier.take(end)
+        self.notifier.take(end)  # first: whatever can't be written, somebody gets to know that it is over
+        self._history_ends(end.verdict.value, end.reason, end.detail)
         yield from self.store.record(end)
         return end
 
     def _ended(self, decision: Decision) -> LoopEnded:
         self.active.over(decision.reason, decision.detail)
-        self._history_ends(decision.verdict.value, decision.reason, decision.detail)
         return LoopEnded(
             decision.verdict,
             decision.reason,

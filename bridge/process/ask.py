@@ -22,6 +22,7 @@ NOT_STARTED = 127
 TOO_LONG = 124
 
 _LOOK = 0.01
+_SOON = 3.0
 _RUNGS = (Rung(signal.SIGTERM, 2.0), Rung(signal.SIGKILL, 2.0))
 _KILL = (Rung(signal.SIGKILL, 2.0),)
 
@@ -61,6 +62,7 @@ def ask(
     patience: float,
     leave: bool = False,
     linger: Callable[[], bool] = lambda: False,
+    look: Callable[[], None] = lambda: None,
 ) -> Ran:
     """Run a program in a session of its own, and give what came of it.
 
@@ -75,6 +77,7 @@ def ask(
             index.lock, in the way of all that follows), then KILL.
         leave: what it has left in its process group goes on; else it is ended.
         linger: asked again and again, how long what is left may go on before it is ended.
+        look: called when it has taken some seconds; the program is ended when this raises.
     """
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         if stdin:
@@ -93,7 +96,10 @@ def ask(
         except (OSError, ValueError) as error:
             return Ran(NOT_STARTED, b"", str(error))
         try:
-            status = _wait(process, patience)
+            status = _wait(process, min(patience, _SOON))
+            if status is None and patience > _SOON:
+                look()
+                status = _wait(process, patience - _SOON)
         except BaseException:
             _end(process, _RUNGS)
             raise

@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.files import open_file, read_bytes
+from bridge.files import lenient, open_file, read_bytes
 from bridge.git.repository import find_repository
 from bridge.loop import history, turn_records
 from bridge.loop.follow import said
@@ -105,7 +105,7 @@ class LiveLoop:
         """What a turn has said, from the end of its log, as lines for people."""
         path = self.loop.project / self.turns[place].log
         data = b""
-        with suppress(OSError, EOFError):
+        with lenient(), suppress(EOFError):
             if path.is_file():
                 data = _tail(path)
             elif path.with_name(f"{path.name}.gz").is_file():
@@ -130,7 +130,7 @@ class _Lines:
 
     def new(self) -> Iterator[dict[str, Any]]:
         """Give them; a line without an end waits for the next look."""
-        with suppress(OSError), open_file(self._path) as file:
+        with lenient(), open_file(self._path) as file:
             seen = self._path.stat()
             if seen.st_ino != self._file or seen.st_size < self._offset:  # the last one was put aside
                 self._file, self._offset = seen.st_ino, 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
+from bridge.files import stays_inside
 from bridge.loop.follow import last_words
 from bridge.loop.runs import read_run
 from bridge.loop.standing import standing
@@ -100,12 +101,15 @@ def find_loop(project: Path) -> LoopPlace | None:
 
 def _loops(project: Path) -> list[LoopPlace]:
     """Every loop that a project has, or could have."""
-    found = [the_loop(project, PLAIN if setup.bare else setup.name, setup) for setup in detect(project)]
+    setups = detect(project)
+    found = [the_loop(project, PLAIN if setup.bare else setup.name, setup) for setup in setups]
     plain = the_loop(project, PLAIN)
     if not any(each.state == plain.state for each in found):
         found.append(plain)
     begun = [name for name, kind in kinds().items() if kind.installation is None and name != PLAIN]
-    return [*found, *(the_loop(project, name) for name in begun)]
+    # No loop keeps its state where a link leads out; but whoever has that loop alone is to be told why.
+    others = [the_loop(project, name) for name in begun]
+    return found + [each for each in others if not setups or stays_inside(each.state, root=project)]
 
 
 def overview(loop: LoopPlace, now: float) -> dict[str, Any]:

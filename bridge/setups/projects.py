@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.files import ANYWHERE, confine, open_file, usable
+from bridge.files import ANYWHERE, confine, open_file, stays_inside, usable
 from bridge.process.secrets import shown_words
 from bridge.setups import detect, installations, kinds
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 def state_folders(project: Path) -> tuple[Path, ...]:
     """Every folder in which a loop in this project would hold its lock."""
-    return tuple(project / name for name in dict.fromkeys(n for kind in kinds().values() for n in kind.folders))
+    folders = [project / name for name in dict.fromkeys(n for kind in kinds().values() for n in kind.folders)]
+    # A `.claude` that is the user's, say, and linked: no loop holds a lock there, and others may run.
+    return tuple(each for each in folders if stays_inside(each, root=project))
 
 
 def _other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
@@ -147,6 +149,7 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
 
     Raises:
         ConfigurationError: no such kind of setup; it is not there (says what is missing); or there are several.
+        ProjectUnusable: it is there by a link that leads out of the project.
     """
     known = installations()
     if name is not None and name not in known:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bridge import errors
 from bridge.amounts import amount, whole
 from bridge.errors import ConfigurationError
-from bridge.files import append_durably, descriptor, make_folder, open_file, read_bytes, usable
+from bridge.files import append_durably, descriptor, lenient, make_folder, open_file, read_bytes, usable
 from bridge.loop.standing import standing
 from bridge.records import delete, to_json, write_text
 from bridge.resources import likely
@@ -257,8 +257,12 @@ class RecordWriter:
 
 
 def read_swarm(folder: Path) -> SwarmRecord | None:
-    """Read it; None when it isn't there, or isn't to be understood."""
-    with suppress(OSError, TypeError, KeyError, ValueError, AttributeError, RecursionError):
+    """Read it; None when it isn't there, or isn't to be understood.
+
+    Raises:
+        bridge.errors.ProjectUnusable: a link leads out of the project, or there is no regular file.
+    """
+    with lenient(), suppress(TypeError, KeyError, ValueError, AttributeError, RecursionError):
         # In this order: what is in the lines is older than a file that was written meanwhile, and so passed over.
         lines = _read(folder / CHANGES)
         found = json.loads(_read(folder / FILE))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.amounts import whole
-from bridge.files import open_file
+from bridge.files import lenient, open_file
 from bridge.loop.standing import standing
 from bridge.swarm.record import asked_to_stop, next_step
 
@@ -93,7 +93,7 @@ def _live(events: Path) -> dict[str, Any]:
 
 
 def _last_lines(path: Path) -> list[bytes]:
-    with suppress(OSError), open_file(path) as file:
+    with lenient(), open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _TAIL, 0))
         return file.read().splitlines()[-50:]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
+import shlex
 import shutil
 import stat
 import tempfile
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bridge.clis import find_cli
 from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
+from bridge.files import stays_inside
 from bridge.git import ignore as ignoring
 from bridge.loop import runs
 from bridge.process import leftovers, table
@@ -22,7 +25,7 @@ from bridge.setups.projects import at_work, project_lock
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bridge.clis import OwnSandbox
 
@@ -89,12 +92,59 @@ def disk(case: Case) -> Examined:
     return warned(room, "a long loop may need more") if free < _LITTLE_FREE else passed(room)
 
 
+def links(case: Case) -> Examined:
+    """What the loop refuses to write through: an agent, or a clone, can have put it there."""
+    found = [each for each in _in_the_way(case.project) if not each.name.endswith(_LINKED)]
+    names = [os.path.relpath(each, case.project) for each in found]
+    if names == [".claude"]:
+        hint = "only wiggum loops keep state there: put a folder in its place for one"
+        return warned(f".claude leads out of the project, to {os.path.realpath(found[0])}", hint)
+    names = [name for name in names if name != ".claude"][:_MOST]
+    if not names:
+        return passed()
+    told = [_where(case.project / name, name) for name in names]
+    return failed("; ".join(told), f"rm {shlex.join(names)}")
+
+
+def _where(path: Path, name: str) -> str:
+    return (
+        f"{name} leads out of the project, to {os.path.realpath(path)}"
+        if path.is_symlink()
+        else f"{name} is no file"
+    )
+
+
+_LINKED = (".md", ".sh", "config", "ralph", "drivers", "agents", "prompts", "specs", "lib", "docs")
+"""How the names of what people link end: the loop reads it, or runs it, and writes nothing there."""
+
+
+def _in_the_way(project: Path) -> Iterator[Path]:
+    """Links of a loop's folders and files that lead out, and what is neither file nor folder."""
+    tops = [project / name for name in (".claude", ".claude/ralph", ".ralph", ".ralphrc", ".gitignore")]
+    within = (
+        Path(folder, name)
+        for top in tops[1:3]
+        if not top.is_symlink() and not top.parent.is_symlink()
+        for folder, folders, names in os.walk(top)
+        for name in sorted((*folders, *names))
+    )
+    for path in itertools.chain(tops, within):
+        with contextlib.suppress(OSError):
+            mode = path.lstat().st_mode
+            good = (
+                stays_inside(path, root=project) if stat.S_ISLNK(mode) else stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+            )
+            if not good:
+                yield path
+
+
 MACHINE: Mapping[str, DoctorCheck[Case]] = {
     "bash-available": DoctorCheck("bash available", bash),
     "jq-available": DoctorCheck("jq available", jq),
     "disk-space": DoctorCheck("disk space", disk),
+    "links": DoctorCheck("no link leads the loop out of the project", links),
 }
-"""What every setup asks of a machine, by stable ids."""
+"""What every setup asks of a machine, and of a folder, by stable ids."""
 
 
 def unserved(case: Case) -> Examined:

@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.files import read_bytes
+from bridge.files import ANYWHERE, read_bytes
 from bridge.setups.model import Setup
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _agents(home: Path) -> Iterator[Path]:
 
 def _read(path: Path) -> bytes:
     with suppress(OSError):
-        return read_bytes(path)
+        return read_bytes(path, root=ANYWHERE)
     return b""
 
 

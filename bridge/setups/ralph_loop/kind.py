@@ -80,10 +80,26 @@ def _nearly(project: Path) -> Setup | None:
     return None if controller is None else at(project, controller)
 
 
-def _installation() -> Installation:
-    from bridge.setups.ralph_loop import adopt, detect, eject, missing
+def _found(project: Path) -> Setup | None:
+    """Find one; refuse one that lies elsewhere, where its state would lie, too."""
+    from bridge.errors import ProjectUnusable
+    from bridge.files import confine, stays_inside
+    from bridge.setups.ralph_loop.detect import detect
 
-    return Installation(detect, missing, adopt, eject, nearly=_nearly)
+    confine(project)
+    found = detect(project)
+    if found is not None and not stays_inside(found.home, root=project):
+        raise ProjectUnusable(
+            f"{project}: its controller is a link out of it, to {found.controller}, where its state would lie"
+            f"\n  next: start {found.controller} itself, or put it into the project with its files"
+        )
+    return found
+
+
+def _installation() -> Installation:
+    from bridge.setups.ralph_loop import adopt, eject, missing
+
+    return Installation(_found, missing, adopt, eject, nearly=_nearly)
 
 
 def _texts(state: Path) -> tuple[Path, ...]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.files import open_file
+from bridge.files import lenient, open_file
 from bridge.loop.standing import standing
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse
 from bridge.setups.ralph_loop.preflight import read
@@ -44,7 +43,7 @@ class LastSession(NamedTuple):
 
 def last_session(home: Path) -> LastSession | None:
     """Read the newest log of the setup in `home`; None when no session has run."""
-    with suppress(OSError):
+    with lenient():
         logs = [path for path in (home / "logs").iterdir() if _NAME.fullmatch(path.name)]
         newest = max(logs, key=lambda path: path.name, default=None)
         if newest is not None and (name := _NAME.fullmatch(newest.name)):

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from bridge.errors import BridgeError, ProjectBusy, ProjectUnusable
+from bridge.errors import BridgeError, ProjectBusy, ProjectUnusable, StateUnreadable
 from bridge.files import (
     ANYWHERE,
     append_durably,
@@ -178,12 +178,12 @@ def latest_state(layout: Layout) -> WiggumState | None:
     if active is not None:
         return active
     ended = [
-        (each.stat().st_mtime_ns, each)
+        (each.lstat().st_mtime_ns, each)
         for each in layout.archive.glob("*.json")
         if not each.name.endswith(f"-{layout.state.name}")  # one that was set aside has not ended
     ]
     for _, path in sorted(ended, reverse=True):
-        with suppress(BridgeError):
+        with suppress(StateUnreadable):
             return read_state(read_text(path) or "", where=str(path))
     return None
 
