@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge import files
 from bridge.errors import ProjectUnusable
 from bridge.files import append_durably, confine, open_file, read_bytes, write_atomic
 
@@ -152,6 +153,37 @@ def test_a_repository_that_holds_the_user_s_home_is_no_bound(
         with pytest.raises(ProjectUnusable):
             act(tmp_path / "project" / "live.log")
     assert (tmp_path / ".bashrc").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("act", [*WRITERS, _read])
+@pytest.mark.parametrize("name", ["config", "hooks/pre-commit"])
+def test_git_s_own_files_are_no_part_of_the_work_tree(
+    project: Path, act: Callable[[Path], None], name: str
+) -> None:
+    """An agent may be kept out of them: what it says must not get there through a log of ours."""
+    own = project / ".git" / name
+    own.parent.mkdir(parents=True)
+    own.write_text("mine\n")
+    path = project / ".ralph" / "live.log"
+    path.symlink_to(os.path.relpath(own, path.parent))
+    with pytest.raises(ProjectUnusable, match="leads into git's own files"):
+        act(path)
+    assert own.read_text() == "mine\n"
+    act(own)  # by its own name
+
+
+def test_what_is_refused_is_no_missing_file(project: Path) -> None:
+    with files.lenient():
+        read_bytes(project / "not-there")
+    (project / "link").symlink_to("/etc/passwd")
+    with pytest.raises(ProjectUnusable, match=r"^\S+/link is not used: it is a symbolic link"), files.lenient():
+        read_bytes(project / "link")
+
+
+def test_a_folder_that_can_t_be_made_has_its_own_name(project: Path) -> None:
+    (project / "logs").symlink_to(project.parent)
+    with pytest.raises(ProjectUnusable, match=r"^\S+/logs is not used: it is"):
+        files.make_folder(project / "logs")
 
 
 def test_a_link_that_comes_and_goes_meanwhile(project: Path) -> None:

@@ -17,6 +17,9 @@ from tests.cli.conftest import _drop_right_to_read_everything
 from tests.setups.bmalph.conftest import NOW
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from tests.setups.bmalph.conftest import Project
 
 HOLDER = """
@@ -154,6 +157,10 @@ def test_t16_a_lock_that_was_replaced_is_taken_anew(project: Project) -> None:
         assert lock.is_locked(project.folder.path)
 
 
-def test_a_fifo_in_its_place_holds_nobody_up(project: Project) -> None:
-    os.mkfifo(project.folder / lock.FILE)
-    assert not lock.is_locked(project.folder.path)
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/etc/passwd", path)])
+def test_what_is_no_file_in_its_place_holds_nobody_up_and_is_told_of(
+    project: Project, make: Callable[[Path], None]
+) -> None:
+    make(project.folder / lock.FILE)
+    with pytest.raises(ProjectUnusable, match=r"\.ralph_bridge\.lock (.|\n)*next: "):
+        lock.is_locked(project.folder.path)

@@ -1,0 +1,109 @@
+"""Links and FIFOs that a stranger has put into a project: whoever looks says so, and other loops go on."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.setups.loops import KINDS, Loops, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "canary").write_text("what belongs to the user\n")
+    return folder
+
+
+@pytest.fixture(params=KINDS)
+def loops(request: pytest.FixtureRequest, tmp_path: Path) -> Loops:
+    return made(request.param, tmp_path)
+
+
+def _state(loops: Loops) -> Path:
+    names = {"wiggum": ".claude/ralph", "ralph-loop": ".ralph/logs"}
+    folder = loops.path / names.get(loops.kind, ".ralph")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def test_doctor_names_what_was_planted(loops: Loops, outside: Path) -> None:
+    state = _state(loops)
+    (state / "x.json").symlink_to(outside / "canary")
+    os.mkfifo(state / "y.log")
+    (state / "z.json").symlink_to("elsewhere.json")
+    done = loops.run("doctor")
+    names = [os.path.relpath(state / name, loops.path) for name in ("x.json", "y.log")]
+    told = f"{names[0]} leads out of the project, to {outside / 'canary'}; {names[1]} is no file"
+    assert f"no link leads the loop out of the project ({told})" in done.stdout
+    assert f"next: rm {' '.join(names)}\n" in done.stdout
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("words", [("status",), ("watch", "--once"), ("reset",)])
+def test_what_lies_in_the_place_of_the_lock_is_named(loops: Loops, words: tuple[str, ...]) -> None:
+    lock = _state(loops) / ".ralph_bridge.lock"
+    os.mkfifo(lock)
+    done = loops.run(*words)
+    assert (done.returncode, f"{lock} is a FIFO" in done.stderr, "next: " in done.stderr) == (4, True, True)
+
+
+@pytest.mark.parametrize("kind", ["plain", "bmalph", "frankbria", "ralph-loop"])
+def test_a_claude_folder_that_is_linked_is_the_user_s(kind: str, tmp_path: Path, outside: Path) -> None:
+    loops = made(kind, tmp_path)
+    (loops.path / ".claude").symlink_to(outside)
+    assert loops.run("status").returncode == 0
+    with loops.loop() as loop:
+        _, told = loop.communicate(timeout=60)
+    assert loop.returncode != 4, told
+    assert [each.name for each in outside.iterdir()] == ["canary"]
+    assert "! no link leads the loop out" in loops.run("doctor").stdout
+
+
+def test_who_has_a_wiggum_loop_alone_is_told_why_it_is_not_seen(tmp_path: Path, outside: Path) -> None:
+    loops = made("wiggum", tmp_path)
+    (loops.path / ".claude").symlink_to(outside)
+    done = loops.run("status")
+    assert (done.returncode, f"{loops.path / '.claude'} is a symbolic link that leads out" in done.stderr) == (
+        4,
+        True,
+    )
+
+
+def test_a_setup_that_lies_elsewhere_is_refused(tmp_path: Path) -> None:
+    loops = made("ralph-loop", tmp_path)
+    (tmp_path / "home").mkdir()
+    (loops.path / ".ralph").rename(tmp_path / "home" / ".ralph")
+    (loops.path / "ralph").symlink_to(tmp_path / "home" / ".ralph" / "ralph")
+    for words in (("run", "plan"), ("status",), ("adopt",), ("doctor",)):
+        done = loops.run(*words)
+        assert done.returncode == 4, (words, done)
+        assert "its controller is a link out of it" in done.stderr
+        assert f"next: start {tmp_path / 'home' / '.ralph' / 'ralph'} itself" in done.stderr
+    assert not (tmp_path / "home" / ".ralph" / "logs").exists()
+
+
+def test_scripts_that_are_linked_are_a_setup(tmp_path: Path) -> None:
+    loops = made("ralph-loop", tmp_path)
+    (loops.path / ".ralph" / "agents").rename(tmp_path / "agents")
+    (loops.path / ".ralph" / "agents").symlink_to(tmp_path / "agents")
+    assert loops.run("adopt").returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [".gitignore", ".git/info/exclude", "src/.gitignore"])
+def test_a_fifo_that_git_reads_ends_the_start(tmp_path: Path, name: str) -> None:
+    loops = made("plain", tmp_path)
+    path = loops.path / name
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    with loops.loop() as loop:
+        _, told = loop.communicate(timeout=60)
+    assert (loop.returncode, f"{path} is a FIFO, and git waits for it" in told) == (4, True), told
