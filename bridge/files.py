@@ -27,6 +27,8 @@ AnyPath = str | os.PathLike[str]
 
 _TRIES = 20
 _HOPS = 40
+_MOST = 256 * 1024 * 1024
+"""Bytes of a file that is read whole: one that a stranger has made may have holes, and any size."""
 # macOS has no O_PATH.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITES = os.O_WRONLY | os.O_RDWR
@@ -299,10 +301,18 @@ def beside(opened: int) -> int:
     return os.open(name, os.O_RDWR | os.O_CLOEXEC) if os.path.exists(name) else os.dup(opened)
 
 
-def read_bytes(path: AnyPath, most: int = -1, *, root: AnyPath | None = None) -> bytes:
-    """Read a regular file, `most` bytes of it at most. See :func:`descriptor`."""
+def read_bytes(path: AnyPath, most: int | None = None, *, root: AnyPath | None = None) -> bytes:
+    """Read a regular file, `most` bytes of it at most (-1: all of it). See :func:`descriptor`.
+
+    Raises:
+        ProjectUnusable: as there; or, without `most`, it is larger than any file of a loop.
+    """
     with open_file(path, root=root) as file:
-        return file.read(most)
+        if most is None and (size := os.fstat(file.fileno()).st_size) > _MOST:
+            raise ProjectUnusable(
+                f"{os.fspath(path)} has {size} bytes: at most {_MOST} are read\n  next: see what is in it"
+            )
+        return file.read(-1 if most is None else most)
 
 
 _HALVES = re.compile("[\\ud800-\\udc7f\\udd00-\\udfff]")

@@ -213,3 +213,12 @@ def test_a_link_that_comes_and_goes_meanwhile(project: Path) -> None:
         agent.join()
     assert [each.name for each in outside.iterdir()] == ["canary"]
     assert (outside / "canary").read_text() == "canary\n"
+
+
+def test_a_file_without_end_is_not_read_whole(project: Path) -> None:
+    path = project / "settings"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ProjectUnusable, match=r"settings has 1099511627776 bytes: at most (.|\n)*next: "):
+        read_bytes(path)
+    assert read_bytes(path, 2) == b"\0\0"

@@ -119,7 +119,7 @@ def deliver(order: Order, result: Result, where: str) -> Delivery:
     except (BridgeError, OSError) as error:
         saved = result.saved._replace(unsaved=f"it can't be sent: {error}")
         result = result._replace(verdict="failed", reason="not sent", detail=str(error), saved=saved)
-    events = read_bytes(folder / "events.jsonl") if (folder / "events.jsonl").exists() else b""
+    events = read_bytes(folder / "events.jsonl", -1) if (folder / "events.jsonl").exists() else b""
     log = (read_text(folder / "worker.log") or "").encode()[-_LOG:]
     setup = {name: mark for name, mark in result.copied.items() if name in order.setup}
     return Delivery(result._replace(copied=setup, where=where), refs, data, where, events, log)

@@ -43,7 +43,7 @@ class File(NamedTuple):
             seen = path.lstat()
             if stat.S_ISLNK(seen.st_mode):
                 return cls(seen.st_mode, os.fsencode(os.readlink(path)))
-            return cls(seen.st_mode, read_bytes(path)) if stat.S_ISREG(seen.st_mode) else None
+            return cls(seen.st_mode, read_bytes(path, -1)) if stat.S_ISREG(seen.st_mode) else None
         except OSError:
             return None
 

@@ -77,7 +77,7 @@ def bundle(git: Repository, commits: Mapping[str, str], *, without: str = "") ->
                 return b""
             if not done.ok:
                 raise ProjectUnusable(f"git can't pack the work: {why(done)}")
-            return read_bytes(path)
+            return read_bytes(path, -1)
         finally:
             for name in names:
                 git.run("update-ref", "-d", name)

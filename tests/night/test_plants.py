@@ -58,7 +58,7 @@ def outside(tmp_path: Path) -> Path:
 
 def _seen(folder: Path) -> dict[str, tuple[object, ...]]:
     """All that there is to see of it, but for how many names a file has."""
-    found = {}
+    found: dict[str, tuple[object, ...]] = {}
     for path in (folder, *folder.rglob("*")):
         seen = path.lstat()
         data = path.read_bytes() if path.is_file() else b""
@@ -107,7 +107,7 @@ def _loop(path: Path, _outside: Path) -> None:
 
 def _huge(path: Path, _outside: Path) -> None:
     with path.open("wb") as file:
-        file.truncate(20 << 30)
+        file.truncate(300 << 20)
 
 
 def _touched(night: Night, tmp_path: Path) -> list[str]:
@@ -115,8 +115,9 @@ def _touched(night: Night, tmp_path: Path) -> list[str]:
     (tmp_path / "recorder").mkdir()
     (tmp_path / "recorder" / "sitecustomize.py").write_text(_RECORDER)
     record = tmp_path / "touched"
-    env = {"PYTHONPATH": f"{tmp_path / 'recorder'}:{ROOT}", "TOUCHED": str(record)}
-    assert night.start("--max-iterations", "1", **env).finished() in (0, night.kind.used_up)
+    path = f"{tmp_path / 'recorder'}:{ROOT}"
+    loop = night.start("--max-iterations", "1", PYTHONPATH=path, TOUCHED=str(record))
+    assert loop.finished() in (0, night.kind.used_up), loop.said
     found = set()
     for line in record.read_text().splitlines():
         name = Path(line.removeprefix(f"{night.path}/"))
