@@ -30,6 +30,7 @@ Mode = Literal["outer", "hook"]
 _SHARED = ("no_change_count", "error_hashes")
 """Of the breaker, and at the top level of the file: the sample hook has them there."""
 _INNER = ("breaker", "breaker_settings", "checkpoints")
+_MOST_ITERATIONS = 10**9
 _HASH = re.compile(r"[0-9a-f]{8,128}", re.IGNORECASE)
 
 _NEXT = "  next: put it right, or begin anew with: ralph-bridge wiggum start --fresh (the file is kept aside)"
@@ -234,8 +235,12 @@ class _StateReader:
         return value
 
     def strings(self, key: str) -> tuple[str, ...]:
-        """Return an array's members as strings."""
-        return tuple(map(str, self.take(key, list, [])))
+        """Return an array's members, strings or numbers, as strings."""
+        found = self.take(key, list, [])
+        for number, each in enumerate(found):
+            if not isinstance(each, str | int | float) or isinstance(each, bool):
+                raise self.wrong(f"{key}[{number}]", each, "a string")
+        return tuple(map(str, found))
 
     def hashes(self) -> tuple[str, ...]:
         """Return the hashes of errors: an array, or the string that `jq --arg` makes of one; texts are hashed."""
@@ -315,6 +320,8 @@ def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> Wiggum
     }
     for name in ("iteration", "max_iterations", "remaining_items", "total_items", "blocks"):
         values[name] = reader.take(name, int, getattr(defaults, name))
+    if values["iteration"] > _MOST_ITERATIONS:  # it has to be counted on
+        raise reader.wrong("iteration", values["iteration"], f"at most {_MOST_ITERATIONS}")
     for name in _TEXTS:
         values[name] = reader.take(name, str, getattr(defaults, name))
     if not values["completion_promise"].strip():

@@ -369,6 +369,16 @@ def refused(project: Project, state: dict[str, Any] | str, why: str) -> None:
     assert project.layout.state.read_bytes() == before
 
 
+@pytest.mark.parametrize("key", ["completed_items", "error_hashes"])
+@pytest.mark.parametrize("value", [None, True, {"x": 1}, ["x"]])
+def test_members_that_are_no_texts_are_refused_by_place(project: Project, key: str, value: object) -> None:
+    refused(project, PUBLISHED | {key: ["a", value]}, f"{key}[1] is ")
+
+
+def test_an_iteration_that_can_t_be_counted_on_is_refused(project: Project) -> None:
+    refused(project, PUBLISHED | {"iteration": 999_999_999_999}, "iteration is 999999999999, expected at most")
+
+
 def test_what_status_and_start_make_of_such_a_state(project: Project) -> None:
     before = given(project, PUBLISHED | {"iteration": -1})
     for command in (("status",), ("wiggum", "status"), ("wiggum", "start", "--resume", "--mode", "hook")):
