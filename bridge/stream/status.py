@@ -13,6 +13,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What markdown puts around a line: quote marks, bullets, numbers, emphasis, code.
 _BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"
 _START = re.compile(r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*$")
+_HEADING = re.compile(_BEFORE + r"RALPH_STATUS[\s*_`]*:[\s*_`|>-]*(?:#.*)?")
 _END = re.compile(r"-{3}\s*END_RALPH_STATUS\s*-{3}")
 _FENCE = re.compile(r"[>\s]*(?:`{3}|~{3})")
 _KEY = re.compile(_BEFORE + r"([A-Za-z][A-Za-z_ -]*?)[\s*_`]*")
@@ -20,6 +21,12 @@ _SIGN = re.compile(r"[:=]")
 _DECORATED = 200
 """Characters that a key may have with all that is around it. The pattern takes the square of the time
 for a longer one, and a model that has lost its way repeats one dash for as long as it may."""
+_KEYS = frozenset(
+    {
+        *("STATUS", "EXIT_SIGNAL", "TASKS_COMPLETED_THIS_LOOP", "FILES_MODIFIED"),
+        *("TESTS_STATUS", "WORK_TYPE", "RECOMMENDATION"),
+    }
+)
 _LONGEST_KEY = len("TASKS_COMPLETED_THIS_LOOP") + 4
 _TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
 _BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
@@ -66,44 +73,95 @@ def parse_status(text: str) -> StatusBlock | None:
     example quoted earlier doesn't; a template (``STATUS: IN_PROGRESS | COMPLETE``) has no values and is
     passed over. A block without an end marker goes on to the next start or the end of the text; one of which not
     even the first line has arrived is a block without fields. Of a key given twice, the last readable value counts.
+
+    A line ``RALPH_STATUS:`` that has nothing else on it starts a block as well, whose keys are indented, as in
+    YAML, or begin their lines as they do between markers. Prose behind it is none of it.
     """
-    last: StatusBlock | None = None
-    fields: dict[str, str | bool | int] | None = None
-    begun = 0  # lines that a cut may still have left: a marker alone on its line, and the beginning of another
-    for line in filter(None, map(str.strip, _ANSI.sub("", text).splitlines())):
+    blocks = _Blocks()
+    for line in _ANSI.sub("", text).splitlines():
+        if line.strip():
+            blocks.take(line)
+    return blocks.last_of_all()
+
+
+class _Blocks:
+    """The blocks of a text, taken in line by line."""
+
+    def __init__(self) -> None:
+        self._last: StatusBlock | None = None
+        self._fields: dict[str, str | bool | int] | None = None
+        self._indent: int | None = None  # of the heading, in a block that has one
+        self._begun = 0  # lines that a cut may still have left: a marker alone on its line, and part of another
+        self._whole = False
+
+    def take(self, raw: str) -> None:
+        """Take in a line that isn't blank."""
+        line = raw.strip()
         marked = "RALPH_STATUS" in line
-        begun = max(0, begun - 1) if len(line) < _LONGEST_KEY else 0
+        self._begun = max(0, self._begun - 1) if len(line) < _LONGEST_KEY else 0
+        below = self._indent is not None
         if marked and (start := _START.search(line)):
-            last = _block(fields, terminated=False) or last
-            fields = {}
-            begun = 0 if line[: start.start()].strip(" >*_`#|+-") else 2
-        elif fields and _FENCE.match(line):
-            last, fields = _block(fields, terminated=True), None
-        elif fields is not None:
-            end = _END.search(line) if marked else None
-            told = line[: end.start()] if end else line
-            if (sign := _SIGN.search(told)) and (key := _within(_KEY, told[: sign.start()])):
-                _read(key[1], told[sign.end() :], fields)
-            if end:
-                last = _block(fields, terminated=True) or last
-                fields = None
-    if fields == {} and begun and last is None:
-        return StatusBlock(terminated=False)
-    return _block(fields, terminated=False) or last
+            self._start(None, alone=not line[: start.start()].strip(" >*_`#|+-"))
+        elif marked and (below or self._fields != {}) and _within(_HEADING, line):
+            self._start(_indent(raw), alone=True)
+        elif (self._fields and _FENCE.match(line)) or (below and not self._belongs(raw)):
+            self._end(terminated=True)
+        elif self._fields is not None:
+            self._read(line, _END.search(line) if marked else None)
+
+    def last_of_all(self) -> StatusBlock | None:
+        """Give what the text comes to, once all is taken in."""
+        if self._fields == {} and self._begun and self._last is None:
+            return StatusBlock(terminated=False)
+        self._end(terminated=self._indent is not None and self._whole)
+        return self._last
+
+    def _start(self, indent: int | None, *, alone: bool) -> None:
+        self._end(terminated=self._indent is not None)
+        self._fields, self._indent, self._begun = {}, indent, 2 if alone else 0
+
+    def _end(self, *, terminated: bool) -> None:
+        if self._fields:
+            self._last = StatusBlock(**self._fields, terminated=terminated)  # type: ignore[arg-type]
+        self._fields = self._indent = None
+
+    def _belongs(self, line: str) -> bool:
+        """Whether a line goes on with the block below a heading."""
+        key = _key_of(line.strip())
+        known = key is not None and key[0] in _KEYS
+        deeper = self._indent is not None and _indent(line) > self._indent
+        return known or deeper or bool(_FENCE.match(line)) or bool(_END.search(line))
+
+    def _read(self, line: str, end: re.Match[str] | None) -> None:
+        assert self._fields is not None
+        key = _key_of(line[: end.start()] if end else line)
+        self._whole = key is not None and bool(key[1].strip())
+        if key and not _read(*key, self._fields):
+            self._whole = False
+        if end:
+            self._end(terminated=True)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _key_of(line: str) -> tuple[str, str] | None:
+    """Split a line into its key, as the fields are named, and what stands behind it."""
+    sign = _SIGN.search(line)
+    key = _within(_KEY, line[: sign.start()]) if sign else None
+    return (re.sub(r"[ -]", "_", key[1].upper()), line[sign.end() :]) if sign and key else None
 
 
 def _within(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return pattern.fullmatch(text) if len(text) <= _DECORATED else None
 
 
-def _block(fields: dict[str, str | bool | int] | None, *, terminated: bool) -> StatusBlock | None:
-    return StatusBlock(**fields, terminated=terminated) if fields else None  # type: ignore[arg-type]
-
-
-def _read(key: str, value: str, fields: dict[str, str | bool | int]) -> None:
-    value = value.strip().strip("*_`\"'").strip()
+def _read(key: str, value: str, fields: dict[str, str | bool | int]) -> bool:
+    """Take in a field; say whether it could be read, as one that nobody asks for can."""
+    value = value.strip(" \t*_`\"'")
     words = re.sub(" +", " ", value)
-    match re.sub(r"[ -]", "_", key.upper()):
+    match key:
         case "STATUS" | "TESTS_STATUS" | "WORK_TYPE" as name:
             if found := _WORD.match(words):
                 fields[name.lower()] = re.sub(r"[ -]+", "_", found[1].strip("*_`").upper())
@@ -113,10 +171,12 @@ def _read(key: str, value: str, fields: dict[str, str | bool | int]) -> None:
         case "TASKS_COMPLETED_THIS_LOOP" | "FILES_MODIFIED" as name:
             if found := _INT.match(words):
                 fields[name.lower().removesuffix("_this_loop")] = int(found[1])
-        case "RECOMMENDATION":
+        case _:
             # Placeholder of the template: <one line> or [one line].
-            if value and not re.fullmatch(r"<.*>|\[.*\]", value):
+            if key == "RECOMMENDATION" and value and not re.fullmatch(r"<.*>|\[.*\]", value):
                 fields["recommendation"] = value
+            return True
+    return found is not None
 
 
 def find_promise(text: str, promise: str = "COMPLETE") -> bool:

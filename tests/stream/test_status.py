@@ -228,3 +228,72 @@ def test_an_earlier_block_does_not_stand_in_for_one_that_is_cut() -> None:
         found = parse_status(f"The example:\n{quoted}\nMine:\n{cut}")
         assert found is not None
         assert found.asks_to_end is False
+
+
+COLON = """\
+RALPH_STATUS:
+  STATUS: COMPLETE
+  TASKS_COMPLETED_THIS_LOOP: 2
+  EXIT_SIGNAL: true
+  reason: "all ticked: nothing is left"
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COLON,
+        f"All is done.\n\n{COLON}",
+        f"{COLON}\nThat was all. EXIT_SIGNAL: false would be wrong.\n",
+        f"```yaml\n{COLON}```\n",
+        f"```yaml\n{COLON}```\nI leave EXIT_SIGNAL: false to the next one.\n",
+        COLON.replace("\n", "\r\n"),
+        COLON.replace("\n", "  \t\n"),
+        COLON.replace("  ", ""),
+        COLON.replace("  ", "- "),
+        COLON.replace("  ", "\t"),
+        "".join(f"  {line}\n" for line in COLON.splitlines()),
+        "".join(f"> {line}\n" for line in COLON.splitlines()),
+        "".join(f"\x1b[32m{line}\x1b[0m\n" for line in COLON.splitlines()),
+        COLON.replace("RALPH_STATUS:", "**RALPH_STATUS:**"),
+        COLON.replace("RALPH_STATUS:", "## RALPH_STATUS:"),
+        COLON.replace("RALPH_STATUS:\n", "RALPH_STATUS:  # of this loop\n\n"),
+        COLON.replace("EXIT_SIGNAL: true", "**exit_signal:** `TRUE`"),
+        f"{BLOCK}\n{COLON}",
+        f"---RALPH_STATUS---\n{COLON}---END_RALPH_STATUS---\n",
+    ],
+)
+def test_keys_below_a_heading(text: str) -> None:
+    found = parse_status(text)
+    assert found is not None
+    assert (found.status, found.tasks_completed, found.asks_to_end) == ("COMPLETE", 2, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I close with RALPH_STATUS:\n  EXIT_SIGNAL: true\n",
+        "RALPH_STATUS: is what I close with.\n  EXIT_SIGNAL: true\n",
+        "The commit says `RALPH_STATUS: EXIT_SIGNAL: true` now.\n",
+        "MY_RALPH_STATUS:\n  EXIT_SIGNAL: true\n",
+        "RALPH_STATUS:\nis what I close with.\nEXIT_SIGNAL: true\n",
+        "RALPH_STATUS:\n  STATUS: IN_PROGRESS | COMPLETE\n  EXIT_SIGNAL: false | true\n  RECOMMENDATION: <one>\n",
+    ],
+)
+def test_a_heading_stands_alone(text: str) -> None:
+    found = parse_status(text)
+    assert found is None or found.asks_to_end is False
+
+
+def test_the_last_block_counts_whatever_its_form() -> None:
+    assert parse_status(COLON + BLOCK) == FULL
+    found = parse_status(COLON + COLON.replace("true", "false"))
+    assert found is not None
+    assert found.asks_to_end is False
+
+
+@pytest.mark.parametrize("cut", ["  EXIT_SIGNAL: t", "  EXIT_SIGNAL:", "  EXIT_SIG", "  EXIT_SIGNAL: tru"])
+def test_below_a_heading_half_a_line_ends_no_loop(cut: str) -> None:
+    found = parse_status(f"Done.\nRALPH_STATUS:\n  STATUS: COMPLETE\n{cut}")
+    assert found is not None
+    assert found.asks_to_end is False

@@ -7,6 +7,7 @@ own. Nothing else is touched: neither HEAD nor the index, neither the stash nor 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.folder import Folder
 
 _PREFIX = "ralph-backup-loop-"
+_NUMBERS = re.compile(rf"{_PREFIX}(\d+)-(\d+)")
 
 
 class Backups:
@@ -47,11 +49,11 @@ class Backups:
         return "INFO", f"Backup before loop #{loop}: branch {branch}"
 
     def names(self) -> list[str]:
-        """Name the branches, the newest first."""
-        listed = self._git.run(
-            "for-each-ref", "--sort=-committerdate", "--format=%(refname:short)", f"refs/heads/{_PREFIX}*"
-        )
-        return listed.text.split() if listed.ok else []
+        """Name the branches, the newest first: of commits of one second by the numbers in their names."""
+        form = "--format=%(committerdate:unix) %(refname:lstrip=2)"
+        listed = self._git.run("for-each-ref", form, f"refs/heads/{_PREFIX}*")
+        found = [line.partition(" ") for line in listed.text.splitlines()] if listed.ok else []
+        return [name for _, _, name in sorted(found, key=lambda each: (int(each[0]), _made(each[2])), reverse=True)]
 
     def back_to(self, branch: str) -> str:
         """Check a backup out, and return what to say.
@@ -123,3 +125,9 @@ class Backups:
     def _differing(self, *commits: str) -> list[str]:
         listed = self._git.run("diff", "--name-only", "-z", "--no-renames", *commits, "--")
         return [path for path in os.fsdecode(listed.out).split("\0") if path]
+
+
+def _made(branch: str) -> tuple[int, int, str]:
+    """When a backup was made, by its name: the second, and the loop."""
+    numbers = _NUMBERS.fullmatch(branch)
+    return (int(numbers[2]), int(numbers[1]), branch) if numbers else (0, 0, branch)

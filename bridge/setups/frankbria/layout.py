@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE
 from bridge.loop.plan import Plan, parse_plan
 from bridge.records import read_text
 from bridge.setups.dot_ralph import folder as folders
 from bridge.setups.dot_ralph.folder import Folder
-from bridge.setups.dot_ralph.signs import FRANKBRIA
+from bridge.setups.dot_ralph.signs import FRANKBRIA, RC, other_system
+from bridge.setups.frankbria.adoption import is_adopted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,10 +37,37 @@ def missing_parts(project: Path) -> tuple[str, ...]:
 
 
 def flat(project: Path) -> tuple[str, ...]:
-    """Name the files that show the layout of before ``.ralph``; empty for any other."""
-    if (project / ".ralph").exists():
+    """Name the files that show the layout of before ``.ralph``; empty for any other.
+
+    An adopted project has a ``.ralph`` all the same, for our marker; then it is one without any of its parts.
+    """
+    if (project / ".ralph").exists() and (
+        not is_adopted(project) or any((project / name).is_file() for name in FRANKBRIA if name != RC)
+    ):
         return ()
     return tuple(name for name in _FLAT if (project / name).is_file())
+
+
+def refuse_flat(project: Path, *, asked: bool = False) -> None:
+    """Refuse a project with the layout of before ``.ralph``.
+
+    Without `asked` only one that shows whose it is, by ``.ralphrc`` or our marker, and that has a plan or notes
+    beside the prompt: a prompt in a folder is the plain loop's.
+
+    Args:
+        project: its folder.
+        asked: somebody has said that it is frankbria's.
+
+    Raises:
+        ConfigurationError: it has that layout; says what moves it.
+    """
+    old = flat(project)
+    shown = is_adopted(project) or ((project / RC).is_file() and not other_system(project))
+    if old and (asked or (shown and len(old) > 1)):
+        raise ConfigurationError(
+            f"{project} has the layout of old versions: {', '.join(old)} beside the sources, and no .ralph\n"
+            "  next: `ralph-migrate` moves them"
+        )
 
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*$")

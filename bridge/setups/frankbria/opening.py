@@ -22,7 +22,7 @@ from bridge.setups.dot_ralph.opening import (
 from bridge.setups.frankbria import environment, rc
 from bridge.setups.frankbria.claude import ClaudeCommands
 from bridge.setups.frankbria.keys import KEYS
-from bridge.setups.frankbria.layout import flat, missing_parts
+from bridge.setups.frankbria.layout import missing_parts, refuse_flat
 from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.refusals import refuse
 from bridge.setups.frankbria.settings import resolve
@@ -134,11 +134,7 @@ def ready(folder: Folder, wanted: FrankbriaRun, env: Mapping[str, str]) -> Frank
 
 
 def _require_whole(folder: Folder) -> None:
-    if old := flat(folder.project):
-        raise ConfigurationError(
-            f"{folder.project} has the layout of old versions: {', '.join(old)} beside the sources, and no .ralph\n"
-            "  next: `ralph-migrate` moves them"
-        )
+    refuse_flat(folder.project, asked=True)
     if missing := missing_parts(folder.project):
         raise ConfigurationError(
             f"{folder.project} is no whole project: missing {', '.join(missing)}\n"

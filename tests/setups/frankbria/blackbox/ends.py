@@ -119,11 +119,15 @@ _TRUE = {
     "upper_case": "$(block COMPLETE TRUE)",
     "bold": "---RALPH_STATUS---\\n**STATUS:** COMPLETE\\n**EXIT_SIGNAL:** true\\n---END_RALPH_STATUS---",
     "complete_alone": "---RALPH_STATUS---\\nSTATUS: COMPLETE\\nTESTS_STATUS: PASSING\\n---END_RALPH_STATUS---",
+    "below_a_heading": "Done.\\n\\nRALPH_STATUS:\\n  STATUS: COMPLETE\\n  EXIT_SIGNAL: true\\n  reason: none",
+    "below_a_heading_in_a_fence": "Done.\\n~~~\\nRALPH_STATUS:\\n- EXIT_SIGNAL: true  \\n~~~\\nBye.",
     "the_last_block_wins": "$(block IN_PROGRESS false)\\nAnd then:\\n$(block COMPLETE true)",
 }
 _FALSE = {
     "done_words": "All done, project complete, nothing to do.\\n$(block IN_PROGRESS false)",
     "the_last_block_wins": "$(block COMPLETE true)\\nNo:\\n$(block IN_PROGRESS false)",
+    "below_a_heading": "All done.\\nRALPH_STATUS:\\n  STATUS: COMPLETE\\n  EXIT_SIGNAL: false\\nSo it goes on.",
+    "a_heading_in_a_sentence": "I close with RALPH_STATUS:\\n  EXIT_SIGNAL: true\\n$(block IN_PROGRESS false)",
     "quoted_words": "The key EXIT_SIGNAL: true is for the end.\\n$(block IN_PROGRESS false)",
 }
 

@@ -235,6 +235,35 @@ REFUSED = [
         left={".ralph": None},
         says=["ralph-migrate"],
     ),
+    Scenario(
+        "f27_a_flat_project_that_was_adopted",
+        files={".ralph": None, "PROMPT.md": "Do it.\n", "@fix_plan.md": "- [ ] one\n"},
+        before="mkdir -p .ralph/.ralph_bridge_adopted; touch .ralph/.ralph_bridge_adopted/.gitignore",
+        code=1,
+        calls=0,
+        says=["ralph-migrate"],
+        after="""test "$(find .ralph -type f)" = .ralph/.ralph_bridge_adopted/.gitignore""",
+    ),
+    Scenario(
+        "f27_a_flat_project_is_not_the_plain_loops",
+        program="run",
+        words="--max-iterations 1",
+        files={".ralph": None, "PROMPT.md": "Do it.\n", "@fix_plan.md": "- [ ] one\n"},
+        code=2,
+        calls=0,
+        left={".ralph": None},
+        says=["ralph-migrate"],
+    ),
+    Scenario(
+        "f27_a_flat_project_by_name",
+        program="run",
+        words="--setup frankbria",
+        files={".ralph": None, ".ralphrc": None, "PROMPT.md": "Do it.\n"},
+        code=2,
+        calls=0,
+        left={".ralph": None},
+        says=["ralph-migrate"],
+    ),
 ]
 
 COMMANDS = [

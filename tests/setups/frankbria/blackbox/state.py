@@ -127,8 +127,8 @@ FILES = [
         claude=["works", "exit 1"],
         calls=3,
         after="""
-jq -sc '[length, (map(select(.success)) | length), .[2].loop]' .ralph/logs/metrics.jsonl > ~/sums
-grep -xF '[3,2,3]' ~/sums || { cat ~/sums .ralph/logs/metrics.jsonl >&2; exit 1; }
+jq -sc '[length, (map(select(.success)) | length), .[2].loop, map(.calls)]' .ralph/logs/metrics.jsonl > ~/sums
+grep -xF '[3,2,3,[1,1,1]]' ~/sums || { cat ~/sums .ralph/logs/metrics.jsonl >&2; exit 1; }
 """,
     ),
     Scenario(
@@ -244,6 +244,17 @@ git log -1 --format=%s "$first" | grep -q 'Ralph backup before loop #1'
         before="git branch ralph-backup-loop-1-1700000000; git branch ralph-backup-loop-2-1700000100",
         calls=0,
         says=["ralph-backup-loop-2-1700000100", "ralph-backup-loop-1-1700000000"],
+    ),
+    Scenario(
+        "keep_rollback_lists_one_second_by_name",
+        words="--rollback",
+        before="""
+for each in 2-1700000000 10-1700000000 9-1700000000 1-1700000060 mine 1-1699999999; do
+    git branch ralph-backup-loop-$each
+done
+""",
+        calls=0,
+        says=[r"loop-1-1700000060\s.*loop-10-1700000000\s.*-9-17.*-2-1700000000\s.*-1-1699999999\s.*-mine\s"],
     ),
     Scenario("keep_rollback_to_what_is_not_there", words="--rollback nothing", code=1, calls=0),
 ]

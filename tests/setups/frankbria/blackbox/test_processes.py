@@ -320,6 +320,16 @@ def test_a_timeout_with_work_is_no_failure(stage: Stage) -> None:
     assert not any(map(lives, stage.pids))
 
 
+@pytest.mark.parametrize("files", [{"@fix_plan.md": "- [ ] one\n"}, {".ralphrc": ""}])
+def test_a_prompt_that_shows_no_old_layout_is_the_plain_loops(stage: Stage, files: dict[str, str]) -> None:
+    subprocess.run(["rm", "-rf", ".ralph", ".ralphrc"], cwd=stage.project, check=True)
+    for name, text in {"PROMPT.md": "Do it.\n", **files}.items():
+        (stage.project / name).write_text(text)
+    stage.script([], "change; object '<promise>DONE</promise>'")
+    done = stage.run(["--max-iterations", "1", "--completion-promise", "DONE"], program="run")
+    assert (done.returncode, len(stage.calls)) == (0, 1), done.stderr
+
+
 def test_a_run_with_another_driver(stage: Stage, tmp_path: Path) -> None:
     program = stage.home.path / "bin/codex"
     event = '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"Done."}}'
