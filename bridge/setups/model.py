@@ -65,6 +65,7 @@ class Installation(NamedTuple):
         adopt, eject: put a stand-in where the controller is, and the original back.
         adopted: finds one by its stand-in alone, whatever has become of the rest; None: there is no such sign.
         nearly: finds one that is nearly whole, whose own checks say best what it lacks; None: nothing does that.
+        refuse: raises ConfigurationError for a folder that shows the kind in a form of which nothing can be run.
     """
 
     detect: Callable[[Path], Setup | None]
@@ -73,6 +74,7 @@ class Installation(NamedTuple):
     eject: Callable[[Setup], Adopted]
     adopted: Callable[[Path, bool], Setup | None] | None = None
     nearly: Callable[[Path], Setup | None] | None = None
+    refuse: Callable[[Path], None] | None = None
 
 
 class PlannedTask(NamedTuple):

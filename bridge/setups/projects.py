@@ -148,8 +148,8 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
             do then: its own checks say best what it lacks.
 
     Raises:
-        ConfigurationError: no such kind of setup; it is not there (says what is missing); there are several; or the
-            project is frankbria's as it was before ``.ralph``.
+        ConfigurationError: no such kind of setup; it is not there (says what is missing); there are several; or one of a
+            form that can't be run.
         ProjectUnusable: it is there by a link that leads out of the project.
     """
     known = installations()
@@ -165,9 +165,9 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
             if each.nearly is not None and (setup := each.nearly(folder)) is not None:
                 return setup
     if name is None and not words:
-        from bridge.setups.frankbria.layout import refuse_flat
-
-        refuse_flat(folder)
+        for each in known.values():
+            if each.refuse is not None:
+                each.refuse(folder)
         return None
     asked = f"--setup {name}" if name else " ".join(words)
     lacks = "\n  ".join(f"{each}: {'; '.join(known[each].missing(folder))}" for each in ([name] if name else known))

@@ -86,8 +86,9 @@ def _adopted(project: Path, asked_for: bool) -> Setup | None:
 
 def _installation() -> Installation:
     from bridge.setups.frankbria import adopt, detect, eject, missing
+    from bridge.setups.frankbria.layout import refuse_flat
 
-    return Installation(detect, missing, adopt, eject, adopted=_adopted)
+    return Installation(detect, missing, adopt, eject, adopted=_adopted, refuse=refuse_flat)
 
 
 KIND = SetupKind(
