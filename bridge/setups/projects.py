@@ -148,8 +148,8 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
             do then: its own checks say best what it lacks.
 
     Raises:
-        ConfigurationError: no such kind of setup; it is not there (says what is missing); there are several; or one of a
-            form that can't be run.
+        ConfigurationError: no such kind of setup; it is not there (says what is missing); there are several; or
+            one of a form that can't be run.
         ProjectUnusable: it is there by a link that leads out of the project.
     """
     known = installations()
