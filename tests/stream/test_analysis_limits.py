@@ -154,6 +154,10 @@ TALK = "I handle the case that the 5 hour usage limit is reached, try back later
         (failed("Invalid API key", 401), {}),
         (failed("API Error: 500 Internal server error", 500), {}),
         (codex_failed("context limit reached"), {}),
+        (failed("I documented how the 5 hour limit works."), {}),
+        (failed("I wrote: You've hit your session limit, usage limit reached, try back later."), {}),
+        ("", {"stderr": b"warning: the 5 hour limit is in README.md\n"}),
+        ("", {"stderr": b"+ grep '5 hour limit reached' README.md\n"}),
     ],
 )
 def test_T11_what_an_assistant_writes_is_no_limit(output: Any, facts: dict[str, Any]) -> None:  # noqa: N802

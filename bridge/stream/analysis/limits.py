@@ -50,6 +50,13 @@ _OWN = re.compile(
     r"|your\s+org(?:anization)?\s+is\s+out\s+of\s+usage\b)",
     re.IGNORECASE,
 )
+# Words that are told of, not met: in front of them stands who says so, or nothing says what has happened.
+_TOLD = re.compile(
+    r"\b(?:I|we|docs?|document\w*|wrote|writes?|written|says?|said|quot\w+|mention\w*|about|tests?|handl\w*|grep)\b"
+)
+_MET = re.compile(
+    r"\b(?:hit|reach\w*|exceed\w*|exhausted|used|out of|resets?|try|retry|until|upgrade|wait)\b", re.IGNORECASE
+)
 _LAST_LINES = 2
 _LINE_LENGTH = 400
 _LOOKED_AT = 4 * 1024
@@ -88,7 +95,7 @@ def find_limit(texts: Iterable[str], now: datetime, *, api_error_status: int | N
     rest = []
     for text in texts:
         for line in text.splitlines():
-            if kind := _kind(line):
+            if kind := _kind(line, sure=api_error_status == _HTTP_TOO_MANY):
                 return Limit(kind, reset_time(line, now) or reset_time(text, now), line.strip()[:_LINE_LENGTH])
         rest.append(text)
     if api_error_status == _HTTP_TOO_MANY:
@@ -104,7 +111,12 @@ def own_words(text: str) -> str:
     return own[-1] if own else ""
 
 
-def _kind(line: str) -> LimitKind | None:
-    if window := _WINDOW.search(line, 0, _LOOKED_AT):
+def _kind(line: str, *, sure: bool) -> LimitKind | None:
+    window = _WINDOW.search(line, 0, _LOOKED_AT)
+    found = window or _USAGE.search(line, 0, _LOOKED_AT) or _RATE.search(line, 0, _LOOKED_AT)
+    told = found is not None and _TOLD.search(line, 0, found.start())
+    if not sure and (told or (window and not _MET.search(line, 0, _LOOKED_AT))):
+        return None
+    if window:
         return "weekly" if window["weekly"] else "five_hour"
     return next((kind for kind, pattern in _KINDS if pattern.search(line, 0, _LOOKED_AT)), None)

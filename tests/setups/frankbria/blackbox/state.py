@@ -113,6 +113,16 @@ COUNTERS = [
         says=["!(?i)waiting"],
     ),
     Scenario(
+        "f17_quoted_words_of_a_failed_run",
+        claude=[
+            """object "I documented how the 5 hour limit works." '"is_error":true'; exit 1""",
+            "echo 'warning: the 5 hour limit is in README.md' >&2; exit 1",
+        ],
+        calls=3,
+        ends="plan_complete",
+        left={".ralph/logs/ralph.log": re.compile(r"(?s)\A(?!.*(?i:api_limit|waiting for))")},
+    ),
+    Scenario(
         "f17_an_old_text",
         claude=["echo 'Claude usage limit reached. Please try back later.'; exit 1"],
         calls=2,
