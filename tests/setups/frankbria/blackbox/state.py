@@ -120,7 +120,7 @@ COUNTERS = [
         ],
         calls=3,
         ends="plan_complete",
-        left={".ralph/logs/ralph.log": re.compile(r"(?s)\A(?!.*(?i:api_limit|waiting for))")},
+        left={".ralph/logs/ralph.log": re.compile(r"(?s)\A(?!.*API limit:)")},
     ),
     Scenario(
         "f17_an_old_text",
