@@ -254,6 +254,7 @@ class Coprocess:
         # By these names bash would start in POSIX mode or restricted.
         folder, name = os.path.split(start.bash)
         called = os.path.join(folder, "bash") if name in ("sh", "rbash") else start.bash
+        prefix = start.prefix if called == start.bash else ()  # which would start it by its path
         for name, content in (("prelude", start.prelude()), ("t", b""), ("m", b""), ("b", b"")):
             with open(f"{self.folder}/{name}", "wb", opener=private) as file:
                 file.write(content)
@@ -267,8 +268,8 @@ class Coprocess:
             # bash tells the guardian itself: killed between this and `watch`, the host would leave it behind.
             with guardian.pipe(_COPIES_FROM) as pipe:
                 return subprocess.Popen(
-                    [called, "--noprofile", "--norc", script, self.folder, str(pipe)],
-                    executable=start.bash,
+                    [*prefix, called, "--noprofile", "--norc", script, self.folder, str(pipe)],
+                    executable=None if prefix else start.bash,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

@@ -38,6 +38,7 @@ class Start(NamedTuple):
     grace: float
     host_streams: bool
     commands: Commands
+    prefix: tuple[str, ...] = ()
 
     def environment(self, folder: str) -> tuple[dict[str, str], frozenset[str]]:
         """What bash gets, and which of the commands are in use; their launchers lie in `folder`."""

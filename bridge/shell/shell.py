@@ -81,6 +81,7 @@ class Shell(BashSession):
             scripts start inherits the copies, too.
         commands: programs for scripts to find when PATH has none of that name: by name, what gives the program
             and its first arguments (nothing when there is none). They lie behind everything else on PATH.
+        prefix: a command that becomes the one behind it, in the same process, such as ``setpriv --no-new-privs``.
 
     Attributes:
         bash: absolute path of the program.
@@ -102,6 +103,7 @@ class Shell(BashSession):
         grace: float = 0.5,
         host_streams: bool = False,
         commands: Commands | None = None,
+        prefix: Sequence[str] = (),
     ) -> None:
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
@@ -109,7 +111,9 @@ class Shell(BashSession):
             given = os.environ if env is None else env
             env = {name: given[name] for name in env_allow if name in given}
         folder = None if cwd is None else os.fspath(cwd)
-        start = Start(find_bash(bash), env, folder, output_limit, grace, host_streams, commands or {})
+        start = Start(
+            find_bash(bash), env, folder, output_limit, grace, host_streams, commands or {}, tuple(prefix)
+        )
         super().__init__(start, timeout=timeout, options=options)
 
     # -- calls ---------------------------------------------------------------------------------------

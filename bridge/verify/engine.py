@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -121,7 +122,11 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
     # One job works in this thread's place, not beside it: threads of their own also let an interrupt in.
     executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="verify")
     pending: list[_PendingEvents] = []
+    runs = any(check.phase == "behaviour" for check in run.checks)
+    guard = ExitStack()
     try:
+        if runs:
+            guard.enter_context(import_module("bridge.verify.probe").guarded())
         for given in run.scripts:
             events = _PendingEvents(Future(), Future())
             executor.submit(_verify_one, events, given, run)
@@ -143,7 +148,8 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
-        if any(check.phase == "behaviour" for check in run.checks):
+        guard.close()
+        if runs:
             import_module("bridge.verify.probe").end_leftovers()
     yield RunFinished(
         len(run.scripts),

@@ -4,30 +4,52 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
+from contextlib import closing
 from pathlib import Path
 
 from bridge.verify.probe.scratch import Scratch
 
 
-def test_nothing_outside_of_the_scratch_folder_is_removed() -> None:
+def test_what_others_make_meanwhile_is_neither_blamed_nor_removed() -> None:
     """A file whose name begins as the script says may be somebody else's."""
     mark = f"rb-foreign-{secrets.token_hex(8)}"
     foreign = [Path("/tmp", f"{mark}.{number:06}") for number in range(60)]
-    scratch = Scratch()
-    try:
-        scratch.mention(f"file=$(mktemp /tmp/{mark}.XXXXXX)\n")
-        before = scratch.files()
-        for path in foreign:
-            path.touch()
-        seen = [change.name for change in scratch.changes(before)]
-        scratch.close()
-        assert seen == [str(path) for path in foreign]
-        assert [path for path in foreign if not path.exists()] == []
-        assert not scratch.root.exists()
-    finally:
-        scratch.close()
-        for path in foreign:
-            path.unlink(missing_ok=True)
+    code = f"file=$(mktemp /tmp/{mark}.XXXXXX); other=/tmp/{mark}.$$; echo > /tmp/{mark}.$RANDOM"
+    with closing(Scratch()) as scratch:
+        try:
+            scratch.mention(code)
+            before = scratch.files()
+            for path in foreign:
+                path.touch()
+            assert scratch.changes(before) == []
+            scratch.close()
+            assert [path for path in foreign if not path.exists()] == []
+            assert not scratch.root.exists()
+        finally:
+            for path in foreign:
+                path.unlink(missing_ok=True)
+
+
+def test_what_is_the_script_s_is_seen_and_what_mktemp_has_made_goes_with_it() -> None:
+    """A name that stands in the code as a whole, and one that mktemp has invented."""
+    mark = f"/tmp/rb-own-{secrets.token_hex(8)}"
+    makes = f"echo x > {mark}; mktemp {mark}.XXXXXX; mktemp -d {mark}.d.XXXXXX; mktemp; "
+    with closing(Scratch()) as scratch:
+        try:
+            scratch.mention(makes)
+            before = scratch.files()
+            code = f"{makes} mktemp -q /no/XXX; echo $?"
+            env = scratch.environment()
+            done = subprocess.run(["bash", "-c", code], env=env, capture_output=True, text=True, check=True)
+            file, folder, inside, status = done.stdout.split()
+            assert (status, inside.startswith(str(scratch.root))) == ("1", True)
+            seen = {change.name for change in scratch.changes(before) if not change.folder}
+            assert seen == {mark, file, folder}
+            scratch.close()
+            assert [os.path.lexists(path) for path in (mark, file, folder)] == [True, False, False]
+        finally:
+            Path(mark).unlink(missing_ok=True)
 
 
 def test_names_in_comments_are_no_files_of_the_script() -> None:

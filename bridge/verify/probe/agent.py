@@ -16,6 +16,7 @@ from bridge.process.processes import end_session, members
 from bridge.process.table import resting
 from bridge.verify.budget import strain
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
+from bridge.verify.probe.box import box
 from bridge.verify.probe.far import REPLACED, strings_in_json
 from bridge.verify.recordings import Comparison, Recording, compare, family, plain, recordings_of, streamed
 from bridge.verify.shapes import AS_IT_IS, BEGIN, LEARNED, learn, learned_compared, lines_of, matches, shapes_in
@@ -288,7 +289,7 @@ class AgentProbe(Probe):
         """A plain bash with the script in it; `fed` through a pipe, and then without its stderr."""
         self.limit()
         return subprocess.Popen(
-            self._argv(code),
+            [*box().prefix, *self._argv(code)],
             stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if fed else subprocess.PIPE,

@@ -26,6 +26,7 @@ from bridge.process.table import command_of, environments
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
 from bridge.verify.budget import strain
+from bridge.verify.probe.box import box
 from bridge.verify.probe.installed import help_of
 from bridge.verify.probe.scratch import FileChange, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
@@ -184,6 +185,7 @@ class Probe:
         self.budget = budget
         self.deadline = deadline * strain()
         self.scratch = Scratch()
+        self._marks: set[int] = set()
         self.file_changes: list[tuple[str, FileChange]] = []
         self.exits: list[HookResult] = []
         self.unseen: list[str] = []
@@ -223,8 +225,10 @@ class Probe:
                 timeout=self.deadline,
                 output_limit=4 << 20,
                 grace=0.2,
+                prefix=box().prefix,
             )
             shell.execute(DEFINE)
+            self._marks.add(box().mark(shell.pid))
             self.prepare(shell)
             shell.execute(self._guards)
             if self.trace:
@@ -477,7 +481,9 @@ class Probe:
         began = time.monotonic()
         env = self.scratch.environment() if environment is None else environment
         patience = self.patience_for(calls)
-        ran = ask(argv, cwd=self.scratch.project, env=env, stdin=stdin, patience=patience, linger=linger)
+        ran = ask(
+            [*box().prefix, *argv], cwd=self.scratch.project, env=env, stdin=stdin, patience=patience, linger=linger
+        )
         if ran.status == TOO_LONG:
             self.cut("it")
         else:
@@ -536,9 +542,11 @@ class Probe:
         """Command lines of what hooks have started and still goes on a while after them; it is ended."""
         mine = f"TMPDIR={self.scratch.environment()['TMPDIR']}".encode()
         own = {self._shell.pid} if self._shell is not None else set()
+        self._marks |= {box().mark(pid) for pid in own}  # of a bash that has taken the place of a dead one
 
         def left() -> list[int]:
-            return [pid for pid, variables in environments() if mine in variables and pid not in own]
+            seen = {pid for pid, variables in environments() if mine in variables}
+            return sorted((seen | {*box().marked(self._marks)}) - own)
 
         end = time.monotonic() + _WHILE * strain()
         while (found := left()) and time.monotonic() < end:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import tempfile
-from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -93,7 +93,14 @@ exit 0
 """
 
 
-_IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/(?!X{3})[A-Za-z_][\w.-]*")
+_IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/[A-Za-z_][\w.-]*(?=[\s\"';)&|<>]|$)", re.MULTILINE)
+"""Whole names of files. What has a part that only the shell knows may be anybody's."""
+_TEMPLATE = re.compile(r"X{3,}[\w.-]*$")
+_MKTEMP = """#!/bin/sh
+made=$(@MKTEMP@ "$@") || exit
+printf '%s\\n' "$made" >>'@CONTROL@/made'
+printf '%s\\n' "$made"
+"""
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.MULTILINE)
 _MARK = re.compile(rb"TMPDIR=(.*/rb-verify-[^/]+)/tmp", re.DOTALL)
 """The TMPDIR that `Scratch` gives: nobody else's processes have it."""
@@ -134,10 +141,39 @@ class Scratch:
         self.places = Places(self.root / "outside", self.root / "far", self.control, shell, system)
         self.places.lay_out()
         self._system.insert(0, str(self.places.outside))
+        self._note_what_is_made()
 
     def close(self) -> None:
-        """Remove all of it, and nothing else: what lies elsewhere may be somebody else's, whatever its name is."""
+        """Remove all of it, and what mktemp has made for the script; else what lies elsewhere may be anybody's."""
+        for path in self._made():
+            with contextlib.suppress(OSError):
+                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
         shutil.rmtree(self.root, ignore_errors=True)
+
+    def _note_what_is_made(self) -> None:
+        """Put a mktemp on PATH that notes its answers: files with names of which nobody else could know are the
+        script's."""
+        real = shutil.which("mktemp", path=os.pathsep.join(self._system))
+        if real is None:
+            return
+        folder = self.root / "noted"
+        folder.mkdir()
+        program = folder / "mktemp"
+        program.write_text(_MKTEMP.replace("@MKTEMP@", shlex.quote(real)).replace("@CONTROL@", str(self.control)))
+        program.chmod(0o755)
+        self._system.insert(0, str(folder))
+
+    def _made(self) -> list[str]:
+        """What mktemp has made outside of here, as far as it is still there."""
+        with contextlib.suppress(OSError):
+            lines = (self.control / "made").read_text(errors="surrogateescape").splitlines()
+            own = (f"{self.root}/", f"{os.path.realpath(self.root)}/")
+            return [
+                path
+                for path in lines
+                if path.startswith("/") and not path.startswith(own) and os.path.lexists(path)
+            ]
+        return []
 
     def environment(self) -> dict[str, str]:
         """For a bash: little, and nothing of the caller's but its locale and its programs."""
@@ -167,8 +203,9 @@ class Scratch:
         return os.pathsep.join(places)
 
     def mention(self, text: str) -> None:
-        """A script has this text: files that it makes in /tmp, whatever TMPDIR is, are seen as well."""
-        self.elsewhere.update(re.sub(r"X{3,}.*", "", path) for path in _IN_TMP.findall(_COMMENT.sub("", text)))
+        """A script has this text: files in /tmp that it names as a whole are seen, whatever TMPDIR is."""
+        found = _IN_TMP.findall(_COMMENT.sub("", text))
+        self.elsewhere.update(path for path in found if not _TEMPLATE.search(path))
         self.places.mention(text)
 
     def add_cli(self, name: str) -> None:
@@ -252,10 +289,10 @@ class Scratch:
     def files(self) -> dict[str, tuple[int, int, int]]:
         """The files of the project, of HOME and of TMPDIR, and what tells whether one was written to.
 
-        Also those elsewhere whose names begin as the script says.
+        Also those elsewhere that the script names as a whole, and that mktemp has made for it.
         """
         found: dict[str, tuple[int, int, int]] = {}
-        for path in (path for prefix in self.elsewhere for path in glob(f"{prefix}*")):
+        for path in (*filter(os.path.lexists, self.elsewhere), *self._made()):
             found[path] = (0, 0, 0)  # whether it is there, and no more: others may write to it
         folders = [self.project, self.home, self.root / "tmp"]
         while folders:
