@@ -53,7 +53,8 @@ def driver(*, name: str, cli: str | None, here: bool, output: str | None) -> int
     """Write a driver, NAME.sh, and its scenarios, NAME.feature.
 
     They go where the project has its drivers: .ralph/drivers, ralph/drivers, else drivers. Nothing is
-    overwritten.
+    overwritten. For a CLI that nobody has recorded there is an empty NAME.events.jsonl, too: put a run into it, and
+    verify judges what the driver makes of it.
     """
     return _new("driver", name, cli, here=here, output=output)
 
@@ -64,6 +65,8 @@ def agent(*, name: str, cli: str | None, here: bool, output: str | None) -> int:
     """Write an agent, NAME.sh, and its scenarios, NAME.feature.
 
     They go where the project has its agents: .ralph/agents, else agents. Nothing is overwritten.
+    For a CLI that nobody has recorded there is an empty NAME.events.jsonl, too: put a run into it, and
+    verify judges what the agent makes of it.
     """
     return _new("agent", name, cli, here=here, output=output)
 
@@ -72,6 +75,7 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
     from bridge.lookup import names_agent
     from bridge.scaffold import feature, new_script, workflow
     from bridge.setups.projects import project_scripts
+    from bridge.verify.marked import path_beside
 
     if here and output is not None:
         raise ConfigurationError("--here and --output exclude each other")
@@ -79,6 +83,8 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
     folder = Path(".") if here else Path(output) if output is not None else _folder(kind)
     path = folder / f"{name}.sh"
     files = {path: script.text.encode(), path.with_suffix(".feature"): feature(script).encode()}
+    if not script.like:
+        files[path_beside(path)] = b""  # for a run of its CLI, which nobody has recorded
     files |= {folder / helper: data for helper, data in script.helpers.items()}
     _write(files)
     named = not here and output is None

@@ -21,6 +21,7 @@ from bridge.shell import Shell
 from bridge.verify.budget import strain
 from bridge.verify.folding import folded
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
+from bridge.verify.marked import recording_beside
 from bridge.verify.model import (
     CheckOutcome,
     CheckResult,
@@ -97,15 +98,19 @@ def verify(
         coverage: tell what of the scripts was reached: they are run a second time for it.
 
     Raises:
-        ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all.
+        ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all, a recording
+            beside a script that is none.
         ShellStartFailed: there is no bash, or it doesn't run: that is no fault of any script.
     """
     checks = chosen(load(), select, ignore, static_only=static_only)
+    scripts = given_in(paths)
+    for given in scripts:
+        recording_beside(given.path)
     with Shell(bash=bash) as shell:
         shell.call(":")
     busy = strain()
     limits = (DEFAULT_TIMEOUT * busy, LONGEST * busy) if timeout is None else (timeout, timeout)
-    return _events(_Verification(given_in(paths), checks, bash, *limits, set(), mending, coverage), jobs or _cpus())
+    return _events(_Verification(scripts, checks, bash, *limits, set(), mending, coverage), jobs or _cpus())
 
 
 def _cpus() -> int:

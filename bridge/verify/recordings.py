@@ -59,14 +59,14 @@ class Recording(NamedTuple):
 
     def saying(self, text: str) -> list[int]:
         """Numbers of the lines that carry this text: others than the summary at the end, if there are."""
-        carry = [number for number, line in enumerate(self.lines) if quoted(text) in line]
+        carry = [number for number, line in enumerate(self.lines) if carries(line, text)]
         return [number for number in carry if b'"result"' not in self.lines[number]] or carry
 
     @property
     def bad_lines(self) -> tuple[bytes, ...]:
         """Lines as a CLI leaves them that was ended: half of an event that would carry a text, and `BAD_LINES`."""
         event = self.lines[self.saying(self.texts[-1])[0]]
-        at = event.find(quoted(self.texts[-1]))
+        at = max(event.find(form) for form in _forms(self.texts[-1]))
         return (*((event[: at + 3].rstrip() + b"\n",) if at > 0 else ()), *BAD_LINES)
 
     def in_pieces(self) -> Recording | None:
@@ -124,16 +124,19 @@ def quoted(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
 
+def _forms(text: str) -> tuple[bytes, bytes]:
+    """How a text may stand in a line: as it is within JSON, or with nothing but ASCII."""
+    return quoted(text), json.dumps(text)[1:-1].encode()
+
+
+def carries(line: bytes, text: str) -> bool:
+    """Whether a line holds a text."""
+    return any(form in line for form in _forms(text))
+
+
 def plain(text: str) -> str:
     """Text without its blanks, to compare what may be laid out in another way."""
     return "".join(text.split())
-
-
-@cache
-def family(recording: Recording) -> str:
-    """The type of the event that carries a text: CLIs of one family have the same."""
-    text = quoted(recording.texts[0])
-    return str(json.loads(next(line for line in recording.lines if text in line)).get("type"))
 
 
 class Comparison(NamedTuple):

@@ -11,22 +11,46 @@ from bridge.verify.harms import GOOD_TO_KNOW, WRONG_DISPLAY, WRONG_RESPONSE, WRO
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.recordings import BAD_LINES, compare
 from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
-from bridge.verify.shapes import LEARNED, misnamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.probe import AgentProbe
+    from bridge.verify.probe.agent import DisplayRun, Extraction
     from bridge.verify.recordings import Recording
     from bridge.verify.subject import Subject
-
-
-_NOT_TOLD = "nobody has recorded what its CLI prints, and the script doesn't tell"
 
 
 def _reads_json(probe: AgentProbe) -> bool:
     """False for a program that prints plain text: then its output is the response, as it is."""
     return probe.knows_cli() or any(re.search(r"jq|json", piece, re.IGNORECASE) for piece in probe.code())
+
+
+def _extraction(probe: AgentProbe) -> Extraction | None:
+    """The response on the output of its CLI; None where there is no such hook, or it doesn't come back.
+
+    Raises:
+        CannotTell: nobody has recorded that output, and it understands nobody else's.
+    """
+    if not probe.has(EXTRACT):
+        return None
+    if (found := probe.extraction()) is None:
+        raise CannotTell(probe.unrecorded())
+    return None if found.result.trouble else found
+
+
+def _display(probe: AgentProbe) -> DisplayRun | None:
+    """The display on the output of its CLI; None where there is no such hook.
+
+    Raises:
+        CannotTell: nobody has recorded that output, and it understands nobody else's.
+    """
+    if not probe.has(DISPLAY):
+        return None
+    shown = probe.display_clean()
+    if shown is None or not (probe.knows_cli() or shown.first or shown.last):
+        raise CannotTell(probe.unrecorded())
+    return shown
 
 
 @behaviour("RB176", "The response is what the assistant says", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)
@@ -41,13 +65,10 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
     """
     probe = subject.agent
-    found = probe.extraction()
-    if not probe.knows_cli() and probe.has(EXTRACT) and (empty := _always_empty(probe)):
-        yield Problem(empty, expected="what the assistant says")
+    if not probe.knows_cli() and probe.has(EXTRACT) and _ignores_own_events(probe):
+        yield Problem("it gives nothing of what agent_invoke prints", expected="what the assistant says")
         return
-    if found is None and probe.has(EXTRACT):
-        raise CannotTell(_NOT_TOLD, "what the response holds")
-    if found is None or found[1].trouble:
+    if (found := _extraction(probe)) is None:
         return
     recording, answer, verdict = found
     if verdict.shows:
@@ -61,9 +82,6 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     if any(text in answer.stderr for text in recording.texts):
         yield Problem("the text is on stderr", expected="on stdout")
         return
-    understands = len(verdict.missing) < len(recording.texts) or recording.name == LEARNED
-    if not probe.knows_cli() and not verdict.broken and not understands:
-        raise CannotTell(_NOT_TOLD, "what the response holds")
     if set(verdict.missing) == {*recording.texts[:-1]} and not verdict.broken and verdict.nothing_else:
         # The last message is what signals are looked for in.
         yield Problem("only the last message is given", severity=INFO)
@@ -84,20 +102,12 @@ def _shown_as_it_is(probe: AgentProbe, recording: Recording) -> Iterator[Problem
         )
 
 
-def _always_empty(probe: AgentProbe) -> str:
-    """Why the response of a CLI that isn't known holds nothing, ever; empty when it may hold something."""
-    response, shown = probe.shapes()
-    if probe.makes_events():
-        made = probe.extract(probe.invocation().stdout, "made.log")
-        if not made.trouble and set(made.stdout.split()) <= {"null"}:
-            return "it gives nothing of what agent_invoke prints"
-    if not response and probe.picked(EXTRACT) and not probe.gives_anything():
-        return "it gives nothing, not even of the events that its own code picks"
-    if (names := misnamed(response, shown)) is not None:
-        return (
-            f"it reads {said(names[0])} where agent_format_display reads {said(names[1])}: one of them is not there"
-        )
-    return ""
+def _ignores_own_events(probe: AgentProbe) -> bool:
+    """Whether the response holds nothing of the events that agent_invoke itself makes."""
+    if not probe.makes_events():
+        return False
+    made = probe.extract(probe.invocation().stdout, "made.log")
+    return not made.trouble and set(made.stdout.split()) <= {"null"}
 
 
 @behaviour("RB177", "The response is nothing else", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)
@@ -111,24 +121,17 @@ def response_is_only_text(subject: Subject) -> Iterator[Problem]:
     Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
     """
     probe = subject.agent
-    found = probe.extraction()
-    if found is None or found[1].trouble:
+    if (found := _extraction(probe)) is None:
         return
-    plain = found[0].name == LEARNED and not found[0].lines[0].startswith(b"{")
-    if (plain or not _reads_json(probe)) and not found[2].leaked:
+    if not _reads_json(probe) and not found[2].leaked:
         return  # each line is text
     events = {line.strip() for line in found[0].lines} & {line.encode() for line in found[1].stdout.splitlines()}
     if events:
         yield Problem("it gives the events as they are", expected="their text")
         return
-    if found[2].missing and not probe.knows_cli():
-        return
     recording, answer, verdict = found
     tools = re.search(r"\[?tool\b|\b(?:" + "|".join(map(re.escape, recording.tools)) + r")\b", answer.stdout)
     rest = verdict.extra or (tools.group(0) if tools is not None and verdict.notices else "")
-    if not (verdict.leaked or rest) and (leaking := probe.leaking()) is not None:
-        recording, _, verdict = leaking
-        rest = verdict.extra
     if verdict.leaked or rest:
         shown = " ".join(verdict.leaked) or rest
         yield Problem(f"on the output of {recording.name} it gives {said(shown)}")
@@ -150,8 +153,8 @@ def response_survives(subject: Subject) -> Iterator[Problem]:
         done <"$1"
     """
     probe = subject.agent
-    found = probe.extraction()
-    if found is None or found[1].trouble or not found[2].shows:
+    found = _extraction(probe)
+    if found is None or not found[2].shows:
         return
     recording = found[0]
     if not _reads_json(probe):
@@ -176,8 +179,8 @@ def last_line(subject: Subject) -> Iterator[Problem]:
     Good: while IFS= read -r line || [[ -n "$line" ]]; do ...; done <"$1"
     """
     probe = subject.agent
-    found = probe.extraction()
-    if found is None or found[1].trouble or not found[2].shows:
+    found = _extraction(probe)
+    if found is None or not found[2].shows:
         return
     recording = found[0]
     answer = probe.extract(b"".join(recording.upto_last_text().lines).rstrip(b"\n"), "no newline.log")
@@ -213,7 +216,7 @@ def display_shows(subject: Subject) -> Iterator[Problem]:
     Good:
         ... | jq -r 'select(.type=="assistant") | .message.content[] | if .type=="text" then .text else empty end'
     """
-    shown = subject.agent.display_clean()
+    shown = _display(subject.agent)
     if shown is None:
         return
     if not shown.first or not shown.last:
@@ -234,7 +237,7 @@ def display_is_live(subject: Subject) -> Iterator[Problem]:
             while IFS= read -r line; do printf '%s\\n' "$line" | jq -r '...' 2>/dev/null || true; done
         }
     """
-    shown = subject.agent.display_clean()
+    shown = _display(subject.agent)
     if shown is not None and shown.first and not shown.early:
         if not subject.agent.knows_cli() and not subject.agent.shows_first_text():
             return  # of another CLI's events it knows only one that comes last
@@ -253,7 +256,7 @@ def display_goes_on(subject: Subject) -> Iterator[Problem]:
         }
     """
     probe = subject.agent
-    clean = probe.display_clean()
+    clean = _display(probe)
     if clean is None or not (clean.first and clean.last) or not clean.early:
         return  # said by RB181 and RB182
     disturbed = probe.display_disturbed()
@@ -273,7 +276,7 @@ def display_succeeds(subject: Subject) -> Iterator[Problem]:
         agent_format_display() { while IFS= read -r line; do ...; if [[ "$text" ]]; then echo "$text"; fi; done; }
     """
     probe = subject.agent
-    clean = probe.display_clean()
+    clean = _display(probe)
     if clean is None or not clean.last:
         return
     disturbed = probe.display_disturbed()

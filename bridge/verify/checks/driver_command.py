@@ -14,7 +14,6 @@ from bridge.verify.model import INFO
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.far import WRAPPERS, spoilt_json, strings_in_json
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE, PROMPT_PARTS, part_file
-from bridge.verify.recordings import recordings_of
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
 if TYPE_CHECKING:
@@ -370,7 +369,7 @@ def _spoilt(probe: DriverProbe, name: str) -> str | None:
 def _is_encoded(probe: DriverProbe) -> bool:
     """Whether a CLI that is known, and takes words for words, is given another form of the prompt."""
     received, text = probe.received(Build()), prompt_text(probe, Build())
-    if not recordings_of(probe.program()) or not received.known:
+    if not probe.recordings() or not received.known:
         return False
     given = (*received.direct, *received.beside)
     plain = (*given, *(each for value in given for each in strings_in_json(value)))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.harms import WRONG_DISPLAY
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import Build
-from bridge.verify.recordings import Comparison, Recording, compare, recordings_of, streamed
+from bridge.verify.recordings import Comparison, Recording, compare, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
-from bridge.verify.shapes import LEARNED, kind, learned_compared, lines_of, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +51,7 @@ def filter_compiles(subject: Subject) -> Iterator[Problem]:
 
 def _run(program: Filter, recording: Recording) -> Comparison:
     shown = b"".join(program.stream(recording.lines)).decode(errors="replace")
-    return learned_compared(shown, recording) if recording.name == LEARNED else compare(shown, recording)
+    return compare(shown, recording)
 
 
 def _filter(subject: Subject) -> tuple[DriverProbe, Filter] | None:
@@ -72,7 +69,7 @@ def _expected(probe: DriverProbe) -> list[Recording]:
     """What its CLI prints in live mode, today's shape first; empty for a CLI that isn't known."""
     live = probe.live(Build())
     line = (probe.line(Build()) if live is None else live.received.line) or []
-    found = recordings_of(probe.program(), line)
+    found = probe.recordings(line)
     if any(recording.name == "claude" for recording in found):
         # Whether there are partial messages is up to the command.
         partial = any(_PARTIAL in word for word in line)
@@ -97,10 +94,8 @@ def filter_shows_text(subject: Subject) -> Iterator[Problem]:
     if not expected:
         if _fitting(program):
             return
-        if (learned := probe.learned()) is None:
-            yield from _nothing_fits(program)
-            return
-        expected = [learned]
+        yield from _nothing_fits(probe, program)
+        return
     verdict = _run(program, expected[0])
     if verdict.missing:
         share = "some of what" if len(verdict.missing) < len(expected[0].texts) else "nothing of what"
@@ -120,31 +115,13 @@ def _fitting(program: Filter) -> list[tuple[Recording, Comparison]]:
     return [(recording, verdict) for recording, verdict in verdicts if verdict.shows]
 
 
-def _nothing_fits(program: Filter) -> Iterator[Problem]:
+def _nothing_fits(probe: DriverProbe, program: Filter) -> Iterator[Problem]:
     verdicts = [_run(program, recording) for recording in streamed()]
     if any(verdict.broken and not verdict.missing for verdict in verdicts):
         yield Problem("the text is shown with its line breaks changed")
         return
-    if _fails_on_all(program):
-        return  # said by RB137
-    picked = [line for shape, line in lines_of(reads(program.program), "rb") if kind(shape) in ("says", "ends")]
-    before = program.errors
-    shown = b"".join(program.stream(picked)).strip()
-    if not shown and program.errors > before:
-        yield Problem(f"jq reports an error for every event that it picks: {said(program.last_error or '')}")
-    elif program.program.strip() != "empty":
-        raise CannotTell("nobody has recorded what its CLI prints, and the filter doesn't tell", "what it shows")
-
-
-def _raw(program: Filter) -> str:
-    """A whole event that it shows, for a CLI that isn't known: of the types that the program itself names."""
-    words = dict.fromkeys(re.findall(r'"([A-Za-z][\w.-]*)"', program.program), None)
-    for word in [*words, "text"]:
-        event = {"type": word, "kind": word, "event": word, "role": "assistant", "text": "rb-text"}
-        shown = b"".join(program.stream([json.dumps(event).encode()])).decode(errors="replace").strip()
-        if shown.startswith("{") and '"rb-text"' in shown:
-            return shown
-    return ""
+    if program.program.strip() != "empty":
+        raise CannotTell(probe.unrecorded())
 
 
 @behaviour("RB136", "The filter shows nothing else", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
@@ -166,10 +143,8 @@ def filter_shows_nothing_else(subject: Subject) -> Iterator[Problem]:
         fitting = _fitting(program)
         if not any(verdict.nothing_else for _, verdict in fitting):
             expected = [recording for recording, _ in fitting[:1]]
-        if (learned := probe.learned()) is not None:
-            expected.append(learned)
-        elif not fitting and (raw := _raw(program)):
-            yield Problem(f"it shows events as they are: {said(raw)}", expected="their text", severity=WARNING)
+        if not fitting and program.program.strip() != "empty":
+            raise CannotTell(probe.unrecorded())
     for recording in expected:
         verdict = _run(program, recording)
         if not verdict.nothing_else:
@@ -227,7 +202,6 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
 
 def _fails_on_all(program: Filter) -> bool:
     lines = [line for recording in streamed() for line in recording.lines]
-    lines += [line for _, line in lines_of(reads(program.program), "rb")]
     before = program.errors
     return not b"".join(program.stream(lines)).strip() and program.errors - before > 0.8 * len(lines)
 

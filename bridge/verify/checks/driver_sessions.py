@@ -11,9 +11,8 @@ from bridge.verify.harms import FRAGILE, WRONG_SESSION
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe import SESSION, Build
 from bridge.verify.probe.driver import OTHER_SESSIONS
-from bridge.verify.recordings import Recording, recordings_of, streamed
+from bridge.verify.recordings import Recording, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
-from bridge.verify.shapes import Shape, event, kind, reads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,7 +156,7 @@ _OTHER_IDS = (
 
 
 def _own_recordings(probe: DriverProbe) -> list[Recording]:
-    return recordings_of(probe.program())
+    return probe.recordings()
 
 
 def _extracted(probe: DriverProbe, recording: Recording) -> HookResult:
@@ -203,87 +202,7 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
             yield from _extracted_from_others(probe, recording)
             return
     if not mine:
-        yield from _of_an_unknown(probe, [answer.text for _, answer in answers])
-
-
-def _no_id_of_any_recording(found: list[str]) -> Iterator[Problem]:
-    wrong = next(filter(None, found), "")
-    if not _is_id(wrong):
-        raise CannotTell("no recorded output gives its id", "where the session id is found")
-    yield Problem(f"no recorded output gives its id: {said(wrong)}", severity=WARNING)
-
-
-def _of_an_unknown(probe: DriverProbe, found: list[str]) -> Iterator[Problem]:
-    learned = _learned(probe)
-    if learned is not None:
-        if any(condition.how == "is" for condition in learned[0].conditions):
-            yield from _lost_in_garbage(probe, learned[1], learned[2])
-        return
-    labelled = _labelled(probe)
-    if labelled is None:
-        yield from _no_id_of_any_recording(found)
-        return
-    line, session, printed = labelled
-    if printed != session:
-        yield Problem(f"it prints {said(printed)}", expected=session)
-    else:
-        yield from _lost_in_garbage(probe, line, session)
-
-
-_LABEL = re.compile(
-    r"(?i)\b((?:[a-z]+[ _-])*(?:session|conversation|thread|chat|id)(?:[ _-][a-z]+)*)(?:: ?|=|\"| is)"
-)
-
-
-def _labelled(probe: DriverProbe) -> tuple[bytes, str, str] | None:
-    """A line of plain text with an id behind words that the hook looks for, the id, and what the hook prints."""
-    labels = dict.fromkeys(match[1] for piece in probe.code_of(EXTRACT) for match in _LABEL.finditer(piece))
-    ids = [f"{number:02}{SESSION[2:]}" for number in range(len(labels))]
-    lines = [f"{label}: {id_}\n".encode() for label, id_ in zip(labels, ids, strict=True)]
-    printed = probe.call(EXTRACT, probe.scratch.file("labelled.log", b"".join(lines))).text.strip() if lines else ""
-    return next(((line, id_, printed) for line, id_ in zip(lines, ids, strict=True) if id_ in printed), None)
-
-
-def _ids_of_texts(probe: DriverProbe) -> bytes:
-    """What is said, in events that its filter picks by their kind, with ids of their own wherever they may be."""
-    program = probe.filter()
-    learned = None if _own_recordings(probe) or program is None or isinstance(program, str) else probe.learned()
-    if learned is None or isinstance(program, str) or program is None:
-        return b""
-    said_in = [shape for shape in reads(program.program) if kind(shape) == "says"]
-    if not all(any(condition.how == "is" for condition in shape.conditions) for shape in said_in):
-        return b""  # all that is printed may be one document
-    ids = b'"id":"msg_0d15ea5e","uuid":"0d15ea5e-0000-4000-8000-000000000003"'
-    return b"".join(re.sub(rb"\{(?!\})", b"{" + ids + b",", line) for line in learned.lines)
-
-
-def _learned(probe: DriverProbe) -> tuple[Shape, bytes, str] | None:
-    """The shape of the events in which the hook looks for the id, one with an id, and that; tried on the hook."""
-    shapes = probe.picked(EXTRACT)
-    for form in (f"{{}}{SESSION[2:]}", "ses_{}b7d4c559a41ffeVR5bw0BfWza", f"T-{{}}{SESSION[2:]}"):
-        ids = [form.format(f"{number:02}") for number in range(len(shapes))]
-        lines = [(shape, event(shape, id_), id_) for shape, id_ in zip(shapes, ids, strict=True)]
-        made = [(shape, line, id_) for shape, line, id_ in lines if line is not None]
-        log = probe.scratch.file("learned.log", b"".join(line for _, line, _ in made))
-        found = probe.call(EXTRACT, log).text.strip() if made else ""
-        for shape, line, id_ in made:
-            if id_ == found:
-                return shape, line, id_
-    return None
-
-
-def _lost_in_garbage(probe: DriverProbe, line: bytes, session: str) -> Iterator[Problem]:
-    begin = b'{"type":"rb.begin"}\n'
-    for before, what in (
-        (begin, "events of other kinds"),
-        (_GARBAGE.replace(b"\xff\xfe\n", b""), "lines that are no JSON"),
-    ):
-        found = probe.call(EXTRACT, probe.scratch.file("disturbed.log", before + line + begin))
-        if not found.trouble and found.text.strip() != session:
-            if before != begin:  # else it looks at the first line only, and may know why
-                printed = said(found.text) if found.text else "nothing"
-                yield Problem(f"with {what} before it, it prints {printed}", expected=session)
-            return
+        raise CannotTell(probe.unrecorded())
 
 
 def _is_id(text: str) -> bool:
@@ -318,7 +237,6 @@ def extraction_finds_nothing(subject: Subject) -> Iterator[Problem]:
     if not probe.own(EXTRACT):
         return
     cases = {
-        "texts with ids of their own": _ids_of_texts(probe),
         "an empty output": b"",
         "an output that is not JSON": _GARBAGE,
         "events without an id": b'{"type":"text","part":{"text":"hello"}}\n{"type":"result","ok":true}\n',

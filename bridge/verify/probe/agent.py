@@ -18,15 +18,13 @@ from bridge.verify.budget import strain
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
 from bridge.verify.probe.box import box
 from bridge.verify.probe.far import REPLACED, strings_in_json
-from bridge.verify.recordings import Comparison, Recording, compare, family, plain, recordings_of, streamed
-from bridge.verify.shapes import AS_IT_IS, BEGIN, LEARNED, learn, learned_compared, lines_of, matches, shapes_in
+from bridge.verify.recordings import Comparison, Recording, compare, plain, recordings_of, streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.shell import Shell
     from bridge.verify.probe.base import Watched
-    from bridge.verify.shapes import Shape
 
 _LOG = "log() { \\builtin printf '%s\\n' \"$*\" >&2; }"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -47,8 +45,6 @@ _BEHIND = 2.0
 """Seconds that what a hook leaves behind may take to end after it, such as a filter of its stderr."""
 
 STATUS = 7
-_APART = 12
-"""So many shapes are tried each by itself."""
 FIRST = b'{"type":"rb.first","text":"tab\\t \\\\ %s  two  blanks"}\n'
 SECOND = b'not JSON at all: \xff\xfe *\n{"type":"rb.second"}\n'
 PROMPT = (
@@ -169,9 +165,9 @@ class AgentProbe(Probe):
     def recorded(self) -> list[Recording]:
         """What its CLI prints when it is called as agent_invoke does; nothing where that isn't known."""
         line = self.line()
-        if line is not None and not any("json" in word for word in line):
+        if self.marked() is None and line is not None and not any("json" in word for word in line):
             return []  # as plain text
-        return recordings_of(self.program(), line)
+        return self.recordings(line)
 
     # -- agent_invoke --------------------------------------------------------------------------------
 
@@ -366,7 +362,7 @@ class AgentProbe(Probe):
     @once
     def asks_for_text(self) -> bool:
         """Whether its CLI is known and asked for text, and extraction reads nothing but that CLI's JSON."""
-        line, known = self.line(), recordings_of(self.program())
+        line, known = self.line(), self.recordings()
         if line is None or not known or any("json" in word for word in line):
             return False
         if self.extract(b"An answer\nin plain words.\n", "plain.log").stdout.strip():
@@ -380,16 +376,15 @@ class AgentProbe(Probe):
 
     def _extract(self, recording: Recording) -> Extraction:
         result = self.extract(b"".join(recording.lines))
-        comparing = learned_compared if recording.name == LEARNED else compare
-        return Extraction(recording, result, comparing(result.stdout, recording))
+        return Extraction(recording, result, compare(result.stdout, recording))
 
     @once
     def extraction(self) -> Extraction | None:
-        """On the recorded output of its CLI; for a CLI that isn't known, on the one that fits best."""
+        """On the recorded output of its CLI; where nobody has recorded that, on another's that it gives."""
         if not self.has("agent_extract_response"):
             return None
         best: Extraction | None = None
-        for recording in self.recorded() or self._fitting() or self._any():
+        for recording in self.recorded() or self._any():
             found = self._extract(recording)
             if found.comparison.shows and not found.comparison.leaked and not found.comparison.extra:
                 return found
@@ -397,7 +392,7 @@ class AgentProbe(Probe):
                 best = found
         if best is not None and self.recorded() and not best.result.stdout.strip():
             self.unseen.append("agent_extract_response prints nothing; once it does, this can be judged")
-        return best
+        return best if best is None or self.knows_cli() or best.comparison.shows else None
 
     def tears(self, recording: Recording) -> bool:
         """Whether a text that comes in pieces is torn in the response, where it is whole when it comes at once."""
@@ -407,67 +402,12 @@ class AgentProbe(Probe):
     def _any(self) -> list[Recording]:
         return streamed() if self.gives_anything() else []
 
-    def _fitting(self) -> list[Recording]:
-        """For a CLI that isn't known: recordings with events that both filters read; at last, what was learned."""
-        learned, (response, display) = self.learned(), self.shapes()
-        fitting = [each for each in streamed() if matches(each, response) and matches(each, display)]
-        return fitting + ([learned] if learned is not None else [])
-
-    @once
-    def shapes(self) -> tuple[list[Shape], list[Shape]]:
-        """The shapes that its code speaks of and extraction gives; and those that the display shows."""
-        tried = lines_of((*shapes_in(self.code()), AS_IT_IS), "rbmark")
-        found: list[list[Shape]] = []
-        for give in (self._response_of, self._shown_of):
-            text = give(b"".join((BEGIN, *(line for _, line in tried))))
-            if "rbmark" not in text:  # one of them may have ended it
-                text = "".join(give(BEGIN + line) for _, line in tried[:_APART])
-            given = [(shape, line) for number, (shape, line) in enumerate(tried) if f"rbmark{number:02}x" in text]
-            # Whoever gives lines as they are has not read them, or they are no JSON.
-            read = [shape for shape, line in given if line.decode().strip() not in text]
-            plain = [AS_IT_IS] if (AS_IT_IS, tried[-1][1]) in given else []
-            if plain:  # then it asks nobody who speaks
-                read = [shape for shape in read if shape.text]
-            found.append(read or plain or [shape for shape, _ in given])
-        return found[0], found[1]
-
-    def _response_of(self, output: bytes) -> str:
-        return self.extract(output, "shapes.log").stdout
-
-    def _shown_of(self, output: bytes) -> str:
-        return self.call("agent_format_display", stdin=output).stdout
-
     @once
     def makes_events(self) -> bool:
         """Whether agent_invoke makes events of its own of what the CLI prints, each line being a text in them."""
         with contextlib.suppress(ProbeFailed):
             return rb"{\"type\":\"rb.first\"" in self.invocation().stdout
         return False
-
-    @once
-    def learned(self) -> Recording | None:
-        """Events of the shapes that both filters read, each of them tried on them; None when there are none."""
-        exact = any(re.search(r"\bjq\b|json\.|JSON\.|JSON::|_json", piece) for piece in self.code())
-        response, shown = self.shapes()
-        if response and not any(shape.text for shape in response):
-            shown = response  # then it is the text itself that has to be shown
-        own = self.makes_events()
-        grows = not own and self.told_while_growing(response)
-        return learn(response, shown, exact=exact, cli=self.cli() or "", own=own, grows=grows)
-
-    @once
-    def leaking(self) -> Extraction | None:
-        """For a CLI that isn't known: a recording of the kind that it understands, in which it finds too much."""
-        found = self.extraction()
-        if found is None or self.knows_cli() or not found.comparison.shows:
-            return None
-        of_the_kind = [r for r in streamed() if len(r.lines) < 12 and family(r) == family(found.recording)]
-        learned = self.learned()
-        for other in (*of_the_kind, *([learned] if learned is not None else [])):
-            more = self._extract(other) if other is not found.recording else found
-            if more.comparison.shows and (more.comparison.leaked or more.comparison.extra):
-                return more
-        return None
 
     @once
     def gives_anything(self) -> bool:

@@ -26,14 +26,15 @@ from bridge.process.table import command_of, environments
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
 from bridge.verify.budget import strain
+from bridge.verify.marked import path_beside, recording_beside
 from bridge.verify.probe.box import box
 from bridge.verify.probe.installed import help_of
 from bridge.verify.probe.scratch import FileChange, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
-from bridge.verify.shapes import shapes_in
+from bridge.verify.recordings import recordings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bridge.help_text import HelpOf
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from bridge.shell.values import Value
     from bridge.verify.budget import Budget
     from bridge.verify.probe.far import Arrival
-    from bridge.verify.shapes import Shape
+    from bridge.verify.recordings import Recording
 
 DEADLINE = 5.0
 """Seconds for one call. A sound hook takes milliseconds; only a script that hangs ever pays for it."""
@@ -288,27 +289,30 @@ class Probe:
         values = (self.shell.get(name) for name in names)
         return [*self.functions().values(), *(f"'{value}'" for value in values if isinstance(value, str))]
 
-    def told_while_growing(self, shapes: Sequence[Shape]) -> bool:
-        """Whether its CLI tells a text several times while it grows: the script says so, or it is one of Kilo."""
-        with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
-            text = file.read()
-            kilo = re.search(r"\bkilo(?:code)?\b", text) and any(
-                condition.value == "say" for shape in shapes for condition in shape.conditions
-            )
-            return bool(kilo or re.search(r"\bpartial\b(?!-)", text))
-        return False
+    def program(self) -> str:
+        """The name or path of the CLI that prints the events."""
+        raise NotImplementedError
 
-    def code_of(self, hook: str) -> list[str]:
-        """The code of a hook and of all functions that it names."""
-        bodies, found = self.functions(), [hook]
-        for name in found:
-            words = set(re.findall(r"[\w.:-]+", bodies.get(name, "")))
-            found += [other for other in bodies if other in words and other not in found]
-        return [bodies.get(name, "") for name in found]
+    @once
+    def marked(self) -> Recording | None:
+        """The recording that lies beside the script."""
+        return recording_beside(self.script, os.path.basename(self.program()))
 
-    def picked(self, hook: str) -> tuple[Shape, ...]:
-        """The shapes that a hook speaks of, with all functions that it names."""
-        return shapes_in(self.code_of(hook))
+    def recordings(self, line: Iterable[str] | None = None) -> list[Recording]:
+        """What its CLI prints: as the author has recorded it, else as we have; nothing where nobody has.
+
+        line: the command line; then none of ours but those that it asks for.
+        """
+        marked = self.marked()
+        return [marked] if marked is not None else recordings_of(self.program(), line)
+
+    def unrecorded(self) -> str:
+        """Why what its CLI prints can't be judged, and what has to be done so that it can."""
+        cli = os.path.basename(self.program()) or "its CLI"
+        return (
+            f"nobody has recorded what {cli} prints; record a run in {path_beside(self.script).name} beside the "
+            "script, and mark what is said in it (docs/verify.md)"
+        )
 
     def has(self, hook: str) -> bool:
         """Whether there is such a function: the script's, or the host's default."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bridge.stream.jq import Filter
     from bridge.verify.budget import Budget
     from bridge.verify.probe.base import Watched
-    from bridge.verify.recordings import Recording
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
@@ -430,18 +429,6 @@ CLAUDE_CMD_ARGS=()
         except ConfigurationError as error:
             self.unseen.append("the filter doesn't compile; once it does, this can be judged")
             return str(error)
-
-    @once
-    def learned(self) -> Recording | None:
-        """Events of the shapes that its filter reads, each of them tried on it; None when there are none."""
-        from bridge.verify.shapes import learn, lines_of, reads
-
-        program = self.filter()
-        if program is None or isinstance(program, str):
-            return None
-        tried = lines_of(reads(program.program), "rbmark")
-        shown = [shape for shape, line in tried if b"rbmark" in program.apply(line)]
-        return learn(shown, exact=True, cli=self.cli(), grows=self.told_while_growing(shown))
 
     def live_argv(self) -> list[str]:
         """The command that is run in live mode, empty when there is none."""
